@@ -1,4 +1,4 @@
-/** How long to wait after the n-th failure in a row. Computing a delay is separate from waiting it out. */
+/** Computes how long to wait after the n-th failure in a row; the caller waits. */
 export interface BackoffCurve {
   readonly initialMs: number;
   readonly maxMs: number;

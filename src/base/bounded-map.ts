@@ -1,4 +1,4 @@
-/** A map that forgets what was not used for the longest time once it holds more than `limit` (upstream: utils/lru). */
+/** A map that drops the least recently used entry when it has more than `limit` entries (upstream: utils/lru). */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #limit: number;
@@ -13,7 +13,7 @@ export class BoundedMap<K, V> {
     return value;
   }
 
-  /** Returns the key that had to go, if any. */
+  /** Returns the dropped key, if any. */
   set(key: K, value: V): K | undefined {
     this.#entries.delete(key);
     this.#entries.set(key, value);
@@ -27,7 +27,7 @@ export class BoundedMap<K, V> {
     this.#entries.delete(key);
   }
 
-  /** The longest unused first. */
+  /** The least recently used first. */
   entries(): IterableIterator<[K, V]> {
     return this.#entries.entries();
   }

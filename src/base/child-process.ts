@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** What a child that was killed by a signal counts as: 128 plus SIGKILL, which is what it mostly was. */
+/** The exit code of a child that was killed by a signal: 128 plus SIGKILL, which is the usual signal. */
 const KILLED = 137;
 
 export function exitCodeOf(exitCode: number | null, signal: NodeJS.Signals | null): number {
@@ -8,7 +8,7 @@ export function exitCodeOf(exitCode: number | null, signal: NodeJS.Signals | nul
 }
 
 /**
- * Kills what can be killed and waits for nothing: neither the process nor its pipes keep this one. For children started
+ * Kills the child without waiting: neither its process nor its pipes keep this process alive. For children started
  * `detached`.
  */
 export function abandonChild(child: ChildProcess): void {
@@ -16,14 +16,14 @@ export function abandonChild(child: ChildProcess): void {
   releaseChild(child);
 }
 
-/** Closes this side of the pipes, whatever still holds the other side. */
+/** Closes this side of the pipes, even if other processes hold the other side. */
 export function releaseChild(child: ChildProcess): void {
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
 }
 
 /**
- * Children started `detached` lead a group of their own: mount(8) waits for a helper such as mount.nfs, which must go
+ * Children started `detached` lead a process group: mount(8) waits for a helper such as mount.nfs, which must be killed
  * with it.
  */
 export function killGroup(child: ChildProcess): void {
@@ -31,7 +31,7 @@ export function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // The group is gone already, and then this does nothing.
+    // The group has ended already.
     child.kill('SIGKILL');
   }
 }

@@ -7,7 +7,7 @@ export interface Timer {
 
 /**
  * The only source of time. Two kinds on purpose: durations come from `monotonicMs`, which never jumps; `nowMs` is wall
- * time, which may (no RTC at boot, NTP steps), and is only for what people read or what crosses a restart.
+ * time, which may (no RTC at boot, NTP steps), and is only for output to people and for values that outlive a restart.
  */
 export interface Clock {
   /** Wall time, milliseconds since the Unix epoch. */
@@ -57,7 +57,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
 export interface Deadline {
   readonly clock: Clock;
   readonly limitMs: number;
-  /** What is being done, for the error. */
+  /** The operation, for the error message. */
   readonly op: string;
   /** Aborts the work early. */
   readonly signal?: AbortSignal;

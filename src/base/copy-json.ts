@@ -1,7 +1,6 @@
 /**
- * A copy that shares nothing with the original, of values that are what JSON can say (and `undefined` in fields): a
- * sixth of the time of `structuredClone`, which must be ready for cycles, maps and dates. A key named `__proto__` stays
- * a key.
+ * A copy that shares nothing with the original, of JSON values (and `undefined` in fields). It takes a sixth of the
+ * time of `structuredClone`, which also supports cycles, maps and dates. A key named `__proto__` stays a key.
  */
 export function copyJson<T>(value: T): T {
   return copy(value) as T;

@@ -1,4 +1,4 @@
-/** Something to be called at a time; cancelled by taking its `fire` away. */
+/** A scheduled call; removing `fire` cancels it. */
 export interface DueEntry {
   readonly dueMs: number;
   readonly order: number;
@@ -6,8 +6,8 @@ export interface DueEntry {
 }
 
 /**
- * Calls in the order of their times, and of their making where times are equal. Adding and taking cost log n;
- * cancelling costs nothing.
+ * Scheduled calls ordered by time; equal times are ordered by creation. Adding and removing take O(log n), cancelling
+ * O(1).
  */
 export class DueHeap {
   readonly #heap: DueEntry[] = [];
@@ -19,13 +19,13 @@ export class DueHeap {
     return entry;
   }
 
-  /** The earliest that was not cancelled. */
+  /** The earliest call that was not cancelled. */
   peek(): DueEntry | undefined {
     while (this.#heap[0] !== undefined && this.#heap[0].fire === undefined) this.#removeFirst();
     return this.#heap[0];
   }
 
-  /** Takes the earliest out if it is due at `nowMs`, and gives what to call. */
+  /** Removes and returns the earliest call if it is due at `nowMs`. */
   takeDue(nowMs: number): (() => void) | undefined {
     const first = this.peek();
     if (first === undefined || first.dueMs > nowMs) return undefined;
@@ -35,7 +35,7 @@ export class DueHeap {
     return fire;
   }
 
-  /** How many wait, the cancelled ones left out. */
+  /** The number of pending calls, without cancelled ones. */
   get size(): number {
     return this.#heap.filter((entry) => entry.fire !== undefined).length;
   }

@@ -11,7 +11,7 @@ export type ErrorKind =
   | 'Internal';
 
 export interface KubeletErrorOptions {
-  /** The operation that failed, as a person would name it: `RunPodSandbox`, `mount`, `read manifest`. */
+  /** The operation that failed, for people: `RunPodSandbox`, `mount`, `read manifest`. */
   readonly op?: string;
   readonly cause?: unknown;
 }
@@ -32,7 +32,7 @@ export class KubeletError extends Error {
   }
 }
 
-/** The kind of any thrown value; what is not ours is `Internal`, an abort is `Aborted`. */
+/** The kind of any thrown value: `Aborted` for an abort, `Internal` for other foreign errors. */
 export function errorKind(error: unknown): ErrorKind {
   if (error instanceof KubeletError) return error.kind;
   if (error instanceof Error && error.name === 'AbortError') return 'Aborted';
@@ -48,12 +48,15 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The code of a failed system call, such as `ENOENT`; of what Node reports itself, such as `ERR_PARSE_ARGS_UNKNOWN_OPTION`. */
+/**
+ * The code of a failed system call, such as `ENOENT`; for an error of Node itself, such as
+ * `ERR_PARSE_ARGS_UNKNOWN_OPTION`.
+ */
 export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Runs `action`; a `NotFound` counts as success, because deleting what is gone is success. */
+/** Runs `action`; `NotFound` counts as success, because the object to delete does not exist. */
 export async function ignoreNotFound(action: Promise<unknown>): Promise<void> {
   try {
     await action;
@@ -62,7 +65,7 @@ export async function ignoreNotFound(action: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Proof to the compiler that every case of a closed union was handled. */
+/** Makes the compiler check that every case of a union is handled. */
 export function unreachable(value: never): never {
   throw new KubeletError('Internal', `unhandled case ${JSON.stringify(value)}`);
 }

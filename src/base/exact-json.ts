@@ -14,8 +14,8 @@ const wholeNumber = /^-?\d{16,19}$/;
 const LARGEST = 2n ** 63n - 1n;
 
 /**
- * Has JSON show bigints as numbers with all their digits. It is set for the whole process: any text that is made of an
- * object of the API may hold one, and JSON.stringify throws for what it cannot show.
+ * Makes JSON.stringify write bigints as numbers with all their digits. It is set for the whole process, because any API
+ * object may contain one, and JSON.stringify would throw.
  */
 Object.defineProperty(BigInt.prototype, 'toJSON', {
   configurable: true,
@@ -26,9 +26,9 @@ Object.defineProperty(BigInt.prototype, 'toJSON', {
 });
 
 /**
- * As JSON.parse, but whole numbers that a number cannot hold exactly are bigints, as far as they fit into an int64.
- * Others are the nearest double, as everywhere in JSON. Throws SyntaxError. Costs a multiple of JSON.parse for texts
- * with long digits, nothing for others. Nesting is limited by the stack.
+ * Like JSON.parse, but integers that a double cannot represent are bigints if they fit into an int64; others are the
+ * nearest double, as usual in JSON. Throws SyntaxError. It takes a multiple of JSON.parse's time for texts with long
+ * numbers, and no more for others. Nesting is limited by the stack.
  */
 export function parseExactJson(text: string): unknown {
   if (!longDigits.test(text)) return JSON.parse(text);
@@ -38,7 +38,7 @@ export function parseExactJson(text: string): unknown {
   });
 }
 
-/** A number where it loses nothing, else the bigint; undefined beyond an int64. */
+/** A number if it is exact, otherwise a bigint; undefined beyond an int64. */
 export function exactly(value: bigint): number | bigint | undefined {
   if (value > LARGEST || value < -LARGEST - 1n) return undefined;
   const near = Number(value);

@@ -1,4 +1,4 @@
-/** Headers as Node gives them: names in small letters. */
+/** Headers as Node provides them, with lower-case names. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
@@ -19,7 +19,7 @@ const fixed: ReadonlySet<string> = new Set([
   'proxy-authentication-info',
 ]);
 
-/** What goes on to the next hop: neither the headers of the standard's list nor those that `Connection` names. */
+/** The headers for the next hop, without those of the standard's list and those that `Connection` names. */
 export function endToEndHeaders(headers: Headers): Record<string, string | readonly string[]> {
   const named = listedIn(headers.connection);
   return Object.fromEntries(

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from './clock.ts';
 
-/** Notices that nothing was heard for `limitMs`, once. One timer, however much is heard. */
+/** Fires once after `limitMs` without activity. It uses one timer, however frequent the activity is. */
 export interface IdleTimer {
   heard(): void;
   cancel(): void;

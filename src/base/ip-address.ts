@@ -1,10 +1,10 @@
 /**
- * An address as bytes: four, or sixteen. Addresses are compared and judged as bytes, for one address has many
- * spellings.
+ * An address as bytes: four, or sixteen. Addresses are compared and checked as bytes, because one address has many
+ * notations.
  */
 export type IpBytes = Uint8Array;
 
-/** Where an address leads, with all that other addresses in it lead to. `other` is everywhere else. */
+/** The scope of an address, including the scopes of IPv4 addresses embedded in it. `other` is everything else. */
 export type AddressScope =
   | 'unspecified'
   | 'loopback'
@@ -14,17 +14,17 @@ export type AddressScope =
   | 'broadcast'
   | 'other';
 
-/** The spellings of the standards: dotted decimals without leading zeros, and RFC 4291's of IPv6 without a zone. */
+/** The standard notations: dotted decimals without leading zeros, and RFC 4291's of IPv6 without a zone. */
 export const parseIp = (text: string): IpBytes | undefined =>
   text.includes(':') ? parseIpv6(text, decimal) : parseQuad(text, decimal);
 
-/** Go's ParseIPSloppy: leading zeros are decimal. For fields that were always read so. */
+/** Go's ParseIPSloppy: leading zeros are decimal. For fields that upstream has always parsed this way. */
 export const parseSloppyIp = (text: string): IpBytes | undefined =>
   text.includes(':') ? parseIpv6(text, sloppyDecimal) : parseQuad(text, sloppyDecimal);
 
 /**
- * Every spelling that the system takes for an address where it expects a host: those of inet_aton (`127.1`,
- * `0x7f000001`, `0177.0.0.1`, `2130706433`), and IPv6 with a zone, which is left out.
+ * Every notation that the system accepts as an address in place of a host name: those of inet_aton (`127.1`,
+ * `0x7f000001`, `0177.0.0.1`, `2130706433`), and IPv6 with a zone, which is ignored.
  */
 export function parseHostAddress(host: string): IpBytes | undefined {
   return host.includes(':') ? parseIpv6(host.split('%', 1)[0] ?? '', decimal) : parseNumbers(host);
@@ -43,21 +43,21 @@ export function formatIp(bytes: IpBytes): string {
 }
 
 /**
- * An address in its one canonical form: no leading zeros in IPv4, IPv6 after RFC 5952, and what is IPv4 mapped into IPv6
- * as IPv4. Undefined for what is no address. The reading is lenient: leading zeros are decimal.
+ * An address in its one canonical form: no leading zeros in IPv4, IPv6 after RFC 5952, and IPv4-mapped IPv6 addresses
+ * as IPv4. Undefined for an invalid address. Parsing is lenient: leading zeros are decimal.
  */
 export function canonicalIp(text: string): string | undefined {
   const bytes = parseSloppyIp(text);
   return bytes === undefined ? undefined : formatIp(unmapped(bytes));
 }
 
-/** Whether both texts are spellings of one address. An IPv4 address mapped into IPv6 is that IPv4 address. */
+/** Whether both strings denote the same address. An IPv4-mapped IPv6 address equals the IPv4 address. */
 export function isSameIp(left: string, right: string): boolean {
   const [first, second] = [parseSloppyIp(left), parseSloppyIp(right)];
   return first !== undefined && second !== undefined && Buffer.compare(unmapped(first), unmapped(second)) === 0;
 }
 
-/** The IPv4 address of an address that is one mapped into IPv6 (`::ffff:0:0/96`); any other as it is. */
+/** The IPv4 address of an IPv4-mapped IPv6 address (`::ffff:0:0/96`); any other address unchanged. */
 export function unmapped(bytes: IpBytes): IpBytes {
   return bytes.length === 16 && startsWith(bytes, mappedPrefix) ? bytes.subarray(12) : bytes;
 }
@@ -73,7 +73,7 @@ export function addressScope(bytes: IpBytes): AddressScope {
   );
 }
 
-/** Whether a text is an address that leads to other machines than this one and its links' neighbours. */
+/** Whether the string is an address with the scope `other`: not unspecified, loopback, link-local or the like. */
 export function isOutward(text: string): boolean {
   const bytes = parseIp(text);
   return bytes !== undefined && addressScope(bytes) === 'other';

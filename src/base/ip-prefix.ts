@@ -19,7 +19,7 @@ function numberOf(ip: string): IpNumber | undefined {
   return { bits: bytes.length === 4 ? 32 : 128, value };
 }
 
-/** Undefined for what is no range such as `10.0.0.0/8`. */
+/** Undefined if the text is not a range such as `10.0.0.0/8`. */
 export function parseIpPrefix(cidr: string): IpPrefix | undefined {
   const slash = cidr.indexOf('/');
   const [ip, length] = [numberOf(cidr.slice(0, Math.max(slash, 0))), cidr.slice(slash + 1)];
@@ -30,8 +30,8 @@ export function parseIpPrefix(cidr: string): IpPrefix | undefined {
 }
 
 /**
- * Whether services can get the address from the range: its first address is the network's own, and in IPv4 its last is
- * that for everybody (upstream: servicecidr.PrefixContainsIP).
+ * Whether services can get the address from the range: not its first address, and in IPv4 not its last, the broadcast
+ * address (upstream: servicecidr.PrefixContainsIP).
  */
 export function hasServiceAddress({ bits, first, last }: IpPrefix, ip: string): boolean {
   const number = numberOf(ip);
@@ -39,7 +39,7 @@ export function hasServiceAddress({ bits, first, last }: IpPrefix, ip: string): 
   return number.value > first && (bits === 32 ? number.value < last : number.value <= last);
 }
 
-/** Whether the first range has all addresses of the second. */
+/** Whether the first range contains the second. */
 export function containsPrefix(outer: IpPrefix, inner: IpPrefix): boolean {
   return outer.bits === inner.bits && outer.first <= inner.first && inner.last <= outer.last;
 }

@@ -2,7 +2,7 @@
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Settles as `work` does. Work that failed does not stop what comes after it. */
+  /** Settles like `work`. A failure does not stop later work. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const mine = before.then(work, work);

@@ -4,14 +4,14 @@ import { RE2JS } from 're2js';
 export interface LinearPattern {
   /** Whether it matches anywhere in the text. */
   test(text: string): boolean;
-  /** What matches, in order. */
+  /** The matches, in order. */
   matches(text: string): Iterable<string>;
   /** How much a character of the text may cost: the length of the compiled program. */
   readonly size: number;
 }
 
 const LONGEST_PATTERN = 10_000;
-/** Instructions: `(abc){1000}` is short and makes thousands. */
+/** The limit of instructions: `(abc){1000}` is short but compiles to thousands. */
 const LARGEST_PROGRAM = 20_000;
 
 /** A string says what is wrong with the pattern. Back references and look-around are errors, as in Go. */

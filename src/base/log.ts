@@ -1,8 +1,8 @@
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined | null | readonly string[]>>;
 
 /**
- * Structured logging, klog's way: a constant message plus key/value fields.
- * Values are never secrets: callers pass names and sizes, not contents.
+ * Structured logging like klog: a constant message plus key/value fields. Values are never secrets: callers pass names
+ * and sizes, not contents.
  */
 export interface Logger {
   error(message: string, fields?: LogFields): void;

@@ -1,6 +1,6 @@
 /**
- * A table to look up names from outside in. A plain object would answer `constructor`, `toString` and `__proto__` with
- * what every object inherits; here they are names like any other. Lint asks for it wherever a table of this program is
+ * A table for look-ups with untrusted names. A plain object would return inherited members for `constructor`,
+ * `toString` and `__proto__`; here they are ordinary names. A lint rule requires it wherever a table of this program is
  * indexed with a string.
  */
 export function lookupTable<Value>(entries: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> {
@@ -8,7 +8,7 @@ export function lookupTable<Value>(entries: Readonly<Record<string, Value>>): Re
   return Object.assign(Object.create(null) as Record<string, Value>, entries);
 }
 
-/** What a record holds itself under a name from elsewhere, and nothing that it inherits. */
+/** The own property of a record with an untrusted name, never an inherited one. */
 export function ownValue<Value>(record: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined {
   return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
 }

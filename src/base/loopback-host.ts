@@ -1,7 +1,7 @@
 import { addressScope, parseIp } from './ip-address.ts';
 
 /**
- * Whether a host, in lower case and without brackets, is this machine to itself. Names other than `localhost` are not
+ * Whether a host, in lower case and without brackets, is the loopback interface. Names other than `localhost` are not
  * looked up.
  */
 export function isLoopbackHost(host: string): boolean {

@@ -2,9 +2,9 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 /**
- * The head of the answer to a request that asks for no other protocol. Rejects, and ends the request, when none comes
- * that can be used: an error, a switch of protocols, a status before 200, a coding of the body that Node does not take
- * off. Without a listener for `upgrade` Node ends such a request without an answer and without an error.
+ * The head of the response to a request without an upgrade. Rejects, and ends the request, if there is no usable
+ * response: an error, a protocol switch, a status below 200, or a transfer coding that Node does not decode. Without a
+ * listener for `upgrade`, Node ends such a request without a response and without an error.
  */
 export function answerTo(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
@@ -23,13 +23,12 @@ export function answerTo(request: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-/** Why an answer cannot be used, whatever its body is. */
+/** Why a response cannot be used, whatever its body is. */
 export function answerFault({
   statusCode = 0,
   headers,
 }: Pick<IncomingMessage, 'statusCode' | 'headers'>): string | undefined {
-  // Node hands over a 101 that names no protocol, and reads a body of an unknown coding up to the end of the
-  // connection.
+  // Node passes on a 101 without a protocol, and reads a body with an unknown coding until the end of the connection.
   if (statusCode < 200) return `the server answered with status ${statusCode}`;
   const coding = headers['transfer-encoding'];
   return coding === undefined || coding.toLowerCase() === 'chunked'

@@ -6,12 +6,12 @@ import type { HeadReading, SentHead } from './request-head.ts';
 
 const readings = new WeakMap<object, HeadReading>();
 /**
- * HTTP/1 connections on which a head was refused. Where that request ends is not sure, so nothing that comes behind it
- * is a request.
+ * HTTP/1 connections on which a head was refused. The end of that request is uncertain, so no later data is treated as
+ * a request.
  */
 const spoilt = new WeakSet<Duplex>();
 
-/** The head of a request of Node's servers. It is read once: the same value comes back for the same request. */
+/** The head of a request of Node's servers. It is parsed once: the same request returns the same value. */
 export function readNodeHead(request: IncomingMessage | Http2ServerRequest): HeadReading {
   const known = readings.get(request);
   if (known !== undefined) return known;

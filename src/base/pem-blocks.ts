@@ -12,8 +12,8 @@ const BEGIN = '-----BEGIN ';
 const DASHES = '-----';
 
 /**
- * The well-formed blocks of a text, in order. What is between them and what is not well-formed is passed over, as
- * encoding/pem of Go does. The cost grows linearly with the text.
+ * The well-formed blocks of a text, in order. Text between them and malformed blocks are skipped, as Go's encoding/pem
+ * does. The cost grows linearly with the text.
  */
 export function readPemBlocks(text: string): readonly PemBlock[] {
   const blocks: PemBlock[] = [];
@@ -22,7 +22,7 @@ export function readPemBlocks(text: string): readonly PemBlock[] {
     const lineEnd = endOfLine(text, at);
     const head = text.slice(at, lineEnd).trimEnd();
     const body = Math.min(lineEnd + 1, text.length);
-    // The next foot is looked for once, however many heads stand before it.
+    // The next footer is searched once, however many headers precede it.
     if (end < body) end = text.indexOf('-----END ', body);
     if (end < 0) break;
     const type = head.slice(BEGIN.length, -DASHES.length);

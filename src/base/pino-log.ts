@@ -14,7 +14,7 @@ export interface LogOptions {
   readonly isVerbose?: ((level: number) => boolean) | undefined;
   readonly nowMs: () => number;
   readonly pid: number;
-  /** Stands where klog has the source file. */
+  /** Takes the place of the source file in klog's format. */
   readonly program: string;
 }
 
@@ -74,7 +74,7 @@ function wrap(target: PinoLogger, threshold: Threshold): Logger {
   };
 }
 
-/** Shortens text from outside to a bounded length. */
+/** Truncates external text. */
 function bounded(fields: LogFields): LogFields {
   const long = Object.entries(fields).filter(
     ([, value]) => typeof value === 'string' && value.length > MAX_TEXT_LENGTH,
