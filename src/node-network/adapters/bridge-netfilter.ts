@@ -6,12 +6,12 @@ const FOLDER = '/proc/sys/net/bridge';
 
 export const isBridgeFiltered = (): boolean => isSet('bridge-nf-call-iptables');
 
-/** Sets what is not set, for both families. False where the kernel has no br_netfilter, or does not let us. */
+/** Enables it for both families. False if the kernel has no br_netfilter, or does not permit it. */
 export function filterBridged(): boolean {
   for (const name of ['bridge-nf-call-iptables', 'bridge-nf-call-ip6tables']) {
     if (isSet(name)) continue;
     try {
-      // Never made: /proc has the file or the kernel does not filter bridges.
+      // The file is never created: without it in /proc the kernel does not filter bridges.
       writeFileSync(join(FOLDER, name), '1', { flag: 'r+' });
     } catch {
       return false;

@@ -9,7 +9,7 @@ const TIMEOUT_MS = 10_000;
 /** Some 400,000 flows. */
 const OUTPUT_LIMIT_BYTES = 64 << 20;
 
-/** `prefix` stands before each command: `ip netns exec NAME`, for a network that is not this process's own. */
+/** `prefix` precedes each command: `ip netns exec NAME`, for another network namespace. */
 export function createConntrack(prefix: readonly string[] = []): FlowTable {
   const run = async (args: readonly string[], okay: readonly number[]): Promise<string> => {
     const [program = '', ...all] = [...prefix, 'conntrack', ...args];
@@ -36,7 +36,7 @@ export function createConntrack(prefix: readonly string[] = []): FlowTable {
     remove: async (family, { to, from }) => {
       const places = ['--orig-dst', to.ip, '--orig-port-dst', `${to.port}`];
       const answers = ['--reply-src', from.ip, '--reply-port-src', `${from.port}`];
-      // 1: there was none any more.
+      // 1: no entry matched.
       await run(['-D', '-p', 'udp', '-f', family, ...places, ...answers], [0, 1]);
     },
   };

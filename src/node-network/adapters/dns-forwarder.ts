@@ -1,4 +1,4 @@
-/** Asks the node's name servers over UDP and TCP. */
+/** Queries the node's name servers over UDP and TCP. */
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
@@ -11,15 +11,15 @@ import type { Forwarder, Transport } from '../dns/name-service.ts';
 import { TcpFrames, tcpFrame } from './dns-frames.ts';
 
 export interface DnsForwarderOptions {
-  /** Read for each question, so that a change counts at once. */
+  /** Read for each query, so that a change takes effect at once. */
   readonly resolvConf: string;
-  /** Our own addresses, which are never asked. */
+  /** The own addresses, which are never queried. */
   readonly ownAddresses: readonly string[];
-  /** Asked instead of those that the file names. */
+  /** Queried instead of the name servers in the file. */
   readonly upstream?: readonly NameServer[];
   readonly stubDomains?: StubDomains;
   readonly timeoutMs?: number;
-  /** Questions under way at once; CoreDNS's number. */
+  /** Concurrent queries; CoreDNS's number. */
   readonly limit?: number;
   readonly port?: number;
 }
@@ -65,7 +65,7 @@ export function createDnsForwarder({
 interface Asking {
   readonly servers: readonly NameServer[];
   readonly timeoutMs: number;
-  /** The keys of the questions that are under way. */
+  /** The keys of the queries in flight. */
   readonly asked: Set<string>;
 }
 

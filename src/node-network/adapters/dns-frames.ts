@@ -1,6 +1,6 @@
 const LENGTH_BYTES = 2;
 
-/** Over TCP each DNS message has its length before it, in two bytes. */
+/** Over TCP a length of two bytes precedes each DNS message. */
 export function tcpFrame(message: Buffer): Buffer {
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt16BE(message.length);
@@ -19,7 +19,7 @@ export class TcpFrames {
     this.#onMessage = onMessage;
   }
 
-  /** The length that the message under way has by its own account; undefined between two. */
+  /** The announced length of the current message; undefined between two messages. */
   get announced(): number | undefined {
     return this.#message?.length;
   }

@@ -12,13 +12,13 @@ export interface DnsServerOptions {
   readonly port: number;
   readonly service: NameService;
   /**
-   * Questions over UDP under way for one address; more are dropped. Half of what the forwarder takes, so that one
-   * client leaves room for others.
+   * Concurrent UDP queries of one address; more are dropped. It is half of the forwarder's limit, so that one client
+   * leaves room for others.
    */
   readonly maxUnderWayPerClient?: number;
   readonly maxConnections?: number;
   readonly maxConnectionsPerClient?: number;
-  /** A connection that gets nothing done for so long is ended. */
+  /** A connection without progress for this time is closed. */
   readonly idleMs?: number;
 }
 
@@ -31,14 +31,12 @@ const UNDER_WAY_PER_CLIENT = 500;
 const MAX_CONNECTIONS = 200;
 const CONNECTIONS_PER_CLIENT = 100;
 const IDLE_MS = 10_000;
-/**
- * Questions of one connection that wait for their answers; the rest of what it sends is read when they are answered.
- */
+/** Pending queries of one connection; further ones are read only after responses. */
 const MAX_PIPELINED = 16;
-/** Answers that a client has not read yet; while there are more, nothing of it is read. */
+/** Bytes of responses that a client has not read; above this limit nothing more is read from it. */
 const MAX_UNREAD_BYTES = 128 * 1024;
 
-/** Rejects when the address or the port is not to be had. */
+/** Rejects if the address or the port is not available. */
 export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
   const {
     address,
@@ -79,7 +77,7 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
       if (answer !== undefined && open) udp.send(answer, fromPort, from, () => undefined);
     });
   });
-  // A client that is gone sends back a refusal; that is its business.
+  // The client has closed its port, which is not an error here.
   udp.on('error', () => undefined);
   return {
     port: bound,
@@ -95,7 +93,7 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
   };
 }
 
-/** How much of something each client has; it forgets those that have nothing. */
+/** Counts a resource per client; clients with a count of 0 are removed. */
 class Shares {
   readonly #limit: number;
   readonly #taken = new Map<string, number>();
@@ -104,7 +102,7 @@ class Shares {
     this.#limit = limit;
   }
 
-  /** False: it has its share. */
+  /** False: the client has reached its limit. */
   take(client: string): boolean {
     const taken = this.#taken.get(client) ?? 0;
     if (taken >= this.#limit) return false;
@@ -120,10 +118,9 @@ class Shares {
 }
 
 /**
- * 1. At most `MAX_PIPELINED` questions of the connection are under way, and at most `MAX_UNREAD_BYTES` of answers, and
- *    one more, are held for it.
- * 2. What has been read and waits is at most one chunk of the socket.
- * 3. Every `idleMs` a question or an answer is complete, or the connection ends.
+ * 1. At most `MAX_PIPELINED` queries of the connection are in flight, and at most `MAX_UNREAD_BYTES` of responses, plus
+ * one response, are buffered. 2. At most one chunk of the socket is read ahead. 3. Within each `idleMs` a query or a
+ * response is completed, or the connection is closed.
  */
 function serveConnection(socket: Socket, service: NameService, idleMs: number): void {
   const waiting: Buffer[] = [];

@@ -6,11 +6,11 @@ import type { Logger } from '../../base/log.ts';
 import type { HealthCheckPorts } from '../service-routing/health-reporter.ts';
 import type { HealthAnswer } from '../service-routing/service-health.ts';
 
-/** Of each port; a load balancer has one or two, and an answer is there at once. */
+/** Connections per port; a load balancer has one or two, and the response is immediate. */
 const MAX_CONNECTIONS = 64;
 const REQUEST_MS = 5000;
 
-/** `address`: absent means all of the machine, as node ports have it. */
+/** `address`: if absent, all addresses of the machine, as for node ports. */
 export function createHealthCheckPorts(log: Logger, address?: string): HealthCheckPorts {
   const servers = new Map<number, Server>();
   return {

@@ -1,4 +1,4 @@
-/** Links, routes, neighbours and forwarding entries by the programs of iproute2. */
+/** Links, routes, neighbours and forwarding entries, with the programs of iproute2. */
 import { spawn } from 'node:child_process';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
 import { programEnvironment } from '../../base/program-environment.ts';
@@ -13,7 +13,7 @@ const TIMEOUT_MS = 20_000;
 const LIMIT_BYTES = 64 * 1024 * 1024;
 const RESTART_MS = 1000;
 
-/** `prefix` stands before each command, for a network that is not this process's own. */
+/** `prefix` precedes each command, for another network namespace. */
 export function createIpNetwork(prefix: readonly string[] = []): KernelNetwork {
   return {
     read: async () => {
@@ -101,7 +101,7 @@ function watchEvents(prefix: readonly string[], onChange: (line: string) => void
     started.once('error', () => undefined);
     started.once('close', () => {
       if (stopped) return;
-      // What happened meanwhile is not known.
+      // Events in between are lost.
       timer = setTimeout(() => (start(), onChange('')), RESTART_MS);
     });
   };

@@ -5,10 +5,10 @@ import { programEnvironment } from '../../base/program-environment.ts';
 import type { IpFamily } from '../service-routing/ip-family.ts';
 import type { PacketFilter } from '../service-routing/packet-filter.ts';
 
-/** Seconds to wait for another who holds the tables' lock. */
+/** Seconds to wait for the lock of the tables. */
 const LOCK_WAIT = '10';
 
-/** `prefix` stands before each command: `ip netns exec NAME`, for a network that is not this process's own. */
+/** `prefix` precedes each command: `ip netns exec NAME`, for another network namespace. */
 export function createIptables(prefix: readonly string[] = [], family: IpFamily = 'IPv4'): PacketFilter {
   const program = family === 'IPv4' ? 'iptables' : 'ip6tables';
   const save = (table: string): Promise<string> => run([...prefix, `${program}-save`, '-t', table]);

@@ -5,7 +5,7 @@ import { runProgram } from '../../base/run-program.ts';
 
 const limits = { timeoutMs: 20_000, outputLimitBytes: 1 << 20 };
 
-/** Makes the device if it is not there. Repeating it changes nothing. `prefix` as of `createIpNetwork`. */
+/** Creates the device if it does not exist. Idempotent. `prefix` as in `createIpNetwork`. */
 export async function ensureLocalAddress(
   { address, device }: { readonly address: string; readonly device: string },
   prefix: readonly string[] = [],

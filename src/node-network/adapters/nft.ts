@@ -8,7 +8,7 @@ import type { Nft } from '../nftables/nft-port.ts';
 const TIMEOUT_MS = 60_000;
 const OUTPUT_LIMIT_BYTES = 64 << 20;
 
-/** `prefix` stands before each command: `ip netns exec NAME`, for a network that is not this process's own. */
+/** `prefix` precedes each command: `ip netns exec NAME`, for another network namespace. */
 export function createNft(prefix: readonly string[] = []): Nft {
   const run = (args: readonly string[], stdin = ''): Promise<ProgramResult> => {
     const [program = '', ...all] = [...prefix, 'nft', ...args];

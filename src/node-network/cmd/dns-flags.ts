@@ -8,10 +8,10 @@ export interface DnsOptions {
   readonly local: { readonly addresses: readonly string[]; readonly device: string } | undefined;
   readonly domain: string;
   readonly resolvConf: string;
-  /** Asked instead of those of the file. */
+  /** Queried instead of the name servers in the file. */
   readonly upstream: readonly NameServer[];
   readonly stubDomains: StubDomains;
-  /** How long answers of others are kept at the longest; 0: not at all. */
+  /** The maximum time that responses of other name servers are cached; 0: not at all. */
   readonly cacheSeconds: number;
 }
 
@@ -30,7 +30,7 @@ export interface DnsValues {
   readonly 'resolv-conf'?: string | undefined;
 }
 
-/** Undefined: no name service. A text: what is wrong. */
+/** Undefined: no name service. A string: the error. */
 export function readDnsOptions(values: DnsValues): DnsOptions | undefined | string {
   const { 'dns-listen': given, 'dns-local-address': givenLocal } = values;
   if (given.length + givenLocal.length === 0) return undefined;

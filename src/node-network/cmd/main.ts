@@ -46,7 +46,7 @@ import type { DnsOptions } from './dns-flags.ts';
 import type { NodeNetworkOptions } from './node-network-flags.ts';
 import { parseNodeNetwork, USAGE } from './node-network-flags.ts';
 
-/** Rules stay when it stops: what runs goes on. */
+/** Rules stay when it stops, so that running pods keep their network. */
 function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
   const { kubeconfig, nodeName, dns, overlay, routing } = options;
   const transport = new HttpTransport(readKubeconfig(kubeconfig), { userAgent: 'kubelet-node-network', maxSockets: 4 });
@@ -61,7 +61,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
   let between: Overlay | undefined;
   return {
     start: async () => {
-      // First of all: what else it does may wait, a pod without its policies may not.
+      // First of all, because a pod must not run without its policies.
       if (options.policy === undefined) await removeStale(POLICY_FAMILY, options.policyTable, log);
       else {
         const { podBridge } = options.policy;
@@ -100,7 +100,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
         between.start();
       }
       informers.start();
-      // The API server may be away for as long as it likes; a stop does not wait for it.
+      // A stop must not wait for an API server that is unreachable.
       void Promise.all([
         informers.whenSynced(),
         router?.whenRouted(),
@@ -159,7 +159,7 @@ const listenedAt = (dns: DnsOptions, servers: readonly DnsServer[]): string =>
 type Routing = Exclude<NodeNetworkOptions['routing'], undefined>;
 type RouterParts = Pick<NftRouterOptions, 'informers' | 'nodeName' | 'clock' | 'random' | 'log' | 'balancer'>;
 
-/** What the other backend left is removed first: both would lead a packet to different endpoints. */
+/** The rules of the other backend are removed first; with both, a packet could reach different endpoints. */
 async function createRouter(routing: Routing, parts: RouterParts): Promise<ServiceRouter> {
   const { chainPrefix, ranges, admitted, kept, loopbackNodePorts, zone } = routing;
   const [bridgeNetfilter, nft, flows, tableName] = [

@@ -6,14 +6,14 @@ import { rangeOf } from '../overlay/overlay-node.ts';
 
 const SUBNET_FILE = '/run/flannel/subnet.env';
 const backends = ['vxlan', 'host-gw', 'observe'] as const;
-/** As long as the kernel wants names of devices at most. */
+/** The kernel's limit for names of devices. */
 const deviceName = /^[A-Za-z][A-Za-z0-9._-]{0,14}$/;
 /** With the longest name of a chain behind it, within the kernel's 28 characters. */
 const chainPrefixName = /^[A-Za-z][A-Za-z0-9-]{0,13}$/;
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Undefined: no overlay. A text: what is wrong. */
+/** Undefined: no overlay. A string: the error. */
 export function readOverlayOptions(values: Values, nodeName: string): OverlayOptions | undefined | string {
   const text = (name: string): string | undefined => {
     const value = values[name];

@@ -7,7 +7,7 @@ import type { RecordBounds } from './message-bounds.ts';
 import { readBounds } from './message-bounds.ts';
 
 export interface AnswerCacheLimits {
-  /** However long records live: an answer is asked for again after so long. */
+  /** The maximum time an answer is cached, whatever its time to live. */
   readonly maxSeconds: number;
   readonly maxEntries: number;
   readonly maxBytes: number;
@@ -20,7 +20,7 @@ const SOA = 6;
 const OPT = 41;
 const TRUNCATED = 0x0200;
 const NO_SUCH_NAME = 3;
-/** What an entry takes beside its bytes, roughly. */
+/** The approximate memory of an entry beside its bytes. */
 const ENTRY_BYTES = 200;
 const HEADER_BYTES = 12;
 
@@ -33,7 +33,7 @@ interface Entry {
 
 export class AnswerCache {
   readonly #limits: AnswerCacheLimits;
-  /** The one that was used longest ago first. */
+  /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
@@ -45,7 +45,7 @@ export class AnswerCache {
     return this.#entries.size;
   }
 
-  /** The answer under the question's id, and with the name as it was written there. */
+  /** The answer with the query's id, and with the name as spelled in the query. */
   find(question: Buffer, nowMs: number): Buffer | undefined {
     const identity = questionIdentity(question);
     const entry = identity === undefined ? undefined : this.#entries.get(identity.key);
@@ -97,7 +97,7 @@ export class AnswerCache {
 const costOf = (key: string, { answer, ttlsAt }: Entry): number =>
   ENTRY_BYTES + key.length + answer.length + 8 * ttlsAt.length;
 
-/** How long an answer counts; 0: it is not kept. */
+/** How long an answer is valid; 0: it is not cached. */
 function lifeSeconds(answer: Buffer, records: readonly RecordBounds[]): number {
   const flags = answer.readUInt16BE(2);
   const code = flags & 0xf;
@@ -105,7 +105,7 @@ function lifeSeconds(answer: Buffer, records: readonly RecordBounds[]): number {
   const timed = records.filter(({ type }) => type !== OPT);
   const shortest = Math.min(...timed.map(({ ttlAt }) => answer.readUInt32BE(ttlAt)));
   if (code === 0 && timed.some(({ section }) => section === 0)) return shortest;
-  // That there is nothing is known for as long as the zone's SOA record says.
+  // A negative answer is valid for the time in the zone's SOA record.
   const soa = timed.find(({ section, type }) => section === 1 && type === SOA);
   return soa === undefined || soa.dataEnd - soa.ttlAt < 4 + 2 + 22
     ? 0

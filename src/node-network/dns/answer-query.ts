@@ -16,7 +16,7 @@ import { messageEnd } from './message-bounds.ts';
 /** kubeadm's time to live for names of the cluster. */
 const TTL_SECONDS = 30;
 const responseCodes = { formatError: 1, serverFailure: 2, noSuchName: 3, notImplemented: 4, refused: 5 } as const;
-/** What a client without EDNS takes over UDP, and what we take ourselves. */
+/** The UDP limit of a client without EDNS, and our own. */
 const PLAIN_UDP_BYTES = 512;
 const MAX_UDP_BYTES = 1232;
 const HEADER_BYTES = 12;
@@ -24,7 +24,7 @@ const HEADER_BYTES = 12;
 export const MAX_QUERY_BYTES = 4096;
 /** One for the extension, one for a signature. */
 const MAX_ADDITIONALS = 2;
-/** Recursion desired, authentic data, checking disabled: what a client may ask of a name server. */
+/** Recursion desired, authentic data, checking disabled: the flags that a client may set. */
 const FORWARDED_FLAGS = 0x0130;
 /** A root name, type, class, time to live and length. */
 const SHORTEST_RECORD_BYTES = 11;
@@ -32,7 +32,7 @@ const SHORTEST_RECORD_BYTES = 11;
 export interface Query {
   readonly packet: Packet;
   readonly question: Question;
-  /** The longest answer the client takes over UDP. */
+  /** The client's UDP limit. */
   readonly udpBytes: number;
 }
 
@@ -40,7 +40,7 @@ export type ReadQuery =
   | { readonly kind: 'query'; readonly query: Query }
   /** To be sent back as it is. */
   | { readonly kind: 'refused'; readonly answer: Buffer }
-  /** No question at all, or not worth an answer. */
+  /** Not a query, or one without a response. */
   | { readonly kind: 'ignored' };
 
 export function readQuery(message: Buffer): ReadQuery {
@@ -64,7 +64,7 @@ export function readQuery(message: Buffer): ReadQuery {
       query: { packet, question, udpBytes: Math.min(Math.max(offered, PLAIN_UDP_BYTES), MAX_UDP_BYTES) },
     };
   } catch {
-    // What cannot be read is said so, once: the library throws on every message cut short or led in a circle.
+    // The library throws for every truncated message and for circular names; such a query is answered with an error.
     return refused(responseCodes.formatError);
   }
 }
@@ -85,16 +85,13 @@ function hasFormOfQuery(message: Buffer): boolean {
   );
 }
 
-/**
- * A label may hold any byte, a dot too: what reads like another name than it is would be judged as one and asked for as
- * the other.
- */
+/** A label may contain any byte, also a dot. Such a name would be checked as one name and forwarded as another. */
 function isAsWritten(question: Question, message: Buffer): boolean {
   const bytes = encode({ type: 'query', questions: [question] }).subarray(HEADER_BYTES);
   return bytes.equals(message.subarray(HEADER_BYTES, HEADER_BYTES + bytes.length));
 }
 
-/** The question for others, made of what was read of the client's: nothing else of that goes on. */
+/** The query for other name servers, built from the parsed one: nothing else of the client's message is forwarded. */
 export function forwardedQuery({ packet, question, udpBytes }: Query): Buffer {
   const additionals = hasExtension(packet) ? [extensionOf(udpBytes)] : [];
   return encode({
@@ -107,8 +104,8 @@ export function forwardedQuery({ packet, question, udpBytes }: Query): Buffer {
 }
 
 /**
- * The bytes of an answer of others. Throws `Invalid` when it is not whole or leads its reader astray. Its records stay
- * as they are: there are more kinds than are known here.
+ * The bytes of another server's response. Throws `Invalid` if it is incomplete or has circular names. Its records are
+ * not changed, because they may be of unknown types.
  */
 export function wholeAnswer(answer: Buffer): Buffer {
   const end = messageEnd(answer);
@@ -117,7 +114,7 @@ export function wholeAnswer(answer: Buffer): Buffer {
   return answer.subarray(0, end);
 }
 
-/** The same, for the client. What is too long for it says so. */
+/** The same for the client, truncated (TC) if it is too long. */
 export function handedOn(query: Query, answer: Buffer, limitBytes: number): Buffer {
   const whole = wholeAnswer(answer);
   return whole.length <= limitBytes
@@ -126,8 +123,8 @@ export function handedOn(query: Query, answer: Buffer, limitBytes: number): Buff
 }
 
 /**
- * Of an answer that is put below an alias of ours: the records that belong to its name. Only this server answers
- * for names of the cluster.
+ * For an answer below an alias of the cluster: only the records of the target's name. Only this server answers for
+ * names of the cluster.
  */
 export function recordsOf(name: string, answer: Packet, domain: string): Answer[] {
   const isOurs = (text: string): boolean => text === domain || text.endsWith(`.${domain}`);
@@ -145,7 +142,7 @@ export function recordsOf(name: string, answer: Packet, domain: string): Answer[
   return found;
 }
 
-/** Undefined: others know. `alias`: the name is another's, whose address is still to be asked for. */
+/** Undefined: not a name of the cluster. `alias`: the name of another host, whose address is still to be queried. */
 export function answerFromCluster(
   query: Query,
   view: ClusterView,
@@ -211,13 +208,14 @@ const extensionOf = (udpPayloadSize: number): Answer => ({
 });
 
 /**
- * Bytes for the wire. What is too long for the client's UDP loses first its additions, then its answers, and says so:
- * the client asks again over TCP.
+ * The encoded response. If it exceeds the client's UDP limit, first the additional records and then the answers are
+ * dropped, and TC is set: the client then retries over TCP.
  */
 export function writeAnswer(answer: Packet, limitBytes: number): Buffer {
   const extension = (answer.additionals ?? []).filter((record) => record.type === 'OPT');
   for (const additionals of [answer.additionals ?? [], extension]) {
-    // What is certainly too long is not written first: a service of thousands of endpoints is asked for with few bytes.
+    // A response that is certainly too long is not encoded at all: a short query may ask for a service with thousands
+    // of endpoints.
     if (((answer.answers ?? []).length + additionals.length) * SHORTEST_RECORD_BYTES > limitBytes) continue;
     const bytes = encode({ ...answer, additionals });
     if (bytes.length <= limitBytes) return bytes;

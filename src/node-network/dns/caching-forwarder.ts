@@ -3,7 +3,7 @@ import type { AnswerCache } from './answer-cache.ts';
 import { questionIdentity } from './forward-plan.ts';
 import type { Forwarder } from './name-service.ts';
 
-/** Asks others only for what the cache does not hold, and for the same thing once at a time. */
+/** Forwards only queries that the cache cannot answer, and equal ones once at a time. */
 export function createCachingForwarder(
   forwarder: Forwarder,
   cache: AnswerCache,

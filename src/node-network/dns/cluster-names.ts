@@ -5,7 +5,7 @@
 import type { Service } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
 
-/** The objects that the zone is made of; read again for every query. */
+/** The objects of the zone; read for every query. */
 export interface ClusterView {
   /** Without a dot at its end: `cluster.local`. */
   readonly domain: string;
@@ -34,7 +34,7 @@ export type DnsRecord =
     }
   | { readonly type: 'SOA'; readonly name: string };
 
-/** `elsewhere`: not a name of ours; ask the node's name servers. */
+/** `elsewhere`: not a name of the cluster; forward the query to the node's name servers. */
 export type ClusterAnswer =
   | { readonly kind: 'elsewhere' }
   | { readonly kind: 'no-such-name' }
@@ -49,7 +49,7 @@ const found = (answers: readonly DnsRecord[], additionals: readonly DnsRecord[] 
 const noSuchName: ClusterAnswer = { kind: 'no-such-name' };
 const SPECIFICATION = '1.1.0';
 
-/** `name` as it was asked, without a dot at its end. */
+/** `name` as in the query, without a trailing dot. */
 export function answerClusterName(name: string, type: string, view: ClusterView): ClusterAnswer {
   const lower = name.toLowerCase();
   if (lower.endsWith('.in-addr.arpa') || lower.endsWith('.ip6.arpa')) return answerReverse(name, lower, type, view);
@@ -74,8 +74,8 @@ function apexRecords(name: string, type: string, domain: string): DnsRecord[] {
 }
 
 /**
- * `10-84-0-2.NAMESPACE.pod.DOMAIN`: the address is in the name, whether there is such a pod or not (CoreDNS: `pods
- * insecure`, kubeadm's choice).
+ * `10-84-0-2.NAMESPACE.pod.DOMAIN`: the address is in the name, even if no such pod exists (CoreDNS: `pods insecure`,
+ * kubeadm's choice).
  */
 function answerPod(name: string, type: string, rest: readonly string[]): ClusterAnswer {
   const [text = '', ...more] = rest;
@@ -90,7 +90,7 @@ interface ServiceQuestion {
   readonly name: string;
   readonly type: string;
   readonly namespace: string;
-  /** The labels before the namespace, from the right: the service, then what is asked of it. */
+  /** The labels before the namespace, from the right: the service, then its endpoint or port. */
   readonly rest: readonly string[];
   readonly view: ClusterView;
 }
@@ -171,7 +171,7 @@ function serviceTargets({ spec }: Service, base: string): Target[] {
  */
 function endpointTargets(slices: readonly EndpointSlice[], base: string): Target[] {
   return slices.flatMap(({ endpoints, ports }) => {
-    // A headless service may have no ports at all; its addresses count all the same.
+    // A headless service may have no ports; its addresses are returned anyway.
     const named = (ports ?? []).length === 0 ? [{ name: '', protocol: 'TCP', port: 0 }] : (ports ?? []);
     return (endpoints ?? [])
       .filter(({ conditions }) => conditions?.ready !== false)
@@ -220,7 +220,7 @@ function addresses(name: string, type: string, targets: readonly Target[], withP
 }
 
 function answerExternalName(name: string, type: string, target: string): ClusterAnswer {
-  // The API takes labels that DNS has no room for: written, they would be read as something else.
+  // The API accepts labels that are too long for DNS, and that would be decoded as something else.
   if (!isDnsName(target.replace(/\.$/, ''))) return noSuchName;
   return found(['A', 'AAAA', 'CNAME'].includes(type) ? [{ type: 'CNAME', name, data: target.replace(/\.$/, '') }] : []);
 }

@@ -1,4 +1,4 @@
-/** Who is asked for which names outside the cluster. Pure. */
+/** The name servers for names outside the cluster. Pure. */
 import { canonicalIp } from '../../base/ip-address.ts';
 
 export interface NameServer {
@@ -10,7 +10,7 @@ export interface NameServer {
 export type StubDomains = ReadonlyMap<string, readonly NameServer[]>;
 
 const PORT = 53;
-/** As many as the C library asks. */
+/** The limit of the C library. */
 export const MAX_SERVERS = 3;
 
 /** `IP`, `IP:PORT` or `[IP6]:PORT`; undefined for anything else. */

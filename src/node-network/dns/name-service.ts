@@ -1,4 +1,4 @@
-/** Answers for the cluster's names from what is known, and asks the node's name servers for all others. */
+/** Answers queries for the cluster's names from the view, and forwards all others to the node's name servers. */
 import { decode } from 'dns-packet';
 import { errorMessage } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -22,7 +22,7 @@ export interface Forwarder {
    * many questions are under way.
    */
   ask(question: Buffer, transport: Transport): Promise<Buffer>;
-  /** Whether this very question is one that `ask` has sent and waits for: it went in a circle. */
+  /** Whether `ask` has sent this query and still waits for it: a forwarding loop. */
   isOwn(message: Buffer): boolean;
 }
 
@@ -30,17 +30,17 @@ export type Transport = 'udp' | 'tcp';
 const TCP_BYTES = 65_535;
 
 export interface NameServiceOptions {
-  /** Undefined until everything is known: half a view would deny names that exist. */
+  /** Undefined until everything was listed: an incomplete view would deny existing names. */
   readonly view: () => ClusterView | undefined;
   readonly forwarder: Forwarder;
   readonly log: Logger;
 }
 
-/** Undefined: nothing to be sent. Never throws, whatever the message. */
+/** Undefined: send no response. Never throws, whatever the message. */
 export type NameService = (message: Buffer, transport: Transport) => Promise<Buffer | undefined>;
 
 export function createNameService({ view, forwarder, log }: NameServiceOptions): NameService {
-  /** The name is another's: what that one's address is, below the name that was asked. */
+  /** The name is an alias: adds the address of its target to the answer. */
   const followAlias = async (
     query: Query,
     answer: NonNullable<ReturnType<typeof answerFromCluster>>,

@@ -1,6 +1,6 @@
 /**
- * Answers about the cluster, by the bytes of the question. Most questions are asked again and again; what is found here
- * needs neither reading nor writing of a message. Everything is forgotten with each change of the cluster.
+ * Caches answers about the cluster by the bytes of the query. Most queries repeat, and a hit needs neither decoding nor
+ * encoding. Each change of the cluster clears the cache.
  */
 const MAX_ENTRIES = 4096;
 const MAX_QUESTION_BYTES = 300;
@@ -10,7 +10,7 @@ export class RepeatedQuestions {
   readonly #answers = new Map<string, Buffer>();
   #version = -1;
 
-  /** Under the question's id. */
+  /** With the query's id. */
   find(message: Buffer, version: number): Buffer | undefined {
     if (version !== this.#version || message.length > MAX_QUESTION_BYTES) return undefined;
     const known = this.#answers.get(keyOf(message));

@@ -1,7 +1,7 @@
 /**
- * Where packets enter the rules of policies: what is forwarded, which is all traffic between pods (bridged too, while
- * `bridge-nf-call-iptables` is set) and between pods and other machines. Addresses of services are resolved before.
- * What the node itself sends and receives is not forwarded, so probes always reach their pods.
+ * Where packets enter the rules of policies: forwarded packets, which is all traffic between pods (bridged too, while
+ * `bridge-nf-call-iptables` is set) and between pods and other machines. Service addresses are translated before.
+ * Packets from and to the node itself are not forwarded, so probes always reach their pods.
  */
 import type { NftChain } from '../nftables/table-draft.ts';
 import type { Family } from './compile-policy.ts';
@@ -20,14 +20,14 @@ const addressWord = { v4: 'ip', v6: 'ip6' } as const;
 export const mapBody = (family: Family): string => `type ${addressType[family]} : verdict;`;
 export const selfBody = (family: Family): string => `type ${addressType[family]} . ${addressType[family]};`;
 
-/** Answers are judged by the policies of the connection they answer, with the ends exchanged. */
+/** Replies are checked against the policies of their connection, with source and destination exchanged. */
 export function baseChains(podBridge: string | undefined): ReadonlyMap<string, NftChain> {
   const ends = (direction: Direction, isReply: boolean): string[] =>
     families.map((family) => {
       const end = (direction === 'Ingress') === isReply ? 'saddr' : 'daddr';
       return `${addressWord[family]} ${end} vmap @${mapName(direction, family, isReply)}`;
     });
-  // Neighbour discovery is what ARP is for IPv4; errors belong to a connection that was judged.
+  // Neighbour discovery is what ARP is for IPv4; errors belong to a connection that was checked.
   const always = [
     'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, nd-router-advert } accept',
     'meta l4proto { icmp, ipv6-icmp } ct state related accept',
@@ -36,7 +36,7 @@ export function baseChains(podBridge: string | undefined): ReadonlyMap<string, N
       return `${word} saddr . ${word} daddr @${selfName(family)} accept`;
     }),
   ];
-  // Policies know pods by their addresses. Those of the link belong to no pod, and would lead past every policy.
+  // Policies identify pods by their addresses. Link-local addresses belong to no pod, and would bypass every policy.
   const ofTheLink =
     podBridge === undefined ? [] : [`iifname "${podBridge}" oifname "${podBridge}" ip6 saddr fe80::/10 drop`];
   const chainsOf = (direction: Direction, priority: number): [string, NftChain][] => {

@@ -1,4 +1,4 @@
-/** Turns a policy into chains over sets. The sets are named after what they hold, so policies share them. Pure. */
+/** Turns a policy into chains over sets. The sets are named after their contents, so policies share them. Pure. */
 import { createHash } from 'node:crypto';
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../api/networking/network-policy.ts';
 import type { LabelSelector } from '../../api/core/meta.ts';
@@ -12,9 +12,9 @@ import { isPortNumber, protocolOf } from './policy-pod.ts';
 export const families = ['v4', 'v6'] as const;
 export type Family = (typeof families)[number];
 
-/** One alternative of the pods that a selector means. */
+/** One alternative of the selected pods. */
 export interface PodChoice {
-  /** Pods of this namespace alone; absent: of those that `namespaceSelector` selects. */
+  /** Pods of this namespace only; absent: of those that `namespaceSelector` selects. */
   readonly namespace?: string;
   readonly namespaceSelector?: LabelSelector;
   /** Absent: all pods of the namespaces. */
@@ -137,7 +137,7 @@ function blockSets(blocks: AddressRanges): Readonly<Record<Family, FixedSet | un
   return { v4: setOf('v4'), v6: setOf('v6') };
 }
 
-/** Alternatives; none when the ports mean nothing. Names of ports of the policy's own pods are known for ingress. */
+/** Alternatives; none if the ports match nothing. Names of ports of the policy's own pods are known for ingress. */
 function portsOf(
   ports: readonly NetworkPolicyPort[],
   direction: Direction,
