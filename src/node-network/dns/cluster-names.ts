@@ -220,7 +220,7 @@ function addresses(name: string, type: string, targets: readonly Target[], withP
 }
 
 function answerExternalName(name: string, type: string, target: string): ClusterAnswer {
-  // The API accepts labels that are too long for DNS, and that would be decoded as something else.
+  // The API accepts names that DNS cannot represent; encoded, they would be read as another name.
   if (!isDnsName(target.replace(/\.$/, ''))) return noSuchName;
   return found(['A', 'AAAA', 'CNAME'].includes(type) ? [{ type: 'CNAME', name, data: target.replace(/\.$/, '') }] : []);
 }
