@@ -149,7 +149,7 @@ export async function composeApiServer(
     reader,
     grants,
     authorizer,
-    findKind: (apiVersion, kind) => definitions.byKind(apiVersion, kind)?.type,
+    findKind: (apiVersion, kind) => definitions.byKind(apiVersion, kind),
     client: () => clientOf(itself, 'kube-apiserver'),
     refresh: () => homes.fresh(),
     ...deps,

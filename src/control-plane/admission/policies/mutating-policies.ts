@@ -156,7 +156,7 @@ async function applyPolicy(
     const { matchResources, paramRef } = binding.spec;
     if (matchResources !== undefined && matchesResources(matchResources, attributes, options.reader) === undefined)
       continue;
-    const params = findParams({ ...policy.spec, paramRef }, attributes, options);
+    const params = await findParams({ ...policy.spec, paramRef }, attributes, options);
     const values =
       typeof params === 'string' ? [] : (params?.map((each) => fromJson(wireForm(each.object, each.type))) ?? [null]);
     const failures = typeof params === 'string' ? [params] : [];

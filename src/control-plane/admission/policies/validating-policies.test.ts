@@ -40,7 +40,7 @@ class Policies {
         return { decision: attributes.verb === 'get' ? 'allow' : 'noOpinion', reason: 'tested' };
       },
     },
-    findKind: (apiVersion, kind) => (apiVersion === 'v1' && kind === 'ConfigMap' ? configMaps : undefined),
+    findKind: (apiVersion, kind) => (apiVersion === 'v1' && kind === 'ConfigMap' ? { type: configMaps } : undefined),
   });
 
   put(spec: Partial<Spec>, binding: Partial<BindingSpec> = {}, name = 'p'): void {

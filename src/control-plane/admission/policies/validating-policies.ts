@@ -74,7 +74,7 @@ async function judge(
     const fail = (message: string, reason = 'Invalid', index = 0): void => {
       failures.push({ policy: policy.metadata.name, binding, message, reason, index });
     };
-    const params = findParams({ ...policy.spec, paramRef: binding.spec.paramRef }, attributes, options);
+    const params = await findParams({ ...policy.spec, paramRef: binding.spec.paramRef }, attributes, options);
     if (typeof params === 'string') {
       if (policy.spec.failurePolicy !== 'Ignore') fail(params);
       continue;
