@@ -189,6 +189,27 @@ describe('an API of another server', () => {
     assert.equal((await ask(served(), things, { headers: { authorization: 'Bearer nobody' } })).status, 403);
   });
 
+  it('has its discovery cut off when that takes too long', async () => {
+    const clock = new FakeClock();
+    const slow = fixture({ aggregation: parts(), authenticators: [tokenIsName], clock });
+    const begun = new Promise<void>((resolve) => {
+      answer = (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' }).write('{');
+        resolve();
+      };
+    });
+    const request = fakeRequest('GET', '/apis/example.com/v1', { headers: { authorization: 'Bearer jane' } });
+    const reply = await slow.server.handle(request);
+    await begun;
+    assert.ok(reply.kind === 'stream');
+    const stream = new FakeStream();
+    const closed = new Promise<void>((resolve) => stream.onClose(resolve));
+    reply.start(stream);
+    await clock.advance(5000);
+    await closed;
+    request.finish();
+  });
+
   it('that sends an answer without end, or none, is given up on', async () => {
     const clock = new FakeClock();
     const asked = askBackend({ ...parts(), clock }, backend, '/apis');

@@ -61,7 +61,7 @@ async function passOn(
       },
       http,
       clock,
-      ...(!info.resourceRequest && { answerMs: DISCOVERY_MS }),
+      ...(!info.resourceRequest && { answerMs: DISCOVERY_MS, wholeMs: DISCOVERY_MS }),
       onAnswer: ({ status, headers }) => {
         if (status >= 300 && status <= 399 && headers.location !== undefined) throw new Redirected();
         return headers;

@@ -31,6 +31,8 @@ export interface Forwarding {
   readonly mode?: StreamMode;
   /** Timeout for the head of the backend's response. Default: one minute. */
   readonly answerMs?: number;
+  /** Timeout for the whole response; it is cut off then. Default: none. */
+  readonly wholeMs?: number;
   /** Checks a response before it is forwarded: throws, or returns other headers. */
   readonly onAnswer?: (answer: BackendAnswer) => Promise<ReplyHeaders> | ReplyHeaders;
   /** A transform for the body. If absent, the body stays unchanged. */
@@ -71,7 +73,12 @@ export async function forward(forwarding: Forwarding): Promise<Reply> {
   const backend = await dialer.dial(target, DIAL_TIMEOUT_MS).catch((error: unknown) => {
     throw error instanceof ApiStatusError ? error : unreachable(errorMessage(error));
   });
-  http.onFinished(() => backend.destroy());
+  const { wholeMs, clock } = forwarding;
+  const cut = wholeMs === undefined ? undefined : clock.setTimer(wholeMs, () => backend.destroy());
+  http.onFinished(() => {
+    cut?.cancel();
+    backend.destroy();
+  });
   if (upgrade !== undefined) return switchOver(forwarding, backend, upgrade);
   return passOn(await answerOf(open(forwarding, backend), forwarding), forwarding);
 }
