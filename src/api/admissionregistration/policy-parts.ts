@@ -2,42 +2,52 @@
  * What the admission policies of admissionregistration.k8s.io/v1 share. Which fields exist follows
  * k8s.io/api/admissionregistration/v1.
  */
-import { array, field, inline, object, oneOf, pointer, required, string } from '../schema/schema.ts';
+import { atomic, array, field, inline, object, oneOf, pointer, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorSchema } from '../core/meta.ts';
 import { RuleWithOperationsSchema } from './webhook.ts';
 
-export const ParamKindSchema = object('ParamKind', {
-  apiVersion: field(1, string),
-  kind: field(2, string),
-});
+export const ParamKindSchema = atomic(
+  object('ParamKind', {
+    apiVersion: field(1, string),
+    kind: field(2, string),
+  }),
+);
 export type ParamKind = Infer<typeof ParamKindSchema>;
 
-export const NamedRuleWithOperationsSchema = object('NamedRuleWithOperations', {
-  resourceNames: field(1, array(string)),
-  ...inline(2, RuleWithOperationsSchema.fields),
-});
+export const NamedRuleWithOperationsSchema = atomic(
+  object('NamedRuleWithOperations', {
+    resourceNames: field(1, array(string)),
+    ...inline(2, RuleWithOperationsSchema.fields),
+  }),
+);
 export type NamedRuleWithOperations = Infer<typeof NamedRuleWithOperationsSchema>;
 
-export const MatchResourcesSchema = object('MatchResources', {
-  namespaceSelector: field(1, LabelSelectorSchema),
-  objectSelector: field(2, LabelSelectorSchema),
-  resourceRules: field(3, array(NamedRuleWithOperationsSchema)),
-  excludeResourceRules: field(4, array(NamedRuleWithOperationsSchema)),
-  matchPolicy: pointer(7, oneOf('Exact', 'Equivalent')),
-});
+export const MatchResourcesSchema = atomic(
+  object('MatchResources', {
+    namespaceSelector: field(1, LabelSelectorSchema),
+    objectSelector: field(2, LabelSelectorSchema),
+    resourceRules: field(3, array(NamedRuleWithOperationsSchema)),
+    excludeResourceRules: field(4, array(NamedRuleWithOperationsSchema)),
+    matchPolicy: pointer(7, oneOf('Exact', 'Equivalent')),
+  }),
+);
 export type MatchResources = Infer<typeof MatchResourcesSchema>;
 
-export const VariableSchema = object('Variable', {
-  name: required(1, string),
-  expression: required(2, string),
-});
+export const VariableSchema = atomic(
+  object('Variable', {
+    name: required(1, string),
+    expression: required(2, string),
+  }),
+);
 export type Variable = Infer<typeof VariableSchema>;
 
-export const ParamRefSchema = object('ParamRef', {
-  name: field(1, string),
-  namespace: field(2, string),
-  selector: field(3, LabelSelectorSchema),
-  parameterNotFoundAction: pointer(4, oneOf('Allow', 'Deny')),
-});
+export const ParamRefSchema = atomic(
+  object('ParamRef', {
+    name: field(1, string),
+    namespace: field(2, string),
+    selector: field(3, LabelSelectorSchema),
+    parameterNotFoundAction: pointer(4, oneOf('Allow', 'Deny')),
+  }),
+);
 export type ParamRef = Infer<typeof ParamRefSchema>;

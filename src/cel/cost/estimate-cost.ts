@@ -24,7 +24,7 @@ interface Estimate {
   readonly shape: Shape;
 }
 
-const scalarKinds: ReadonlySet<string> = new Set(['bool', 'int', 'uint', 'double', 'duration', 'timestamp']);
+const scalarKinds: ReadonlySet<string> = new Set(['bool', 'int', 'uint', 'double', 'duration', 'timestamp', 'type']);
 
 /** What one evaluation costs at least and at most (upstream: checker/cost.go Cost). */
 export function estimateCost(checked: CheckedExpression): Range {

@@ -76,8 +76,8 @@ describe('an expression that must give a value of some type', () => {
   });
 
   it('is refused with another', () => {
-    assert.equal(faultOfTyped('1', 'bool'), 'must evaluate to bool');
-    assert.equal(faultOfTyped('1', 'string', 'null'), 'must evaluate to one of [string null_type]');
+    assert.equal(faultOfTyped('1', 'bool'), 'must evaluate to bool but got int');
+    assert.equal(faultOfTyped('1', 'string', 'null'), 'must evaluate to one of [string null_type] but got int');
     assert.match(
       faultOfTyped('nothing', 'bool') ?? '',
       /^compilation failed: ERROR: .*undeclared reference to 'nothing'/,
@@ -88,7 +88,7 @@ describe('an expression that must give a value of some type', () => {
 describe('the variables of a policy', () => {
   it('are known to those behind them, with their types', () => {
     const scope = new VariableScope(plain);
-    assert.match(scope.add({ name: 'early', expression: 'variables.a' }) ?? '', /undeclared reference to 'variables'/);
+    assert.match(scope.add({ name: 'early', expression: 'variables.a' }) ?? '', /undefined field 'a'/);
     assert.equal(scope.add({ name: 'a', expression: '1' }), undefined);
     assert.equal(scope.add({ name: 'b', expression: 'variables.a + 1' }), undefined);
     assert.match(
@@ -141,12 +141,12 @@ describe('the check of a policy that is to be stored', () => {
 
   it('wants the type that each expression has to give', () => {
     const wanted = {
-      condition: ['true', '1', 'must evaluate to bool'],
-      validation: ['true', '1', 'must evaluate to bool'],
-      message: ["'a'", '1', 'must evaluate to string'],
-      annotation: ['null', '1', 'must evaluate to one of [string null_type]'],
-      applyConfiguration: ['Object{}', '1', 'must evaluate to object'],
-      jsonPatch: ["[JSONPatch{op: 'remove', path: '/a'}]", '1', 'must evaluate to list'],
+      condition: ['true', '1', 'must evaluate to bool but got int'],
+      validation: ['true', '1', 'must evaluate to bool but got int'],
+      message: ["'a'", '1', 'must evaluate to string but got int'],
+      annotation: ['null', '1', 'must evaluate to one of [string null_type] but got int'],
+      applyConfiguration: ['Object{}', '1', 'must evaluate to Object but got int'],
+      jsonPatch: ["[JSONPatch{op: 'remove', path: '/a'}]", '1', 'must evaluate to list(JSONPatch) but got int'],
     } as const;
     for (const [name, [good, bad, message]] of Object.entries(wanted)) {
       const check = checks[name as keyof typeof wanted];
@@ -162,7 +162,7 @@ describe('the check of a policy that is to be stored', () => {
     assert.equal(checks.validation(allowed), undefined);
     assert.match(checks.message(`string(${allowed})`) ?? '', /undeclared reference to 'authorizer'/);
     assert.equal(checkMatchCondition(allowed), undefined);
-    assert.equal(checkMatchCondition('1'), 'must evaluate to bool');
+    assert.equal(checkMatchCondition('1'), 'must evaluate to bool but got int');
     assert.match(checkMatchCondition('params.a') ?? '', /undeclared reference to 'params'/);
   });
 

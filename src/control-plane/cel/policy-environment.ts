@@ -4,7 +4,17 @@ import { compileExpression } from '../../cel/compile.ts';
 import type { Environment, StructType } from '../../cel/environment.ts';
 import { EntryMap } from '../../cel/values.ts';
 import type { CelType } from '../../cel/types.ts';
-import { boolType, dynType, intType, listOf, mapOf, objectType, stringType, timestampType } from '../../cel/types.ts';
+import {
+  boolType,
+  dynType,
+  formatType,
+  intType,
+  listOf,
+  mapOf,
+  objectType,
+  stringType,
+  timestampType,
+} from '../../cel/types.ts';
 import { authorizerType, resourceCheckType } from './authorizer.ts';
 import { baseEnvironment } from './environment.ts';
 import { jsonPatches } from './json-patch.ts';
@@ -94,6 +104,13 @@ export function mutationEnvironment(environment: Environment): Environment {
   return environment.withLibraries(jsonPatches).withStructs(mutationStructs);
 }
 
+/** Types as upstream names what policies want: of objects and lists it wants one each. */
+const wantedNames: ReadonlyMap<string, string> = new Map([
+  ['null', 'null_type'],
+  ['object', 'Object'],
+  ['list', 'list(JSONPatch)'],
+]);
+
 /** A program, or upstream's error message for the expression. */
 export function compileTyped(
   source: string,
@@ -104,8 +121,9 @@ export function compileTyped(
   if ('fault' in program) return { fault: `compilation failed: ${program.fault}` };
   const { kind } = program.type;
   if (wanted.length === 0 || wanted.includes(kind) || kind === 'dyn') return program;
-  const names = wanted.map((each) => (each === 'null' ? 'null_type' : each));
-  return { fault: `must evaluate to ${names.length === 1 ? names[0] : `one of [${names.join(' ')}]`}` };
+  const names = wanted.map((each) => wantedNames.get(each) ?? each);
+  const expected = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;
+  return { fault: `must evaluate to ${expected} but got ${formatType(program.type)}` };
 }
 
 /** Variables of a policy. Each can use the earlier ones; an invalid one has the type dyn for later ones. */
@@ -114,10 +132,10 @@ export class VariableScope {
   readonly programs = new Map<string, Program>();
   /** One type for all variables: a separate type for each would be quadratic in their number. */
   readonly #type: CelType = { kind: 'object', name: 'kubernetes.variables', field: (name) => this.#types.get(name) };
-  #environment: Environment;
+  readonly #environment: Environment;
 
   constructor(environment: Environment) {
-    this.#environment = environment;
+    this.#environment = environment.withVariables({ variables: this.#type });
   }
 
   get environment(): Environment {
@@ -128,7 +146,6 @@ export class VariableScope {
   add({ name, expression }: Variable): string | undefined {
     const program = compileTyped(expression, this.#environment, []);
     const isFaulty = 'fault' in program;
-    if (this.#types.size === 0) this.#environment = this.#environment.withVariables({ variables: this.#type });
     this.#types.set(name, isFaulty ? dynType : program.type);
     if (!isFaulty) this.programs.set(name, program);
     return isFaulty ? program.fault : undefined;

@@ -162,7 +162,7 @@ describe('the message expression of a rule', () => {
 
   it('is refused where it does not compile or gives no text', () => {
     const integer = compile('self.replicas');
-    assert.equal(integer.messageError, 'messageExpression must evaluate to a string, not int');
+    assert.equal(integer.messageError, 'messageExpression must evaluate to a string');
     assert.match(compile('self.nothing').messageError ?? '', /^messageExpression compilation failed: ERROR: /);
     assert.equal(compile("'a'").messageError, undefined);
     for (const faulty of [integer, compile('self.nothing')]) {

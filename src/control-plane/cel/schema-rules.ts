@@ -5,7 +5,7 @@ import { estimateCost } from '../../cel/cost/estimate-cost.ts';
 import type { Range } from '../../cel/cost/range.ts';
 import type { Variables } from '../../cel/frame.ts';
 import { usesVariable } from '../../cel/parser.ts';
-import { formatType, optionalOf } from '../../cel/types.ts';
+import { optionalOf } from '../../cel/types.ts';
 import type { CelResult } from '../../cel/values.ts';
 import { isError, none, Optional } from '../../cel/values.ts';
 import { baseEnvironment } from './environment.ts';
@@ -91,9 +91,7 @@ export function compileRule(text: RuleText, schema: RuleSchema, options: { reado
 function messageFault(message: ReturnType<typeof compileExpression> | undefined): string | undefined {
   if (message === undefined) return undefined;
   if ('fault' in message) return `messageExpression compilation failed: ${message.fault}`;
-  return message.type.kind === 'string'
-    ? undefined
-    : `messageExpression must evaluate to a string, not ${formatType(message.type)}`;
+  return message.type.kind === 'string' ? undefined : 'messageExpression must evaluate to a string';
 }
 
 function unusable(ruleError: string): CompiledRule {

@@ -48,7 +48,7 @@ const reserved: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
-const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'];
+const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
 const mutatingOperations = ['CREATE', 'UPDATE'];
 
 export function validateValidatingAdmissionPolicy(
