@@ -28,6 +28,8 @@ export interface LocalNodeFacts extends Pick<RuntimeOptions, 'cgroupDriver' | 'r
   readonly podRange: string;
   readonly serviceRange: string;
   readonly clusterDns: readonly string[];
+  /** `kubelet-node-network` of the node answers at those addresses. */
+  readonly servesNames: boolean;
   readonly serviceRouting: boolean;
   readonly networkPolicy: boolean;
   readonly storage: boolean;
@@ -82,7 +84,7 @@ export async function startLocalPrograms(node: LocalNode, facts: LocalNodeFacts)
         networkOf(node, facts, [
           `--subnet-file=${join(instance.dataDir, 'subnet.env')}`,
           // What the cluster does not know is asked of its own name service: the machine's may be on its loopback network.
-          ...facts.clusterDns.flatMap((ip) => [
+          ...(facts.servesNames ? facts.clusterDns : []).flatMap((ip) => [
             `--dns-local-address=${ip}`,
             `--dns-upstream=${facts.gateway}:${DNS_PORT}`,
           ]),

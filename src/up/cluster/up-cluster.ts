@@ -256,7 +256,9 @@ class ClusterStart {
         agentArgs,
       },
       ...{ cluster: this.#instance, gateway: subnet.gateway, prefixLength: subnet.prefixLength },
-      ...{ podRange, serviceRange, clusterDns: dns ? [LOCAL_NAMES] : [], nodeNetworkArgs },
+      ...{ podRange, serviceRange, nodeNetworkArgs },
+      servesNames: dns,
+      clusterDns: [dns ? LOCAL_NAMES : addressInRange(serviceRange, DNS_INDEX)],
       start: (program) => this.#start(program),
     };
   }
@@ -403,8 +405,10 @@ class ClusterStart {
     const instance = this.#instance;
     const endpoint = this.#options.endpoint ?? `unix://${instance.containerdSocket}`;
     const { dns, listen } = this.#options;
-    const name = listen === undefined ? addressInRange(record.serviceRange, DNS_INDEX) : nameAddress(instance);
-    const clusterDns = dns ? [name] : [];
+    // Without our own server, pods ask the Service of the one that the user installs.
+    const clusterDns = [
+      dns && listen !== undefined ? nameAddress(instance) : addressInRange(record.serviceRange, DNS_INDEX),
+    ];
     return writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, {
       address,
       requestServingCertificate: true,
