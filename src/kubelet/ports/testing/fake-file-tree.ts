@@ -35,6 +35,7 @@ export class FakeFileTree {
   #inodes = 1;
   #devices = 1;
   readonly #nowMs: () => number;
+  readonly #parts = new Map<string, readonly string[]>();
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
@@ -64,16 +65,17 @@ export class FakeFileTree {
   /** Walks to `path`. A missing or non-directory component on the way is `NotFound`. */
   find(path: string, followLast: boolean, hops = 0): Found {
     if (!path.startsWith('/')) throw new KubeletError('Invalid', `${path}: not an absolute path`);
-    const parts = path.split('/').filter((part) => part !== '' && part !== '.');
+    const parts = this.#partsOf(path);
     const trail: FakeNode[] = [topOf(this.root)];
-    let found: Found = { parent: this.root, name: '', node: topOf(this.root) };
-    for (const [index, part] of parts.entries()) {
+    let [holder, name, found]: [FakeNode, string, FakeNode | undefined] = [this.root, '', topOf(this.root)];
+    for (let index = 0; index < parts.length; index++) {
+      const part = parts[index] ?? '';
       const last = index === parts.length - 1;
       const parent = trail.at(-1) as FakeNode;
       if (parent.type !== 'directory') throw new KubeletError('NotFound', `${path}: not a directory on the way`);
       if (part === '..') {
         if (trail.length > 1) trail.pop();
-        found = { parent: trail.at(-2) ?? this.root, name: '', node: trail.at(-1) };
+        [holder, name, found] = [trail.at(-2) ?? this.root, '', trail.at(-1)];
         continue;
       }
       const entry = parent.entries.get(part);
@@ -85,10 +87,19 @@ export class FakeFileTree {
         return this.find(rest === '' ? base : `${base}/${rest}`, followLast, hops + 1);
       }
       if (node === undefined && !last) throw new KubeletError('NotFound', `${path}: no such file or directory`);
-      found = { parent, name: part, node };
+      [holder, name, found] = [parent, part, node];
       if (node !== undefined) trail.push(node);
     }
-    return found;
+    return { parent: holder, name, node: found };
+  }
+
+  /** The same paths are walked again and again. */
+  #partsOf(path: string): readonly string[] {
+    const known = this.#parts.get(path);
+    if (known !== undefined) return known;
+    const parts = path.split('/').filter((part) => part !== '' && part !== '.');
+    this.#parts.set(path, parts);
+    return parts;
   }
 
   existing(path: string, followLast: boolean): FakeNode {
@@ -108,7 +119,7 @@ export class FakeFileTree {
 }
 
 export function topOf(node: FakeNode): FakeNode {
-  return node.covers.at(-1) ?? node;
+  return node.covers.length === 0 ? node : (node.covers.at(-1) ?? node);
 }
 
 export function hasMountBelow(node: FakeNode): boolean {
