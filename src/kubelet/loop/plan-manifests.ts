@@ -1,6 +1,6 @@
 import { podFullName, podKey } from '../../api/pod.ts';
 import type { Pod } from '../../api/core/pod.ts';
-import { sameContent } from '../features/pod-config/canonical-json.ts';
+import { sameContent } from '../../base/same-content.ts';
 import type { ManifestRules } from '../features/pod-config/manifest-reader.ts';
 import { formatProblem, readManifest } from '../features/pod-config/manifest-reader.ts';
 import type { PodRuntime } from '../features/pod-runtime/pod-runtime.ts';

@@ -5,10 +5,10 @@ import type { Loop } from '../../../base/loop.ts';
 import { createLoop } from '../../../base/loop.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
+import { sameContent } from '../../../base/same-content.ts';
 import type { ImageRuntime } from '../../ports/images.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 import { selectNodeImages } from './node-images.ts';
-import { sameJson } from './node-patch.ts';
 
 /** Upstream: image manager, every 30 s; the runtime's version is valid for 60 s. */
 const IMAGES_PERIOD_MS = 30_000;
@@ -89,7 +89,7 @@ export class NodeInventory {
         { error: text },
       );
     this.#lastError = text;
-    if (before.version !== this.#version?.text || !sameJson(before.images, this.#images)) this.#options.onChange();
+    if (before.version !== this.#version?.text || !sameContent(before.images, this.#images)) this.#options.onChange();
   }
 
   async #attempt(ask: () => Promise<void>): Promise<string | undefined> {

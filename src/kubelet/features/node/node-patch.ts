@@ -1,16 +1,8 @@
 import { isRecord } from '../../../base/json-record.ts';
+import { sameContent } from '../../../base/same-content.ts';
 import type { Node } from '../../../api/core/node.ts';
 
 type Json = Readonly<Record<string, unknown>>;
-
-/** Whether both are equal; an undefined field equals an absent one. */
-export function sameJson(left: unknown, right: unknown): boolean {
-  if (left === right) return true;
-  if (Array.isArray(left) && Array.isArray(right))
-    return left.length === right.length && left.every((each, index) => sameJson(each, right[index]));
-  if (!isRecord(left) || !isRecord(right)) return false;
-  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) => sameJson(left[key], right[key]));
-}
 
 /**
  * Whether more than heartbeats changed (upstream: nodeStatusHasChanged); metadata counts as well, for the labels and
@@ -25,7 +17,7 @@ export function nodeHasChanged(before: Node, after: Node): boolean {
       (status?.conditions ?? []).map(({ lastHeartbeatTime: _, ...condition }) => [condition.type, condition]),
     ),
   });
-  return !sameJson(normal(bare(before)), normal(bare(after)));
+  return !sameContent(normal(bare(before)), normal(bare(after)));
 }
 
 /** Empty lists and maps are absent ones in the API. */
@@ -58,7 +50,7 @@ export function computeNodePatch(before: Node, after: Node): { metadata: Json; s
   });
   if (changedConditions.length > 0) status['conditions'] = changedConditions;
   // The API merges addresses by type, so for two of one type the list must be replaced as a whole.
-  if (!sameJson(oldAddresses, addresses)) status['addresses'] = [...addresses, { $patch: 'replace' }];
+  if (!sameContent(oldAddresses, addresses)) status['addresses'] = [...addresses, { $patch: 'replace' }];
   return { metadata, ...(Object.keys(status).length > 0 && { status }) };
 }
 
@@ -67,7 +59,7 @@ function diff(before: Json, after: Json): Record<string, unknown> {
   const changed: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [old, value] = [before[key], after[key]];
-    if (sameJson(old, value)) continue;
+    if (sameContent(old, value)) continue;
     if (value === undefined || (Array.isArray(value) && value.length === 0)) {
       if (old !== undefined) changed[key] = null;
     } else if (isRecord(old) && isRecord(value)) {

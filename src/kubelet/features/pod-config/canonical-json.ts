@@ -14,20 +14,3 @@ export function canonicalJson(value: unknown): string {
     }) ?? 'null'
   );
 }
-
-/** Equal in content; an undefined field equals a missing one. */
-export function sameContent(left: unknown, right: unknown): boolean {
-  if (left === right) return true;
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
-  if (Array.isArray(left) !== Array.isArray(right)) return false;
-  if (Array.isArray(left))
-    return (
-      left.length === (right as unknown[]).length &&
-      left.every((item, index) => sameContent(item, (right as unknown[])[index]))
-    );
-  const one = left as Record<string, unknown>;
-  const other = right as Record<string, unknown>;
-  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
-  for (const key of keys) if (!sameContent(one[key], other[key])) return false;
-  return true;
-}

@@ -1,7 +1,7 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { podFullName } from '../../../api/pod.ts';
 import type { KindedObject } from '../../../api/manifest/manifest-kinds.ts';
-import { sameContent } from './canonical-json.ts';
+import { sameContent } from '../../../base/same-content.ts';
 import type { ManifestContent, ManifestProblem } from './manifest-reader.ts';
 
 /** The current content of a manifest. */

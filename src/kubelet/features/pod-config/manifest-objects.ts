@@ -1,6 +1,6 @@
 import type { KindedObject } from '../../../api/manifest/manifest-kinds.ts';
 import type { Logger } from '../../../base/log.ts';
-import { sameContent } from './canonical-json.ts';
+import { sameContent } from '../../../base/same-content.ts';
 import type { ConfigMap } from '../../../api/core/config-map.ts';
 import type { Secret } from '../../../api/core/secret.ts';
 import type { ClusterKind, ClusterKinds, ClusterObjectChange, ClusterObjects } from '../../ports/cluster-objects.ts';

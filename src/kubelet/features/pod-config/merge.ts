@@ -2,7 +2,7 @@ import { annotations } from '../../../api/annotations.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { podFullName } from '../../../api/pod.ts';
 import type { PodOperation, PodSource, PodUpdate } from '../../model/pod-update.ts';
-import { sameContent } from './canonical-json.ts';
+import { sameContent } from '../../../base/same-content.ts';
 
 /**
  * A pod of a source: as the source last sent it, and as the agent keeps it (with the local annotations). Neither is

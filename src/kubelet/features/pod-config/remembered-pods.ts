@@ -1,6 +1,6 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { isMirrorPod, isTerminalPod } from '../../../api/pod.ts';
-import { sameContent } from './canonical-json.ts';
+import { sameContent } from '../../../base/same-content.ts';
 
 /** One line of the record: the current version of a pod, or its removal. */
 type Line = { pod: Pod } | { gone: string };

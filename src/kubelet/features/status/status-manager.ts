@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
+import { sameContent } from '../../../base/same-content.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ContainerStatus, PodCondition, PodStatus } from '../../../api/core/pod-status.ts';
 import { waitingReasons } from '../../../api/reasons.ts';
@@ -18,8 +19,6 @@ export type StatusListener = (change: {
 interface Stored {
   readonly pod: Pod;
   readonly status: PodStatus;
-  /** The status as text, to compare it with a new one. */
-  readonly text: string;
   readonly version: number;
   /** The same object until the pod is forgotten. */
   readonly life: object;
@@ -105,7 +104,6 @@ export class StatusManager {
     const uid = podUid(pod.metadata.uid ?? '');
     const stored = this.#stored.get(uid);
     const previous = this.get(uid);
-    const now = timestamp(this.#clock.nowMs()) ?? '';
     const status: PodStatus = {
       ...generated,
       startTime: previous?.startTime ?? pod.status?.startTime ?? timestamp(startedAtMs ?? this.#clock.nowMs()),
@@ -122,15 +120,15 @@ export class StatusManager {
       const published = isUnrecorded || isRecorded ? findSame(pod.status?.conditions, condition) : undefined;
       if (isUnrecorded && published === undefined) assumed.add(condition.type);
       const kept = isRecorded ? later(last, published) : (published ?? last);
-      const lastTransitionTime = condition.lastTransitionTime ?? kept?.lastTransitionTime ?? now;
+      const lastTransitionTime =
+        condition.lastTransitionTime ?? kept?.lastTransitionTime ?? timestamp(this.#clock.nowMs()) ?? '';
       return { ...condition, lastTransitionTime };
     });
-    const text = JSON.stringify(status);
-    if (stored?.text === text) return false;
+    if (stored !== undefined && sameContent(stored.status, status)) return false;
     this.#restored.delete(uid);
     const version = (stored?.version ?? 0) + 1;
     const life = stored?.life ?? {};
-    this.#stored.set(uid, { pod, status, text, version, life, assumed, recorded });
+    this.#stored.set(uid, { pod, status, version, life, assumed, recorded });
     this.#record({ uid, status });
     const change = { uid, pod, status, previous };
     for (const listener of this.#listeners) listener(change);
