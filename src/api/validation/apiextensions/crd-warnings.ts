@@ -10,16 +10,21 @@ export function crdWarnings(
   definition: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,
 ): readonly string[] {
+  // Writes of a status leave the rest as it is.
+  if (old?.spec === definition.spec) return [];
   const before = new Set(old === undefined ? [] : unknownFormats(old));
   return unknownFormats(definition)
     .filter((format) => !before.has(format))
     .map((format) => `unrecognized format ${goQuote(format)}`);
 }
 
-/** What all versions have alike counts once. */
+/** What the versions have in common counts once. */
 function unknownFormats({ spec }: CustomResourceDefinition): readonly string[] {
-  const schemas = new Set(spec.versions.map(({ schema }) => JSON.stringify(schema?.openAPIV3Schema ?? {})));
-  return [...schemas].flatMap((text) => formatsIn(readJsonSchema(JSON.parse(text)).schema));
+  const schemas = spec.versions.map(({ schema }) => schema?.openAPIV3Schema ?? {});
+  const [first, ...others] = schemas;
+  const text = others.length === 0 ? '' : JSON.stringify(first);
+  const distinct = others.every((each) => JSON.stringify(each) === text) ? schemas.slice(0, 1) : schemas;
+  return distinct.flatMap((each) => formatsIn(readJsonSchema(each).schema));
 }
 
 const formatsIn = (schema: JsonSchema): readonly string[] => [
