@@ -113,7 +113,7 @@ test('containerd 2.x gets a version 3 file with the renamed plugins', () => {
 });
 
 test('the CNI network keeps its addresses below the data folder and bears our name', () => {
-  const config = JSON.parse(renderCniConfig(instance, chooseSubnet('0', [], 'br'))) as {
+  const config = JSON.parse(renderCniConfig(instance, [chooseSubnet('0', [], 'br')])) as {
     name: string;
     plugins: { ipam?: { dataDir: string } }[];
   };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { readKernelSettings, restoreKernelSettings, selectRestores } from './kernel-settings.ts';
+import { forwardIpv6, readKernelSettings, restoreKernelSettings, selectRestores } from './kernel-settings.ts';
 
 function settings(t: TestContext, values: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'kts-settings-'));
@@ -31,4 +31,18 @@ test('settings that an instance changed are set back; what was so before, or was
 test('a setting that is in the record of no instance is never written', () => {
   assert.deepEqual(selectRestores({ 'kernel/hostname': 'a' }, { 'kernel/hostname': 'b', 'kernel/panic': '10' }), {});
   assert.deepEqual(selectRestores({ 'kernel/panic': '0' }, {}), {});
+});
+
+test('a machine that forwards IPv6 goes on learning its routes from routers, until it is set back', (t) => {
+  const device = (name: string): string => `net/ipv6/conf/${name}/accept_ra`;
+  const folder = settings(t, { 'net/ipv6/conf/all/forwarding': '0', [device('eth0')]: '1', [device('eth1')]: '0' });
+  const read = (): string[] =>
+    ['net/ipv6/conf/all/forwarding', device('eth0'), device('eth1')].map((name) =>
+      readFileSync(join(folder, name), 'utf8').trim(),
+    );
+  const before = readKernelSettings(folder);
+  forwardIpv6(folder);
+  assert.deepEqual(read(), ['1', '2', '0']);
+  assert.deepEqual(restoreKernelSettings(before, folder), []);
+  assert.deepEqual(read(), ['0', '1', '0']);
 });

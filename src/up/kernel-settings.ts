@@ -1,6 +1,6 @@
 /** Settings of the kernel that an instance changes for the whole machine, and how the last one that goes undoes it. */
 import { errnoOf } from '../base/errors.ts';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { wantedTunables } from '../kubelet/features/container-manager/kernel-tunables.ts';
 
@@ -10,16 +10,46 @@ const FOLDER = '/proc/sys';
 const ownSettings: ReadonlyMap<string, string> = new Map([
   ...[...wantedTunables].map(([name, value]) => [name, String(value)] as const),
   ['net/ipv4/ip_forward', '1'],
+  ['net/ipv6/conf/all/forwarding', '1'],
   ['net/bridge/bridge-nf-call-iptables', '1'],
   ['net/bridge/bridge-nf-call-ip6tables', '1'],
 ]);
 
 export type KernelSettings = Readonly<Record<string, string>>;
 
+const IPV6_DEVICES = 'net/ipv6/conf';
+/** A device that learns its routes from a router goes on doing so although the machine forwards. */
+const LEARNS_ANYWAY = '2';
+const LEARNS = '1';
+
+function routerSettings(folder: string): readonly (readonly [string, string])[] {
+  try {
+    const devices = readdirSync(join(folder, IPV6_DEVICES)).filter((name) => name !== 'all' && name !== 'default');
+    return devices.map((name) => [`${IPV6_DEVICES}/${name}/accept_ra`, LEARNS_ANYWAY] as const);
+  } catch {
+    return []; // Without IPv6.
+  }
+}
+
+const settingsOf = (folder: string): ReadonlyMap<string, string> =>
+  new Map([...ownSettings, ...routerSettings(folder)]);
+
+/**
+ * Lets the machine forward packets of IPv6. A kernel that forwards forgets the routes that a router announces, the
+ * default route among them: devices that listen to routers go on doing so.
+ */
+export function forwardIpv6(folder: string = FOLDER): void {
+  const file = (name: string): string => join(folder, name);
+  if (readFileSync(file('net/ipv6/conf/all/forwarding'), 'utf8').trim() === '1') return;
+  for (const [name, value] of routerSettings(folder))
+    if (readFileSync(file(name), 'utf8').trim() === LEARNS) writeFileSync(file(name), value, { flag: 'r+' });
+  writeFileSync(file('net/ipv6/conf/all/forwarding'), '1', { flag: 'r+' });
+}
+
 /** A setting that the kernel does not have is left out. */
 export function readKernelSettings(folder: string = FOLDER): KernelSettings {
   return Object.fromEntries(
-    [...ownSettings.keys()].flatMap((name) => {
+    [...settingsOf(folder).keys()].flatMap((name) => {
       try {
         return [[name, readFileSync(join(folder, name), 'utf8').trim()] as const];
       } catch {
@@ -32,9 +62,9 @@ export function readKernelSettings(folder: string = FOLDER): KernelSettings {
 /** What to write: settings that are as an instance sets them and were not so before. Others have been changed since. */
 export function selectRestores(before: KernelSettings, now: KernelSettings): KernelSettings {
   return Object.fromEntries(
-    [...ownSettings].flatMap(([name, own]) => {
-      const earlier = before[name];
-      return earlier !== undefined && now[name] === own && earlier !== own ? [[name, earlier] as const] : [];
+    Object.entries(before).flatMap(([name, earlier]) => {
+      const own = ownSettings.get(name) ?? (name.startsWith(`${IPV6_DEVICES}/`) ? LEARNS_ANYWAY : undefined);
+      return own !== undefined && now[name] === own && earlier !== own ? [[name, earlier] as const] : [];
     }),
   );
 }

@@ -158,7 +158,7 @@ async function runCluster(instance: Instance, line: CommandLine, stop: AbortCont
   });
   try {
     if (line.joinToken !== undefined) {
-      const joining = { ...options, by: line.joinToken, address: line.listen };
+      const joining = { ...options, by: line.joinToken, addresses: line.listen };
       const target = line.joinControlPlane ? await joinControlPlane(instance, joining, stop.signal) : joining;
       await joinMachine(instance, target, stop.signal);
     } else if (line.joinConfig === undefined) await upCluster(instance, options, stop.signal);

@@ -18,7 +18,9 @@ import {
   sharedChains,
 } from './host-tables.ts';
 import type { Instance } from './instance.ts';
-import { readKernelSettings, restoreKernelSettings } from './kernel-settings.ts';
+import type { Family } from './ip-families.ts';
+import { checkIpv6, familyOf } from './ip-families.ts';
+import { forwardIpv6, readKernelSettings, restoreKernelSettings } from './kernel-settings.ts';
 import type { IptablesProgram, MachineRecord } from './machine-record.ts';
 import {
   existingFolders,
@@ -31,6 +33,7 @@ import { doesKubeletRun } from './processes.ts';
 import { renderCniConfig } from './runtime-config.ts';
 import type { Route, Subnet } from './subnet.ts';
 import { choosePodRange, chooseServiceRange, chooseSubnet, isSubnetFree } from './subnet.ts';
+import { chooseRanges6, isSubnetFree6, rangesOfSubnet } from './subnet6.ts';
 
 /** Of our own rules. */
 const tables = ['nat', 'filter'] as const;
@@ -39,7 +42,7 @@ const programs = ['iptables', 'ip6tables'] as const;
 const CNI_CACHE = '/var/lib/cni/results';
 
 interface NetworkRecord {
-  readonly subnet: Subnet;
+  readonly subnets: readonly Subnet[];
 }
 
 const recordPath = (instance: Instance): string => join(instance.runDir, 'network.json');
@@ -53,41 +56,61 @@ export const overlayFile = (instance: Instance): string => join(instance.runDir,
 export const overlayChainPrefix = ({ id }: Instance): string => `KTO-${id}`;
 
 /**
- * Makes bridge, rules and CNI configuration. Repeating it changes nothing. `warn` hears what pods will miss. `wanted`
- * is taken when it is free. `pods: 'elsewhere'`: another program configures the CNI.
+ * Makes bridge, rules and CNI configuration, with a subnet of each family. Repeating it changes nothing. `warn` hears
+ * what pods will miss. `wanted` are taken when they are free. `pods: 'elsewhere'`: another program configures the CNI.
  */
 export async function setUpNetwork(
   instance: Instance,
   warn: (message: string) => void,
-  { wanted, pods = 'here' }: { readonly wanted?: Subnet | undefined; readonly pods?: 'here' | 'elsewhere' } = {},
-): Promise<Subnet> {
-  const routes = await readRoutes();
-  const before = readRecord(instance);
-  const known = before?.subnet ?? wanted;
-  const subnet =
-    known !== undefined && isSubnetFree(known, routes, instance.bridge)
-      ? known
-      : chooseSubnet(instance.id, routes, instance.bridge);
-  writeFileSync(recordPath(instance), JSON.stringify({ subnet } satisfies NetworkRecord));
-  await setUpBridge(instance, subnet);
+  {
+    families = ['IPv4'],
+    wanted = [],
+    pods = 'here',
+  }: {
+    readonly families?: readonly Family[];
+    readonly wanted?: readonly Subnet[];
+    readonly pods?: 'here' | 'elsewhere';
+  } = {},
+): Promise<readonly Subnet[]> {
+  if (families.includes('IPv6')) checkIpv6();
+  const known = [...readRecord(instance), ...wanted];
+  const subnets: Subnet[] = [];
+  for (const family of families) subnets.push(await chooseFamilySubnet(instance, family, known));
+  writeFileSync(recordPath(instance), JSON.stringify({ subnets } satisfies NetworkRecord));
+  await setUpBridge(instance, subnets);
   try {
     await withMachineLock(async () => {
       await noteShared();
-      await setUpRules(instance, subnet);
+      await removeRules(instance);
+      for (const subnet of subnets) await setUpRules(instance, subnet);
     });
   } catch (error) {
     warn(`iptables refused a rule, so pods may not reach other machines: ${errorMessage(error)}`);
   }
+  if (families.includes('IPv6')) forwardIpv6();
   mkdirSync(instance.cniConfDir, { recursive: true });
   if (pods === 'here')
-    writeFileSync(join(instance.cniConfDir, '10-kubelet-ts.conflist'), renderCniConfig(instance, subnet));
-  return subnet;
+    writeFileSync(join(instance.cniConfDir, '10-kubelet-ts.conflist'), renderCniConfig(instance, subnets));
+  return subnets;
+}
+
+async function chooseFamilySubnet(instance: Instance, family: Family, known: readonly Subnet[]): Promise<Subnet> {
+  const routes = await readRoutes(family);
+  const before = known.find(({ cidr }) => familyOf(cidr) === family);
+  if (family === 'IPv4')
+    return before !== undefined && isSubnetFree(before, routes, instance.bridge)
+      ? before
+      : chooseSubnet(instance.id, routes, instance.bridge);
+  const own = ownDevices(instance);
+  return before !== undefined && isSubnetFree6(before, routes, own)
+    ? before
+    : chooseRanges6(instance.id, routes, own).subnet;
 }
 
 /** What several share is noted by the first instance of the machine, before it makes any of it. */
 async function noteShared(): Promise<void> {
   const [v4, v6] = [await listTables('iptables'), await listTables('ip6tables')];
-  if (hasInstanceChain(v4)) return;
+  if (hasInstanceChain(v4) || hasInstanceChain(v6)) return;
   writeMachineRecord({
     chains: { iptables: sharedChains(v4), ip6tables: sharedChains(v6) },
     folders: existingFolders(CNI_CACHE),
@@ -95,8 +118,9 @@ async function noteShared(): Promise<void> {
   });
 }
 
-async function readRoutes(): Promise<Route[]> {
-  return JSON.parse(await runCommand(['ip', '-j', '-4', 'route', 'show', 'table', 'all'])) as Route[];
+async function readRoutes(family: Family = 'IPv4'): Promise<Route[]> {
+  const option = family === 'IPv4' ? '-4' : '-6';
+  return JSON.parse(await runCommand(['ip', '-j', option, 'route', 'show', 'table', 'all'])) as Route[];
 }
 
 /**
@@ -129,17 +153,21 @@ export function allowLoopbackNodePorts(bridge: string): boolean {
  * and no other program takes the range; the route is removed with the bridge. `wanted` is the one the cluster had
  * before: its objects stand on it. Throws `Conflict` when another cluster has that, or all are taken.
  */
-export async function claimServiceRange(instance: Instance, wanted: string | undefined, from: string): Promise<string> {
+export async function claimServiceRange(instance: Instance, wanted: string | undefined, from: Subnet): Promise<string> {
+  const family = familyOf(from.cidr);
   for (;;) {
-    const routes = await readRoutes();
-    const range = wanted ?? chooseServiceRange(routes, instance.bridge);
+    const routes = await readRoutes(family);
+    const range =
+      wanted ?? (family === 'IPv4' ? chooseServiceRange(routes, instance.bridge) : rangesOfSubnet(from).serviceRange);
     if (routes.some((route) => route.dst === range && route.dev === instance.bridge)) return range;
     // Two that start at once see the same routes; only one can add this one.
-    const { code, stderr } = await tryCommand(['ip', 'route', 'add', range, 'dev', instance.bridge, 'src', from]);
+    const { code, stderr } = await tryCommand([
+      ...['ip', 'route', 'add', range, 'dev', instance.bridge, 'src', from.gateway],
+    ]);
     if (code === 0) return range;
     if (!stderr.includes('File exists'))
       throw new KubeletError('Internal', `no route for services: ${stderr.trim()}`, { op: 'ip route add' });
-    if (wanted !== undefined)
+    if (wanted !== undefined || family === 'IPv6')
       throw new KubeletError(
         'Conflict',
         `another cluster of this machine has this one's range for services, ${range}: stop that one first`,
@@ -149,41 +177,45 @@ export async function claimServiceRange(instance: Instance, wanted: string | und
 }
 
 /** The range of the pods of several nodes. Each node's part gets a route on the bridge, which goes with the bridge. */
-export async function claimPodRange({ bridge }: Instance, wanted: string | undefined): Promise<string> {
+export async function claimPodRange({ bridge }: Instance, wanted: string | undefined, subnet: Subnet): Promise<string> {
+  if (familyOf(subnet.cidr) === 'IPv6') return rangesOfSubnet(subnet).podRange;
   return choosePodRange(wanted, await readRoutes(), bridge);
 }
 
-function readRecord(instance: Instance): NetworkRecord | undefined {
+function readRecord(instance: Instance): readonly Subnet[] {
   try {
-    return existsSync(recordPath(instance))
-      ? (JSON.parse(readFileSync(recordPath(instance), 'utf8')) as NetworkRecord)
-      : undefined;
+    const { subnets } = JSON.parse(readFileSync(recordPath(instance), 'utf8')) as Partial<NetworkRecord>;
+    return subnets ?? [];
   } catch {
-    return undefined; // Half-written when the machine went down: chosen again.
+    return []; // Not yet written, or half-written when the machine went down: chosen again.
   }
 }
 
 /** Made here and not by the first pod, so that another instance sees the route and chooses another subnet. */
-async function setUpBridge(instance: Instance, subnet: Subnet): Promise<void> {
+async function setUpBridge(instance: Instance, subnets: readonly Subnet[]): Promise<void> {
   const { bridge, id } = instance;
   if (!existsSync(`/sys/class/net/${bridge}`)) {
     // A fixed hardware address: otherwise it changes with each pod that comes or goes.
     const mac = `02:${(id.match(/../g) ?? []).join(':')}:01`;
     await runCommand(['ip', 'link', 'add', bridge, 'address', mac, 'type', 'bridge']);
   }
-  await runCommand(['ip', 'addr', 'replace', `${subnet.gateway}/${subnet.prefixLength}`, 'dev', bridge]);
+  for (const { gateway, prefixLength } of subnets) {
+    // No other machine is on the bridge, and a server cannot listen on an address that is still being tried.
+    const untried = familyOf(gateway) === 'IPv6' ? ['nodad'] : [];
+    await runCommand(['ip', 'addr', 'replace', `${gateway}/${prefixLength}`, 'dev', bridge, ...untried]);
+  }
   await runCommand(['ip', 'link', 'set', bridge, 'up']);
 }
 
 async function setUpRules(instance: Instance, subnet: Subnet): Promise<void> {
   const chain = instance.iptablesChain;
   const net = subnet.cidr;
-  await removeRules(instance);
-  const nat = ['iptables', '-w', '10', '-t', 'nat'];
+  const program: IptablesProgram = familyOf(net) === 'IPv4' ? 'iptables' : 'ip6tables';
+  const nat = [program, '-w', '10', '-t', 'nat'];
   await runCommand([...nat, '-N', chain]);
   await runCommand([...nat, '-A', chain, '!', '-d', net, '-j', 'MASQUERADE']);
   await runCommand([...nat, '-A', 'POSTROUTING', '-s', net, '-j', chain]);
-  const filter = ['iptables', '-w', '10', '-t', 'filter'];
+  const filter = [program, '-w', '10', '-t', 'filter'];
   await runCommand([...filter, '-N', chain]);
   await runCommand([...filter, '-A', chain, '-s', net, '-j', 'ACCEPT']);
   await runCommand([
@@ -221,10 +253,12 @@ async function listTables(program: IptablesProgram): Promise<RulesByTable> {
 
 /** What service routing left: it has no end of its own, so that traffic outlives its restarts. */
 async function removeServiceRules(instance: Instance): Promise<void> {
-  const filter = createIptables();
-  for (const prefix of [instance.iptablesChain, overlayChainPrefix(instance)]) {
-    const removal = computeRemoval(await filter.read().catch(() => ''), prefix);
-    if (removal !== undefined) await filter.apply(removal);
+  for (const family of ['IPv4', 'IPv6'] as const) {
+    const filter = createIptables([], family);
+    for (const prefix of [instance.iptablesChain, overlayChainPrefix(instance)]) {
+      const removal = computeRemoval(await filter.read().catch(() => ''), prefix);
+      if (removal !== undefined) await filter.apply(removal);
+    }
   }
 }
 
@@ -240,28 +274,30 @@ async function removeNftTables(instance: Instance): Promise<void> {
     if ((await nft.show(family, table).catch(() => '')) !== '') await removeTable(nft, family, table);
 }
 
-/** Our own chain only, in both tables, and the plugins' rules for our network. */
+/** Our own chain only, in both tables of both families, and the plugins' rules for our network. */
 async function removeRules(instance: Instance): Promise<void> {
-  const before = readMachineRecord()?.chains.iptables;
-  for (const table of tables) {
-    const rules = await listRules(table);
-    // Without a record nothing is known about who made the shared chains: they stay.
-    const chainsBefore =
-      before?.flatMap((entry) => (entry.startsWith(`${table} `) ? [entry.slice(table.length + 1)] : [])) ??
-      chainNames(rules);
-    const { commands } = selectIptablesCleanUp(rules, {
-      chain: instance.iptablesChain,
-      networkName: instance.networkName,
-      chainsBefore,
-    });
-    for (const command of commands) await tryCommand(['iptables', '-w', '10', '-t', table, ...command]);
+  for (const program of programs) {
+    const before = readMachineRecord()?.chains[program];
+    for (const table of tables) {
+      const rules = await listRules(table, program);
+      // Without a record nothing is known about who made the shared chains: they stay.
+      const chainsBefore =
+        before?.flatMap((entry) => (entry.startsWith(`${table} `) ? [entry.slice(table.length + 1)] : [])) ??
+        chainNames(rules);
+      const { commands } = selectIptablesCleanUp(rules, {
+        chain: instance.iptablesChain,
+        networkName: instance.networkName,
+        chainsBefore,
+      });
+      for (const command of commands) await tryCommand([program, '-w', '10', '-t', table, ...command]);
+    }
   }
 }
 
 /** What our agents made for other programs goes with the last instance of the machine, as far as it is ours. */
 async function removeShared(instance: Instance): Promise<void> {
   const before = readMachineRecord();
-  if (hasInstanceChain(await listTables('iptables'), instance.iptablesChain)) return;
+  for (const program of programs) if (hasInstanceChain(await listTables(program), instance.iptablesChain)) return;
   removeCniFolders(before);
   if (before !== undefined && !doesKubeletRun()) {
     for (const program of programs) {
@@ -304,7 +340,9 @@ function ownDevices(instance: Instance): string[] {
 function overlayDevices(instance: Instance): string[] {
   try {
     const { device } = JSON.parse(readFileSync(overlayFile(instance), 'utf8')) as { device?: unknown };
-    return typeof device === 'string' && /^flannel\.\d{1,7}$/.test(device) ? [device] : [];
+    return typeof device === 'string' && /^flannel\.\d{1,7}$/.test(device)
+      ? [device, device.replace('flannel', 'flannel-v6')]
+      : [];
   } catch {
     return []; // No machine beside this one, or half-written when the machine went down, which removes devices.
   }
@@ -335,7 +373,8 @@ function removeCniFolders(before: MachineRecord | undefined): void {
 
 /** Names of the bridge, rules and cached results that still bear the instance's name. */
 export async function networkLeftovers(instance: Instance): Promise<string[]> {
-  const rules = (await Promise.all(tables.map((table) => listRules(table)))).join('\n').split('\n');
+  const lists = programs.flatMap((program) => tables.map((table) => listRules(table, program)));
+  const rules = (await Promise.all(lists)).join('\n').split('\n');
   const nft = createNft();
   const tablesLeft: string[] = [];
   for (const [family, table] of nftTables(instance))

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from './agent.ts';
 import type { Instance } from './instance.ts';
+import { hostPort } from './ip-families.ts';
 
 /** cAdvisor's. */
 const PAGE_PORT = 4194;
@@ -28,7 +29,7 @@ export async function prepareNodePage(instance: Instance, address: string): Prom
   chmodSync(tokenFile, 0o600);
   const port = await freePort(PAGE_PORT, address);
   return {
-    url: `https://${address}:${port}/`,
+    url: `https://${hostPort(address, port)}/`,
     port,
     tokenFile,
     args: [`--cadvisor-port=${port}`, `--cadvisor-token-file=${tokenFile}`],

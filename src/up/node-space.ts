@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { runCommand, tryCommand } from './commands.ts';
 import type { Instance } from './instance.ts';
+import { familyOf } from './ip-families.ts';
 
 const spaceOf = ({ id }: Instance): string => `kts-${id}`;
 /** The end of the cable at the bridge. */
@@ -17,13 +18,16 @@ export const enterNode = (node: Instance, hostname: string): readonly string[] =
 export interface NodeAddress {
   /** The bridge that stands for the network between the machines. */
   readonly bridge: string;
-  /** With its prefix length. */
-  readonly address: string;
-  readonly gateway: string;
+  /** One for each family. */
+  readonly links: readonly {
+    /** With its prefix length. */
+    readonly address: string;
+    readonly gateway: string;
+  }[];
 }
 
 /** Makes it; one that is there already is made again. */
-export async function addNodeSpace(node: Instance, { bridge, address, gateway }: NodeAddress): Promise<void> {
+export async function addNodeSpace(node: Instance, { bridge, links }: NodeAddress): Promise<void> {
   const [space, cable] = [spaceOf(node), cableOf(node)];
   await removeNodeSpace(node);
   await runCommand(['ip', 'netns', 'add', space]);
@@ -31,12 +35,16 @@ export async function addNodeSpace(node: Instance, { bridge, address, gateway }:
   await runCommand(['ip', 'link', 'set', cable, 'master', bridge, 'up']);
   const lines = [
     'link set lo up',
-    `address add ${address} dev eth0`,
+    ...links.map(({ address }) => `address add ${address} dev eth0${familyOf(address) === 'IPv6' ? ' nodad' : ''}`),
     'link set eth0 up',
-    `route add default via ${gateway}`,
+    ...links.map(({ gateway }) => `route add default via ${gateway}`),
   ];
   await runCommand(['ip', '-n', space, '-batch', '-'], Buffer.from(`${lines.join('\n')}\n`));
-  await runCommand(['nsenter', `--net=/run/netns/${space}`, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward']);
+  const forwards = links.map(({ address }) =>
+    familyOf(address) === 'IPv4' ? 'net/ipv4/ip_forward' : 'net/ipv6/conf/all/forwarding',
+  );
+  const script = forwards.map((name) => `echo 1 > /proc/sys/${name}`).join(' && ');
+  await runCommand(['nsenter', `--net=/run/netns/${space}`, 'sh', '-c', script]);
 }
 
 export async function removeNodeSpace(node: Instance): Promise<void> {

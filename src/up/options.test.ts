@@ -56,7 +56,7 @@ describe('the command line of up', () => {
   const token = 'abcdef.0123456789abcdef';
 
   it('a cluster that others join has an address, and a machine that joins has theirs, a token and a hash', () => {
-    assert.equal(parseCommandLine(['up', '--listen', '192.0.2.1'], {}).listen, '192.0.2.1');
+    assert.equal(parseCommandLine(['up', '--listen', '192.0.2.1'], {}).listen?.join(), '192.0.2.1');
     const args = ['--join', '192.0.2.1:6443', '--token', token, '--discovery-token-ca-cert-hash', hash];
     const { joinToken, joinConfig, mode } = parseCommandLine(['up', ...args], {});
     assert.deepEqual(
@@ -74,6 +74,25 @@ describe('the command line of up', () => {
     assert.deepEqual([joinControlPlane, certificateKey, controlPlaneArgs], [true, key, ['--v=2']]);
     const print = parseCommandLine(['up', '--print-join-command', '--join-control-plane'], {});
     assert.deepEqual([print.joinControlPlane, print.printJoinCommand, print.certificateKey], [true, true, undefined]);
+  });
+
+  it('a cluster has one IP family or both, and others reach it by an address of each', () => {
+    assert.equal(parseCommandLine(['up'], {}).ipFamily, undefined);
+    const both = parseCommandLine(['up', '--ip-family', 'dual', '--listen', '2001:DB8::1,192.0.2.1'], {});
+    assert.deepEqual([both.ipFamily, both.listen], ['dual', ['192.0.2.1', '2001:db8::1']]);
+    const six = ['--join', '[2001:db8::1]:6443', '--token', token, '--discovery-token-ca-cert-hash', hash];
+    assert.equal(parseCommandLine(['up', ...six], {}).joinToken?.host, '[2001:db8::1]:6443');
+    const refused: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+      [['--ip-family', 'ipv5'], /ipv4, ipv6, dual/],
+      [['--ip-family', 'dual', '--standalone'], /--standalone/],
+      [['--ip-family', 'dual', '--listen', '192.0.2.1'], /needs an IPv6 address/],
+      [['--ip-family', 'ipv6', '--listen', '192.0.2.1'], /needs an IPv6 address/],
+      [['--listen', '2001:db8::1'], /needs an IPv4 address/],
+      [['--listen', '192.0.2.1,2001:db8::1'], /start it with --ip-family dual/],
+      [['--ip-family', 'dual', '--listen', '192.0.2.1,192.0.2.2'], /two addresses of IPv4/],
+      [['--ip-family', 'ipv6', '--listen', 'fe80::1'], /one of each IP family/],
+    ];
+    for (const [args, says] of refused) assert.throws(() => parseCommandLine(['up', ...args], {}), says);
   });
 
   for (const args of [

@@ -2,8 +2,10 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DEFAULT_DATA_DIR } from './instance.ts';
-import { isIPv4 } from 'node:net';
 import { parseDurationMs } from '../api/duration.ts';
+import { addressScope, canonicalIp, parseIp } from '../base/ip-address.ts';
+import type { FamilyChoice } from './ip-families.ts';
+import { familiesOf, familyChoices, familyOf } from './ip-families.ts';
 import type { JoinByToken } from './cluster/join-machine.ts';
 import type { CgroupDriver } from './runtime-config.ts';
 import type { RuntimeHandlers } from './runtime-handlers.ts';
@@ -18,7 +20,8 @@ Starts a one-node cluster: control plane, agent, registry, cluster DNS, service 
 ${DATA_USAGE}
   --detach            return when everything is ready, and keep running in the background
   --standalone        start a node without a control plane, with pods from a directory of manifests
-  --listen ADDRESS    let other machines reach the cluster at this address of this machine, and join it
+  --listen ADDRESS[,ADDRESS]
+                      let other machines reach the cluster at this address of this machine, and join it; with --ip-family dual one of each family
   --print-join-command
                       print the command for another machine, for a cluster that runs with --listen, and a new token
   --token-ttl TIME    how long the token is valid (default 24h)
@@ -28,6 +31,7 @@ ${DATA_USAGE}
                       with --join HOST:PORT: run an API server of the cluster here, too; with --print-join-command: print the command for that
   --join KUBECONFIG   start only the agent, as a node of the cluster in this kubeconfig (an administrator's or a bootstrap kubeconfig)
   --runtime-only      start only containerd and its network
+  --ip-family FAMILY  addresses of pods, services and nodes: ipv4 (default), ipv6, or dual for both
   --nodes N           start N nodes, each with its own runtime, agent, host name and network (default: this machine as the only one)
   --no-example        start with an empty cluster
   --no-dns            do not serve DNS; install CoreDNS yourself, as the Service kube-dns in kube-system
@@ -89,7 +93,10 @@ export interface CommandLine {
   readonly joinConfig: string | undefined;
   /** Of a cluster of ours on another machine. */
   readonly joinToken: JoinByToken | undefined;
-  readonly listen: string | undefined;
+  /** One address, or with two families one of each, in their order. */
+  readonly listen: readonly string[] | undefined;
+  /** Undefined: as before, or IPv4. */
+  readonly ipFamily: FamilyChoice | undefined;
   readonly printJoinCommand: boolean;
   /** With a token: this machine runs an API server, too. With `printJoinCommand`: the command for such a machine. */
   readonly joinControlPlane: boolean;
@@ -134,6 +141,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
       token: text,
       'discovery-token-ca-cert-hash': text,
       listen: text,
+      'ip-family': text,
       'print-join-command': flag,
       'join-control-plane': flag,
       'certificate-key': text,
@@ -169,6 +177,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
   if (values['control-plane-arg'].length > 0 && modes.length > 0 && !values['join-control-plane'])
     throw mistyped(`--control-plane-arg needs a control plane, and --${modes[0]} starts none`);
   if (modes.length > 1) throw mistyped(`--${modes.join(' and --')} exclude each other`);
+  const ipFamily = ipFamilyOf(values['ip-family'], modes);
   const joinToken = joinTokenOf(values.join, values.token, values['discovery-token-ca-cert-hash']);
   const runtimeHandlers = parseRuntimeHandlers(values['runtime-handler']);
   if (typeof runtimeHandlers === 'string') throw mistyped(runtimeHandlers);
@@ -183,7 +192,8 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
     mode: modes[0] ?? 'cluster',
     joinConfig: values.join === undefined || joinToken !== undefined ? undefined : resolve(values.join),
     joinToken,
-    listen: listenOf(values.listen, { modes, joinToken, endpoint: values['container-runtime-endpoint'] }),
+    listen: listenOf(values.listen, { modes, joinToken, endpoint: values['container-runtime-endpoint'], ipFamily }),
+    ipFamily,
     printJoinCommand: values['print-join-command'],
     joinControlPlane: values['join-control-plane'],
     certificateKey: certificateKeyOf(values['certificate-key'], values['join-control-plane']),
@@ -240,7 +250,8 @@ function joinTokenOf(
 ): JoinByToken | undefined {
   if (token === undefined && caHash === undefined) return undefined;
   if (host === undefined) throw mistyped('--token and --discovery-token-ca-cert-hash need --join HOST:PORT');
-  if (!/^[A-Za-z0-9.-]+:\d{1,5}$/.test(host)) throw mistyped(`--join with a token needs HOST:PORT, not "${host}"`);
+  if (!/^(?:[A-Za-z0-9.-]+|\[[\da-fA-F:.]+\]):\d{1,5}$/.test(host))
+    throw mistyped(`--join with a token needs HOST:PORT, not "${host}"`);
   if (!/^[a-z0-9]{6}\.[a-z0-9]{16}$/.test(token ?? ''))
     throw mistyped('--token must be six letters and digits, a dot, and sixteen letters and digits');
   if (!/^sha256:[0-9a-f]{64}$/.test(caHash ?? ''))
@@ -254,27 +265,57 @@ function listenOf(
     modes,
     joinToken,
     endpoint,
+    ipFamily,
   }: {
     readonly modes: readonly string[];
     readonly joinToken: JoinByToken | undefined;
     readonly endpoint: string | undefined;
+    readonly ipFamily: FamilyChoice | undefined;
   },
-): string | undefined {
+): readonly string[] | undefined {
   if (joinToken !== undefined && endpoint !== undefined)
     throw mistyped(
       '--container-runtime-endpoint and --token exclude each other: the node needs the network of its own runtime',
     );
   if (address === undefined) return undefined;
-  if (!isIPv4(address) || address === '0.0.0.0')
+  const addresses = address.split(',').map((text) => canonicalIp(text) ?? '');
+  if (addresses.some((ip) => !isUsable(ip)))
     throw mistyped(
-      `--listen must be one IPv4 address of this machine, not "${address}": certificates and nodes name it`,
+      `--listen must be an address of this machine, or one of each IP family, not "${address}": certificates and nodes name it`,
     );
+  const given = new Set(addresses.map(familyOf));
+  if (given.size < addresses.length) throw mistyped(`--listen names two addresses of ${familyOf(addresses[0] ?? '')}`);
+  // A machine that joins learns the families from the cluster.
+  const wanted = joinToken === undefined ? familiesOf(ipFamily ?? 'ipv4') : [...given];
+  const missing = wanted.find((family) => !given.has(family));
+  if (missing !== undefined)
+    throw mistyped(
+      `--listen needs an ${missing} address: --ip-family is ${ipFamily ?? 'ipv4'}, and ${address} is not one`,
+    );
+  const stray = addresses.find((ip) => !wanted.includes(familyOf(ip)));
+  if (stray !== undefined)
+    throw mistyped(`--listen ${stray}: the cluster has no ${familyOf(stray)}; start it with --ip-family dual`);
   if (modes.length > 0 && joinToken === undefined) throw mistyped(`--listen and --${modes[0]} exclude each other`);
   if (endpoint !== undefined)
     throw mistyped(
       '--listen and --container-runtime-endpoint exclude each other: the node needs the network of its own runtime',
     );
-  return address;
+  return wanted.flatMap((family) => addresses.filter((ip) => familyOf(ip) === family));
+}
+
+/** Not every address at once, and none of the machine or the link alone. */
+function isUsable(ip: string): boolean {
+  const bytes = parseIp(ip);
+  return bytes !== undefined && addressScope(bytes) === 'other';
+}
+
+function ipFamilyOf(text: string | undefined, modes: readonly string[]): FamilyChoice | undefined {
+  if (text === undefined) return undefined;
+  const choice = familyChoices.find((each) => each === text);
+  if (choice === undefined) throw mistyped(`--ip-family must be ${familyChoices.join(', ')}, not "${text}"`);
+  if (modes.length > 0)
+    throw mistyped(`--ip-family is for a cluster of its own: --${modes[0]} takes part in one, or has none`);
+  return choice;
 }
 
 function certificateKeyOf(text: string | undefined, joinControlPlane: boolean): string | undefined {

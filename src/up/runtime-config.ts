@@ -167,7 +167,7 @@ function renderValue(value: TomlValue): string {
  * Masquerading is one rule of ours for the whole subnet instead of several per pod: that saves iptables runs on every
  * pod start.
  */
-export function renderCniConfig(instance: Instance, subnet: Subnet): string {
+export function renderCniConfig(instance: Instance, subnets: readonly Subnet[]): string {
   const bridge = {
     type: 'bridge',
     bridge: instance.bridge,
@@ -177,8 +177,8 @@ export function renderCniConfig(instance: Instance, subnet: Subnet): string {
     ipam: {
       type: 'host-local',
       dataDir: instance.ipamDir,
-      ranges: [[{ subnet: subnet.cidr, gateway: subnet.gateway }]],
-      routes: [{ dst: '0.0.0.0/0' }],
+      ranges: subnets.map(({ cidr, gateway }) => [{ subnet: cidr, gateway }]),
+      routes: subnets.map(({ cidr }) => ({ dst: cidr.includes(':') ? '::/0' : '0.0.0.0/0' })),
     },
   };
   const portmap = { type: 'portmap', capabilities: { portMappings: true }, snat: true };

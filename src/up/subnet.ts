@@ -75,14 +75,6 @@ export function choosePodRange(wanted: string | undefined, routes: readonly Rout
   return found;
 }
 
-/**
- * The address of that number in a range: the first is the API server's service, the tenth, as kubeadm has it, the name
- * service's.
- */
-export function addressInRange(cidr: string, index: number): string {
-  return numberToIp(ipToNumber(cidr.split('/')[0] ?? '') + index);
-}
-
 /** Whether a remembered subnet may be used again. */
 export function isSubnetFree(subnet: Subnet, routes: readonly Route[], ownBridge: string): boolean {
   return isRangeFree(subnet.cidr, routes, ownBridge);

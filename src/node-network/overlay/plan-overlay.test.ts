@@ -52,6 +52,8 @@ describe('the plan of the network between nodes', () => {
     kernel.routes = [
       { range: '10.244.9.0/24', gateway: '192.168.0.9', device: 'eth0', protocol: '84' },
       { range: '172.16.0.0/16', gateway: '192.168.0.254', device: 'eth0', protocol: 'boot' },
+      // Of the plan of the other family.
+      { range: 'fd00:1:0:9::/64', gateway: 'fd00::9', device: 'eth0', protocol: '84' },
     ];
     const { steps, mtu } = planOverlay('ipv4', own, {
       settings: { ...settings, backend: 'host-gw' },

@@ -67,7 +67,13 @@ export function planOverlay(
     onlink: false,
   }));
   return {
-    steps: planRoutes(own.device, routes, actual, (route) => route.protocol === ROUTE_PROTOCOL),
+    // The device has the routes of both families.
+    steps: planRoutes(
+      own.device,
+      routes,
+      actual,
+      (route) => route.protocol === ROUTE_PROTOCOL && route.range.includes(':') === (family === 'ipv6'),
+    ),
     mac: undefined,
     mtu: own.deviceMtu,
     refused,

@@ -13,6 +13,7 @@ import {
 } from '../../api/client/resource-types.ts';
 import { endpointLabels, nodeLabels } from '../../api/annotations.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
+import { familyOf } from '../ip-families.ts';
 import { PROVISIONER } from '../../node-storage/provisioner/volume-name.ts';
 
 export interface WantedObject {
@@ -103,7 +104,7 @@ function rightsOf(user: string, rules: readonly object[]): WantedObject[] {
  * itself. `kubectl cluster-info` shows the name in the label `kubernetes.io/name`; it is that of the Service, because
  * no CoreDNS runs here.
  */
-export function nameService(clusterIp: string, nodeAddress: string): WantedObject[] {
+export function nameService(clusterIps: readonly string[], nodeAddresses: readonly string[]): WantedObject[] {
   const metadata = {
     name: 'kube-dns',
     namespace: 'kube-system',
@@ -114,28 +115,33 @@ export function nameService(clusterIp: string, nodeAddress: string): WantedObjec
     { name: 'dns', protocol: 'UDP' },
     { name: 'dns-tcp', protocol: 'TCP' },
   ];
+  const slice = (address: string, index: number): WantedObject => ({
+    type: endpointSlices,
+    object: {
+      metadata: {
+        name: index === 0 ? 'kube-dns' : `kube-dns-${familyOf(address).toLowerCase()}`,
+        namespace: 'kube-system',
+        uid: '',
+        labels: { [endpointLabels.serviceName]: 'kube-dns', [endpointLabels.slicesManagedBy]: 'kubelet-ts' },
+      },
+      addressType: familyOf(address),
+      endpoints: [{ addresses: [address], conditions: { ready: true } }],
+      ports: ports.map((port) => ({ ...port, port: DNS_PORT })),
+    } as ApiObject,
+  });
+  const both = clusterIps.length === 2 && { clusterIPs: [...clusterIps], ipFamilyPolicy: 'RequireDualStack' };
   return [
     {
       type: services,
       object: {
         metadata,
-        spec: { clusterIP: clusterIp, ports: ports.map((port) => ({ ...port, port: 53, targetPort: DNS_PORT })) },
-      } as ApiObject,
-    },
-    {
-      type: endpointSlices,
-      object: {
-        metadata: {
-          name: 'kube-dns',
-          namespace: 'kube-system',
-          uid: '',
-          labels: { [endpointLabels.serviceName]: 'kube-dns', [endpointLabels.slicesManagedBy]: 'kubelet-ts' },
+        spec: {
+          ...{ clusterIP: clusterIps[0], ...both },
+          ports: ports.map((port) => ({ ...port, port: 53, targetPort: DNS_PORT })),
         },
-        addressType: 'IPv4',
-        endpoints: [{ addresses: [nodeAddress], conditions: { ready: true } }],
-        ports: ports.map((port) => ({ ...port, port: DNS_PORT })),
       } as ApiObject,
     },
+    ...nodeAddresses.map(slice),
   ];
 }
 

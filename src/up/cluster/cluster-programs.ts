@@ -3,11 +3,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { kubeletProgram, nodeNameArguments, programPath, RESOLVED_CONF } from '../agent.ts';
 import type { Instance } from '../instance.ts';
+import type { Family } from '../ip-families.ts';
+import { familyOf, hostPort } from '../ip-families.ts';
 import { allowLoopbackNodePorts, podBridge } from '../network.ts';
 import type { NodePageFacts } from '../node-page.ts';
 import { controlPlanePidFile, kubeletPidFile, nodeNetworkPidFile, nodeStoragePidFile } from '../teardown.ts';
 import { DNS_PORT } from './cluster-objects.ts';
-import type { ClusterRecord } from './cluster-record.ts';
+import type { ClusterRecord, ServedRanges } from './cluster-record.ts';
+import { podRangesOf, rangesOf, serviceRangesOf } from './cluster-record.ts';
 import { agentConfig, authorityFile, bootstrapConfig } from './credentials.ts';
 import { admitNames, machineNetworkArguments, nameArguments, overlayNumber } from './machine-network.ts';
 import type { Program } from './program.ts';
@@ -15,22 +18,20 @@ import type { Program } from './program.ts';
 export interface ClusterPlace {
   readonly instance: Instance;
   readonly record: ClusterRecord;
-  /** Where API server, agent and name service listen. */
+  /** Where API server and agent listen. */
   readonly address: string;
+  /** One for each family, `address` first: the name service listens on all. */
+  readonly addresses: readonly string[];
   readonly nodeName: string;
 }
 
+/** `record` names the ranges of all families, with commas between them. */
 export function controlPlaneProgram(
-  {
-    instance,
-    record,
-    address,
-  }: Pick<ClusterPlace, 'instance' | 'address'> & {
-    readonly record: Pick<ClusterRecord, 'serviceRange' | 'podRange' | 'apiPort'>;
-  },
+  { instance, record, addresses }: Pick<ClusterPlace, 'instance' | 'addresses'> & { readonly record: ServedRanges },
   args: readonly string[],
 ): Program {
-  const { serviceRange, podRange, apiPort } = record;
+  const { serviceRange, podRange = '', apiPort } = record;
+  const [address, ...others] = addresses;
   return {
     name: 'the control plane',
     command: programPath('kubelet-control-plane'),
@@ -39,8 +40,9 @@ export function controlPlaneProgram(
       `--secure-port=${apiPort}`,
       `--bind-address=${address}`,
       `--advertise-address=${address}`,
+      ...others.map((ip) => `--cert-sans=${ip}`),
       `--service-cluster-ip-range=${serviceRange}`,
-      ...(podRange === undefined ? [] : ['--allocate-node-cidrs', `--cluster-cidr=${podRange}`]),
+      ...(podRange === '' ? [] : ['--allocate-node-cidrs', `--cluster-cidr=${podRange}`]),
       // The name of this machine need not be known to anybody; kubeadm's order.
       '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
       // Nodes ask for what they serve with, as they do for what they prove themselves with; what they then show is
@@ -54,6 +56,8 @@ export function controlPlaneProgram(
     ready: '"serving"',
   };
 }
+
+const familiesIn = (addresses: readonly string[]): readonly Family[] => addresses.map(familyOf);
 
 export interface NetworkChoices {
   readonly dns: boolean;
@@ -69,13 +73,17 @@ export interface NetworkChoices {
 
 /** Undefined: there is nothing for it to do. */
 export function nodeNetworkProgram(place: ClusterPlace, choices: NetworkChoices): Program | undefined {
-  const { instance, record, address, nodeName } = place;
+  const { instance, record, addresses, nodeName } = place;
   const { dns, serviceRouting, pods } = choices;
   const networkPolicy = choices.networkPolicy && pods !== 'elsewhere';
   if (!dns && !serviceRouting && !networkPolicy && pods === 'here') return undefined;
-  const { subnet, serviceRange, podRange = '', apiPort } = record;
+  const podRanges = podRangesOf(record).join();
+  const subnets = rangesOf(record).map(({ subnet }) => subnet.cidr);
   const bridge = pods === 'everywhere' ? podBridge(instance) : instance.bridge;
-  const admitted = [`${apiPort}/tcp`, `${DNS_PORT}/tcp`, `${DNS_PORT}/udp`].map((port) => `--admit=${address}:${port}`);
+  const admitted = addresses.flatMap((ip) => [
+    `--admit=${hostPort(ip, record.apiPort)}/tcp`,
+    ...['tcp', 'udp'].map((protocol) => `--admit=${hostPort(ip, DNS_PORT)}/${protocol}`),
+  ]);
   const resolvConf = existsSync(RESOLVED_CONF) ? [`--resolv-conf=${RESOLVED_CONF}`] : [];
   return {
     name: 'the program for names and services',
@@ -87,17 +95,19 @@ export function nodeNetworkProgram(place: ClusterPlace, choices: NetworkChoices)
         ? [...machineNetworkArguments(instance, overlayNumber(instance)), ...overlayArguments(place, bridge)]
         : [`--chain-prefix=${instance.iptablesChain}`]),
       ...(networkPolicy ? ['--network-policy', `--pod-bridge=${bridge}`] : []),
-      ...(pods === 'elsewhere' ? ['--overlay=observe', `--cluster-cidr=${podRange}`, `--public-ip=${address}`] : []),
-      ...(dns ? [`--dns-listen=${address}:${DNS_PORT}`, ...resolvConf] : []),
-      ...(dns && pods === 'everywhere' ? nameArguments(instance) : []),
+      ...(pods === 'elsewhere'
+        ? ['--overlay=observe', `--cluster-cidr=${podRanges}`, `--public-ip=${addresses.join()}`]
+        : []),
+      ...(dns ? [...addresses.map((ip) => `--dns-listen=${hostPort(ip, DNS_PORT)}`), ...resolvConf] : []),
+      ...(dns && pods === 'everywhere' ? nameArguments(instance, familiesIn(addresses)) : []),
       ...(serviceRouting
         ? [
-            `--pod-cidr=${pods === 'here' ? subnet.cidr : podRange}`,
-            `--service-cidr=${serviceRange}`,
+            `--pod-cidr=${pods === 'here' ? subnets.join() : podRanges}`,
+            `--service-cidr=${serviceRangesOf(record).join()}`,
             ...admitted,
-            ...(dns && pods === 'everywhere' ? admitNames(instance) : []),
-            ...choices.nodePorts.map((port) => `--keep=${address}:${port}/tcp`),
-            `--load-balancer-address=${address}`,
+            ...(dns && pods === 'everywhere' ? admitNames(instance, familiesIn(addresses)) : []),
+            ...choices.nodePorts.flatMap((port) => addresses.map((ip) => `--keep=${hostPort(ip, port)}/tcp`)),
+            `--load-balancer-address=${addresses.join()}`,
             ...(allowLoopbackNodePorts(bridge) ? ['--loopback-node-ports'] : []),
           ]
         : []),
@@ -109,9 +119,9 @@ export function nodeNetworkProgram(place: ClusterPlace, choices: NetworkChoices)
   };
 }
 
-function overlayArguments({ instance, record, address }: ClusterPlace, bridge: string): string[] {
+function overlayArguments({ instance, record, addresses }: ClusterPlace, bridge: string): string[] {
   return [
-    ...['--overlay=vxlan', `--cluster-cidr=${record.podRange ?? ''}`, `--public-ip=${address}`],
+    ...['--overlay=vxlan', `--cluster-cidr=${podRangesOf(record).join()}`, `--public-ip=${addresses.join()}`],
     ...cniArguments(instance, bridge),
   ];
 }
@@ -134,7 +144,7 @@ export function nodeStorageProgram({ instance, nodeName }: Pick<ClusterPlace, 'i
 }
 
 export function agentProgram(
-  { instance, address, nodeName }: Pick<ClusterPlace, 'instance' | 'address' | 'nodeName'>,
+  { instance, addresses, nodeName }: Pick<ClusterPlace, 'instance' | 'addresses' | 'nodeName'>,
   page: NodePageFacts | undefined,
   args: readonly string[],
 ): Program {
@@ -146,7 +156,7 @@ export function agentProgram(
       ...['--cert-dir', join(instance.nodeDir, 'pki'), '--kubeconfig', agentConfig(instance)],
       ...['--bootstrap-kubeconfig', bootstrapConfig(instance)],
       ...nodeNameArguments(nodeName),
-      ...['--node-ip', address],
+      ...['--node-ip', addresses.join()],
       ...(page?.args ?? []),
       ...args,
     ],

@@ -2,14 +2,22 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { KubeletError } from '../../base/errors.ts';
 import type { Instance } from '../instance.ts';
+import type { FamilyChoice } from '../ip-families.ts';
+import { familyOf } from '../ip-families.ts';
 import type { Subnet } from '../subnet.ts';
 
-export interface ClusterRecord {
+/** Of one IP family. */
+export interface ClusterRanges {
   /** Of pods; its gateway is the address of node, API server and name service. */
   readonly subnet: Subnet;
   readonly serviceRange: string;
   /** Of the pods of several nodes; absent with one. */
   readonly podRange?: string;
+}
+
+export interface ClusterRecord extends ClusterRanges {
+  /** Of the other family; absent: the cluster has one. */
+  readonly second?: ClusterRanges;
   readonly apiPort: number;
   readonly registryPort: number;
   /** The example was applied once; what a person did with it since then stays so. */
@@ -25,13 +33,14 @@ export interface ClusterRecord {
 export function readClusterRecord(instance: Instance): ClusterRecord | undefined {
   if (!existsSync(instance.clusterRecord)) return undefined;
   try {
-    const { subnet, serviceRange, podRange, apiPort, registryPort, seeded, controlPlaneArgs } = JSON.parse(
+    const { subnet, serviceRange, podRange, second, apiPort, registryPort, seeded, controlPlaneArgs } = JSON.parse(
       readFileSync(instance.clusterRecord, 'utf8'),
     ) as Partial<ClusterRecord>;
     if (subnet !== undefined && serviceRange !== undefined && apiPort !== undefined && registryPort !== undefined)
       return {
         ...{ subnet, serviceRange, apiPort, registryPort, seeded: seeded === true },
         ...(podRange !== undefined && { podRange }),
+        ...(second !== undefined && { second }),
         ...(controlPlaneArgs !== undefined && { controlPlaneArgs }),
       };
   } catch (cause) {
@@ -51,10 +60,41 @@ export function writeClusterRecord(instance: Instance, record: ClusterRecord): v
   writeFileSync(instance.clusterRecord, `${JSON.stringify(record, null, 2)}\n`);
 }
 
+/** The primary family first. */
+export const rangesOf = ({ second, ...first }: ClusterRecord): readonly ClusterRanges[] =>
+  second === undefined ? [first] : [first, second];
+
+export const serviceRangesOf = (record: ClusterRecord): readonly string[] =>
+  rangesOf(record).map(({ serviceRange }) => serviceRange);
+export const podRangesOf = (record: ClusterRecord): readonly string[] =>
+  rangesOf(record).flatMap(({ podRange }) => podRange ?? []);
+
+/** What an API server needs of them, with commas between the families. */
+export type ServedRanges = Pick<ClusterRecord, 'serviceRange' | 'podRange' | 'apiPort'>;
+
+export const servedRanges = (record: ClusterRecord): ServedRanges & { readonly podRange: string } => ({
+  serviceRange: serviceRangesOf(record).join(),
+  podRange: podRangesOf(record).join(),
+  apiPort: record.apiPort,
+});
+
+const familyChoiceOf = ({ subnet, second }: ClusterRecord): FamilyChoice =>
+  second !== undefined ? 'dual' : familyOf(subnet.cidr) === 'IPv4' ? 'ipv4' : 'ipv6';
+
+/** Throws `Invalid` when a cluster is to have other families than before: its objects and certificates name its addresses. */
+export function chooseFamilies(before: ClusterRecord | undefined, wanted: FamilyChoice | undefined): FamilyChoice {
+  const had = before === undefined ? undefined : familyChoiceOf(before);
+  if (had !== undefined && wanted !== undefined && had !== wanted)
+    throw new KubeletError(
+      'Invalid',
+      `--ip-family ${wanted}: this cluster was started with ${had}, and its objects have such addresses. Start over with: npm run down -- --purge, or use another --data`,
+    );
+  return had ?? wanted ?? 'ipv4';
+}
+
 export interface RecordChoices {
-  readonly subnet: Subnet;
-  readonly serviceRange: string;
-  readonly podRange: string | undefined;
+  /** The primary family first. */
+  readonly ranges: readonly [ClusterRanges, ...ClusterRanges[]];
   readonly controlPlaneArgs: readonly string[];
   /** Where the API server listens. */
   readonly address: string;
@@ -69,13 +109,13 @@ const REGISTRY_PORT = 5000;
 /** Ports that another program has taken meanwhile are replaced. */
 export async function chooseClusterRecord(
   before: ClusterRecord | undefined,
-  { subnet, serviceRange, podRange, controlPlaneArgs, address, registryAddress, freePort }: RecordChoices,
+  { ranges, controlPlaneArgs, address, registryAddress, freePort }: RecordChoices,
 ): Promise<ClusterRecord> {
+  const [first, second] = ranges;
   return {
-    subnet,
-    serviceRange,
+    ...first,
+    ...(second !== undefined && { second }),
     controlPlaneArgs,
-    ...(podRange !== undefined && { podRange }),
     apiPort: await freePort(before?.apiPort ?? API_PORT, address),
     registryPort: await freePort(before?.registryPort ?? REGISTRY_PORT, registryAddress),
     seeded: before?.seeded ?? false,

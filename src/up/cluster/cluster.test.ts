@@ -8,7 +8,8 @@ import { systemClock } from '../../base/clock.ts';
 import { deriveInstance } from '../instance.ts';
 import { renderKubeletConfig } from '../kubelet-config.ts';
 import { isAlive, readProcessFile, signalProcess, waitUntil } from '../processes.ts';
-import { addressInRange, chooseServiceRange } from '../subnet.ts';
+import { addressInRange } from '../ip-families.ts';
+import { chooseServiceRange } from '../subnet.ts';
 import {
   bootstrapTokenSecret,
   defaultStorageClass,
@@ -17,7 +18,13 @@ import {
   nodeStorageRights,
 } from './cluster-objects.ts';
 import type { ClusterRecord } from './cluster-record.ts';
-import { chooseClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
+import {
+  chooseClusterRecord,
+  chooseFamilies,
+  readClusterRecord,
+  servedRanges,
+  writeClusterRecord,
+} from './cluster-record.ts';
 import { podLine, renderSummary, stepLine } from './cluster-view.ts';
 import { keepRunning, waitForText } from './program.ts';
 import { restartDelayMs } from './restart-delay.ts';
@@ -52,12 +59,27 @@ describe('what a cluster keeps', () => {
     }
   });
 
+  it('a cluster keeps its IP families, and names its ranges in their order', () => {
+    const second = {
+      subnet: { cidr: 'fd84::/64', gateway: 'fd84::1', prefixLength: 64 },
+      serviceRange: 'fd84:0:0:1::/112',
+    };
+    const dual = { ...record, second };
+    assert.equal(chooseFamilies(undefined, undefined), 'ipv4');
+    assert.equal(chooseFamilies(record, undefined), 'ipv4');
+    assert.equal(chooseFamilies(dual, undefined), 'dual');
+    assert.equal(chooseFamilies({ ...record, ...second }, 'ipv6'), 'ipv6');
+    assert.throws(() => chooseFamilies(record, 'dual'), /was started with ipv4.*--purge/);
+    assert.equal(servedRanges(dual).serviceRange, '10.96.0.0/16,fd84:0:0:1::/112');
+    const instance = deriveInstance(folder);
+    writeClusterRecord(instance, dual);
+    assert.deepEqual(readClusterRecord(instance), dual);
+  });
+
   it('ports stay unless another program has taken them', async () => {
     const choose = (taken: number): Promise<ClusterRecord> =>
       chooseClusterRecord(record, {
-        subnet,
-        serviceRange: record.serviceRange,
-        podRange: undefined,
+        ranges: [{ subnet, serviceRange: record.serviceRange }],
         controlPlaneArgs: ['--v=2'],
         address: subnet.gateway,
         registryAddress: '127.0.0.1',
@@ -131,8 +153,31 @@ describe('what up puts into a cluster', () => {
     );
   });
 
+  it('the name service has an address and an endpoint in each family', () => {
+    const [service, ...slices] = nameService(['10.96.0.10', 'fd84:0:0:1::a'], ['10.84.0.1', 'fd84::1']).map(
+      ({ object }) =>
+        object as unknown as {
+          metadata: { name: string };
+          spec: { clusterIPs: string[]; ipFamilyPolicy: string };
+          addressType: string;
+          endpoints: { addresses: string[] }[];
+        },
+    );
+    assert.deepEqual(
+      [service?.spec.clusterIPs, service?.spec.ipFamilyPolicy],
+      [['10.96.0.10', 'fd84:0:0:1::a'], 'RequireDualStack'],
+    );
+    assert.deepEqual(
+      slices.map(({ metadata, addressType, endpoints }) => [metadata.name, addressType, endpoints[0]?.addresses]),
+      [
+        ['kube-dns', 'IPv4', ['10.84.0.1']],
+        ['kube-dns-ipv6', 'IPv6', ['fd84::1']],
+      ],
+    );
+  });
+
   it('the name service is found under its usual name, on the port where it really listens', () => {
-    const [service, slice] = nameService('10.96.0.10', '10.84.0.1').map(
+    const [service, slice] = nameService(['10.96.0.10'], ['10.84.0.1']).map(
       ({ object }) =>
         object as unknown as {
           metadata: { name: string; labels: Record<string, string> };

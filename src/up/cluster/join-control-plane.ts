@@ -11,8 +11,9 @@ import { errorMessage, KubeletError } from '../../base/errors.ts';
 import { writeFileAtomic } from '../../base/write-file-atomic.ts';
 import { freePort } from '../agent.ts';
 import type { Instance } from '../instance.ts';
+import { familyOf, hostPort } from '../ip-families.ts';
 import { openClusterClient } from './cluster-client.ts';
-import type { ClusterRecord } from './cluster-record.ts';
+import type { ServedRanges } from './cluster-record.ts';
 import { controlPlaneProgram } from './cluster-programs.ts';
 import { stepLine } from './cluster-view.ts';
 import type { ControlPlaneShare } from './control-plane-share.ts';
@@ -20,7 +21,7 @@ import { argumentsOf, openShare, sealedOf, shareKey } from './control-plane-shar
 import { bootstrapConfig, writeBootstrapConfig } from './credentials.ts';
 import { discoverAuthority } from './discover-cluster.ts';
 import type { JoinByToken, JoinMachineOptions } from './join-machine.ts';
-import { addressTowards } from './join-machine.ts';
+import { addressTowards, orderAddresses } from './join-machine.ts';
 import { checkOwnAddress } from './machine-network.ts';
 import { keepRunning } from './program.ts';
 
@@ -33,8 +34,9 @@ export interface JoinControlPlaneOptions extends JoinMachineOptions {
 
 /** What a joined machine keeps beside the files of the share, so that it starts again while the others are away. */
 interface JoinedControlPlane {
-  readonly address: string;
-  readonly record: Pick<ClusterRecord, 'serviceRange' | 'podRange' | 'apiPort'>;
+  /** One for each IP family of the cluster; the first one is where the server listens. */
+  readonly addresses: readonly string[];
+  readonly record: ServedRanges;
   readonly args: readonly string[];
 }
 
@@ -48,14 +50,16 @@ export async function joinControlPlane(
 ): Promise<JoinMachineOptions> {
   const { say, by } = options;
   const startMs = systemClock.monotonicMs();
-  const { address, record, args } = readJoined(instance, options.address) ?? (await becomeMember(instance, options));
-  checkOwnAddress(address);
+  const { addresses, record, args } =
+    readJoined(instance, options.addresses) ?? (await becomeMember(instance, options));
+  for (const each of addresses) checkOwnAddress(each);
+  const [address = ''] = addresses;
   await checkPort(record.apiPort, address);
-  const program = controlPlaneProgram({ instance, address, record }, [...args, ...options.controlPlaneArgs]);
+  const program = controlPlaneProgram({ instance, addresses, record }, [...args, ...options.controlPlaneArgs]);
   await keepRunning(program, { clock: systemClock, signal, say }).ready;
-  const host = `${address}:${record.apiPort}`;
+  const host = hostPort(address, record.apiPort);
   say(stepLine(systemClock.monotonicMs() - startMs, `this machine's API server serves on https://${host}`));
-  return { ...options, address, by: { ...by, host } };
+  return { ...options, addresses, by: { ...by, host } };
 }
 
 async function checkPort(port: number, address: string): Promise<void> {
@@ -77,7 +81,8 @@ async function becomeMember(instance: Instance, options: JoinControlPlaneOptions
       'Invalid',
       `flags of the control plane name files that this machine does not have: ${missing.join(', ')}. Copy them from the first machine to the same places`,
     );
-  const address = options.address ?? (await addressTowards(options.by.host));
+  const given = options.addresses ?? [await addressTowards(options.by.host)];
+  const addresses = orderAddresses(given, share.serviceRange.split(',').map(familyOf));
   for (const [name, content] of Object.entries(share.files)) {
     const file = join(pkiFolder(instance), name);
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -85,7 +90,7 @@ async function becomeMember(instance: Instance, options: JoinControlPlaneOptions
   }
   const { serviceRange, podRange, apiPort } = share;
   const joined = {
-    address,
+    addresses,
     record: { serviceRange, podRange, apiPort },
     args: argumentsOf(share, pkiFolder(instance)),
   };
@@ -131,8 +136,8 @@ function explainRefusal(error: unknown, { host }: JoinByToken): KubeletError {
 }
 
 /** Undefined: the machine has not joined yet. */
-function readJoined(instance: Instance, wanted: string | undefined): JoinedControlPlane | undefined {
+function readJoined(instance: Instance, wanted: readonly string[] | undefined): JoinedControlPlane | undefined {
   if (!existsSync(recordFile(instance))) return undefined;
   const joined = JSON.parse(readFileSync(recordFile(instance), 'utf8')) as JoinedControlPlane;
-  return { ...joined, address: wanted ?? joined.address };
+  return { ...joined, addresses: wanted ?? joined.addresses };
 }

@@ -7,6 +7,7 @@ import type { WantedObject } from './cluster-objects.ts';
 import { NODE_GROUP } from './cluster-objects.ts';
 
 export interface JoinFacts {
+  /** One for each IP family, with commas between them. */
   readonly podRange: string;
   readonly serviceRange: string;
   /** Empty: no name service. */

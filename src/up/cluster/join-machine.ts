@@ -9,6 +9,8 @@ import { systemClock } from '../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
 import { RESOLVED_CONF, writeAgentConfig } from '../agent.ts';
 import type { Instance } from '../instance.ts';
+import type { Family } from '../ip-families.ts';
+import { familyOf } from '../ip-families.ts';
 import { keepBridgeUp, setUpNetwork } from '../network.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { exists, openClusterClient } from './cluster-client.ts';
@@ -46,7 +48,7 @@ export interface JoinByToken {
 export interface JoinMachineOptions extends Omit<JoinOptions, 'kubeconfig' | 'endpoint'> {
   readonly by: JoinByToken;
   /** By which the other nodes reach this machine; absent: the one from which it reaches the API server. */
-  readonly address: string | undefined;
+  readonly addresses: readonly string[] | undefined;
   /** For the program for names and services, behind our own arguments. */
   readonly nodeNetworkArgs: readonly string[];
 }
@@ -57,32 +59,38 @@ export async function joinMachine(instance: Instance, options: JoinMachineOption
   const [startMs, sinceMs] = [systemClock.monotonicMs(), systemClock.nowMs()];
   const done = (text: string): void => say(stepLine(systemClock.monotonicMs() - startMs, text));
   const nodeName = options.nodeName ?? hostname().toLowerCase();
-  if (options.address !== undefined) checkOwnAddress(options.address);
-  const address = options.address ?? (await addressTowards(by.host));
+  for (const each of options.addresses ?? []) checkOwnAddress(each);
+  const given = options.addresses ?? [await addressTowards(by.host)];
   const user = await prepareCredentials(instance, by, nodeName);
   const client = openClusterClient(user === 'node' ? agentConfig(instance) : bootstrapConfig(instance));
   try {
     const { facts, files } = await readFacts(client, by.host);
     if (user === 'token') await checkNodeName(client, nodeName);
-    done(`${by.host} lets this machine join as ${nodeName}, ${address}`);
+    const families = facts.serviceRange.split(',').map(familyOf);
+    const addresses = orderAddresses(given, families);
+    const [address = ''] = addresses;
+    done(`${by.host} lets this machine join as ${nodeName}, ${addresses.join(' and ')}`);
     const hasNames = facts.clusterDns.length > 0;
     await prepareMachine(instance, { facts, files, server: `https://${by.host}`, say });
     await startNodeRuntime(instance, { ...options, endpoint: undefined, network: 'later', signal });
     done('containerd runs');
     await writeAgentConfig(instance, `unix://${instance.containerdSocket}`, options.cgroupDriver, {
       ...{ address, requestServingCertificate: true, clientCaFile: authorityCopy(instance) },
-      ...{ clusterDns: hasNames ? [nameAddress(instance)] : [], clusterDomain: 'cluster.local' },
+      ...{
+        clusterDns: hasNames ? families.map((family) => nameAddress(instance, family)) : [],
+        clusterDomain: 'cluster.local',
+      },
     });
     const resolvConf = existsSync(RESOLVED_CONF) ? [`--resolv-conf=${RESOLVED_CONF}`] : [];
     const start = (program: Program): RunningProgram => keepRunning(program, { clock: systemClock, signal, say });
-    const place = { instance, address, nodeName };
+    const place = { instance, addresses, nodeName };
     const programs = [
       start(agentProgram(place, undefined, agentArgs)),
       start(
-        networkOf({ name: nodeName, instance, address }, facts, [
+        networkOf({ name: nodeName, instance, addresses }, facts, [
           ...machineNetworkArguments(instance, facts.overlayNumber),
-          ...(hasNames ? nameArguments(instance) : []),
-          ...(hasNames && facts.serviceRouting ? admitNames(instance) : []),
+          ...(hasNames ? nameArguments(instance, families) : []),
+          ...(hasNames && facts.serviceRouting ? admitNames(instance, families) : []),
           ...resolvConf,
           ...options.nodeNetworkArgs,
         ]),
@@ -97,6 +105,19 @@ export async function joinMachine(instance: Instance, options: JoinMachineOption
   } finally {
     client.close();
   }
+}
+
+/** In the order of the cluster's families, which each need one. */
+export function orderAddresses(given: readonly string[], families: readonly Family[]): readonly string[] {
+  return families.map((family) => {
+    const address = given.find((each) => familyOf(each) === family);
+    if (address !== undefined) return address;
+    const example = families.map((each) => (each === 'IPv4' ? '192.0.2.7' : '2001:db8::7')).join();
+    throw new KubeletError(
+      'Invalid',
+      `the cluster has ${families.join(' and ')}, and this machine would join with ${given.join(' and ')}. Name its addresses: --listen ${example}`,
+    );
+  });
 }
 
 const userOf = (user: 'node' | 'token', nodeName: string): string =>
@@ -178,9 +199,10 @@ async function prepareMachine(
 ): Promise<void> {
   for (const folder of [instance.runDir, instance.staticPodsDir, instance.cniConfDir])
     mkdirSync(folder, { recursive: true });
-  await setUpNetwork(instance, say, { pods: 'elsewhere' });
+  const families = facts.serviceRange.split(',').map(familyOf);
+  await setUpNetwork(instance, say, { pods: 'elsewhere', families });
   await keepBridgeUp(instance);
-  await prepareMachineNetwork(instance, facts.overlayNumber);
+  await prepareMachineNetwork(instance, facts.overlayNumber, families);
   const asking = (config: string): string => config.replace(/^( *server: ).*$/m, `$1${server}`);
   writeFileSync(instance.nodeNetworkConfig, asking(files['node-network.conf']), { mode: 0o600 });
   writeFileSync(instance.nodeStorageConfig, asking(files['node-storage.conf']), { mode: 0o600 });

@@ -92,7 +92,7 @@ describe('the network of a machine', () => {
   });
 
   it('needs ports that a firewall has to let pass', () => {
-    const lines = firewallLines({ address: '192.0.2.1', apiPort: 6443, registryPort: 5000, dnsPort: 10_053 }).join(
+    const lines = firewallLines({ addresses: ['192.0.2.1'], apiPort: 6443, registryPort: 5000, dnsPort: 10_053 }).join(
       '\n',
     );
     for (const port of ['6443/tcp', '5000/tcp', '10053/udp', '8472/udp', '10250/tcp']) assert.ok(lines.includes(port));

@@ -3,7 +3,9 @@ import { copyFileSync, cpSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { kubeletProgram, programPath, writeAgentConfig } from '../agent.ts';
 import type { Instance } from '../instance.ts';
+import { hostPort } from '../ip-families.ts';
 import { podBridge } from '../network.ts';
+import type { Subnet } from '../subnet.ts';
 import { addNodeSpace } from '../node-space.ts';
 import { kubeletPidFile, nodeNetworkPidFile, nodeStoragePidFile } from '../teardown.ts';
 import { DNS_PORT } from './cluster-objects.ts';
@@ -16,15 +18,16 @@ import { startNodeRuntime } from './runtime.ts';
 export interface LocalNode {
   readonly name: string;
   readonly instance: Instance;
-  /** On the cluster's bridge. */
-  readonly address: string;
+  /** On the cluster's bridge, one for each family. */
+  readonly addresses: readonly string[];
 }
 
 export interface LocalNodeFacts extends Pick<RuntimeOptions, 'cgroupDriver' | 'runtimeHandlers' | 'say' | 'signal'> {
   /** Of the whole cluster: its bridge, its files. */
   readonly cluster: Instance;
-  readonly gateway: string;
-  readonly prefixLength: number;
+  /** Of the bridge, one for each family. */
+  readonly subnets: readonly Subnet[];
+  /** One for each family, with commas between them. */
   readonly podRange: string;
   readonly serviceRange: string;
   readonly clusterDns: readonly string[];
@@ -43,11 +46,14 @@ export interface LocalNodeFacts extends Pick<RuntimeOptions, 'cgroupDriver' | 'r
 const POD_BRIDGE = 'cni0';
 
 /** As far as no API server is needed: network and runtime, with the images that pods cannot do without. */
-export async function startLocalRuntime({ instance, address }: LocalNode, facts: LocalNodeFacts): Promise<void> {
-  const { cluster, gateway, prefixLength, cgroupDriver, runtimeHandlers, say, signal } = facts;
+export async function startLocalRuntime({ instance, addresses }: LocalNode, facts: LocalNodeFacts): Promise<void> {
+  const { cluster, subnets, cgroupDriver, runtimeHandlers, say, signal } = facts;
   for (const folder of [instance.runDir, instance.nodeDir, instance.staticPodsDir, instance.cniConfDir])
     mkdirSync(folder, { recursive: true });
-  await addNodeSpace(instance, { bridge: cluster.bridge, address: `${address}/${prefixLength}`, gateway });
+  const links = subnets.map(({ gateway, prefixLength }, at) => ({
+    ...{ gateway, address: `${addresses[at] ?? ''}/${prefixLength}` },
+  }));
+  await addNodeSpace(instance, { bridge: cluster.bridge, links });
   cpSync(cluster.registryCertsDir, instance.registryCertsDir, { recursive: true });
   await startNodeRuntime(instance, {
     endpoint: undefined,
@@ -70,7 +76,7 @@ export async function startLocalPrograms(node: LocalNode, facts: LocalNodeFacts)
   ] as const)
     if (existsSync(from)) copyFileSync(from, to);
   await writeAgentConfig(instance, `unix://${instance.containerdSocket}`, facts.cgroupDriver, {
-    address: node.address,
+    address: node.addresses[0] ?? '',
     requestServingCertificate: true,
     clientCaFile: authorityFile(cluster),
     clusterDns: facts.clusterDns,
@@ -84,10 +90,10 @@ export async function startLocalPrograms(node: LocalNode, facts: LocalNodeFacts)
         networkOf(node, facts, [
           `--subnet-file=${join(instance.dataDir, 'subnet.env')}`,
           // What the cluster does not know is asked of its own name service: the machine's may be on its loopback network.
-          ...(facts.servesNames ? facts.clusterDns : []).flatMap((ip) => [
-            `--dns-local-address=${ip}`,
-            `--dns-upstream=${facts.gateway}:${DNS_PORT}`,
-          ]),
+          ...(facts.servesNames ? facts.clusterDns : []).map((ip) => `--dns-local-address=${ip}`),
+          ...(facts.servesNames ? facts.subnets.slice(0, 1) : []).map(
+            ({ gateway }) => `--dns-upstream=${hostPort(gateway, DNS_PORT)}`,
+          ),
           ...facts.nodeNetworkArgs,
         ]),
       ),
@@ -102,7 +108,7 @@ function onNode({ instance }: LocalNode, program: Program): Program {
   return { ...program, command, args };
 }
 
-function agentOf({ name, instance, address }: LocalNode, { agentArgs }: LocalNodeFacts): Program {
+function agentOf({ name, instance, addresses }: LocalNode, { agentArgs }: LocalNodeFacts): Program {
   return {
     name: `the agent of ${name}`,
     command: kubeletProgram,
@@ -110,7 +116,7 @@ function agentOf({ name, instance, address }: LocalNode, { agentArgs }: LocalNod
       ...['--config', instance.kubeletConfig, '--root-dir', instance.kubeletRoot],
       ...['--cert-dir', join(instance.nodeDir, 'pki'), '--kubeconfig', agentConfig(instance)],
       ...['--bootstrap-kubeconfig', bootstrapConfig(instance)],
-      ...['--hostname-override', name, '--node-ip', address],
+      ...['--hostname-override', name, '--node-ip', addresses.join()],
       ...agentArgs,
     ],
     log: instance.kubeletLog,
@@ -122,7 +128,7 @@ type NetworkFacts = Pick<LocalNodeFacts, 'podRange' | 'serviceRange' | 'serviceR
 
 /** The network of a node among others: in a namespace with names for itself, or of a machine, with `args` for its own. */
 export function networkOf(
-  { name, instance, address }: LocalNode,
+  { name, instance, addresses }: LocalNode,
   facts: NetworkFacts,
   args: readonly string[],
 ): Program {
@@ -134,7 +140,7 @@ export function networkOf(
     args: [
       `--kubeconfig=${instance.nodeNetworkConfig}`,
       `--node-name=${name}`,
-      ...['--overlay=vxlan', `--cluster-cidr=${podRange}`, `--public-ip=${address}`],
+      ...['--overlay=vxlan', `--cluster-cidr=${podRange}`, `--public-ip=${addresses.join()}`],
       ...cniArguments(instance, bridge),
       ...args,
       ...(networkPolicy ? ['--network-policy', `--pod-bridge=${bridge}`] : []),

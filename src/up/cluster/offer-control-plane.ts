@@ -7,7 +7,7 @@ import { KubeletError } from '../../base/errors.ts';
 import type { HttpApiClient } from '../../client/http-api-client.ts';
 import type { Instance } from '../instance.ts';
 import { applyObjects } from './cluster-client.ts';
-import { readClusterRecord } from './cluster-record.ts';
+import { readClusterRecord, servedRanges } from './cluster-record.ts';
 import {
   etcdFileNames,
   sealShare,
@@ -38,9 +38,8 @@ export async function offerControlPlane(
       `${instance.dataDir} holds no cluster: npm run up -- --listen ADDRESS starts one`,
     );
   const { args, etcdFiles, needed } = shareArguments(record.controlPlaneArgs ?? []);
-  const { serviceRange, podRange = '', apiPort } = record;
   const key = randomBytes(SHARE_KEY_BYTES);
-  const share = { serviceRange, podRange, apiPort, args, files: readFiles(instance, etcdFiles) };
+  const share = { ...servedRanges(record), args, files: readFiles(instance, etcdFiles) };
   const name = `bootstrap-token-${tokenId}`;
   const token = await api.get(secrets, { namespace: 'kube-system', name });
   const owner = { apiVersion: 'v1', kind: 'Secret', name, uid: token.metadata.uid };

@@ -22,14 +22,14 @@ export function offerJoin(instance: Instance, facts: JoinFacts): WantedObject[] 
 
 /** What a firewall between the machines must let pass. */
 export function firewallLines(ports: {
-  readonly address: string;
+  readonly addresses: readonly string[];
   readonly apiPort: number;
   readonly registryPort: number;
   readonly dnsPort: number;
 }): string[] {
-  const { address, apiPort, registryPort, dnsPort } = ports;
+  const { addresses, apiPort, registryPort, dnsPort } = ports;
   return [
-    `  firewall  to ${address}: ${apiPort}/tcp API, ${registryPort}/tcp images, ${dnsPort}/tcp and ${dnsPort}/udp names`,
+    `  firewall  to ${addresses.join(' and ')}: ${apiPort}/tcp API, ${registryPort}/tcp images, ${dnsPort}/tcp and ${dnsPort}/udp names`,
     '            between all nodes: 8472/udp pods, 10250/tcp agents',
   ];
 }

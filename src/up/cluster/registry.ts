@@ -125,7 +125,7 @@ async function ensureRegistryCertificates(instance: Instance, host: string): Pro
       organizations: [],
       purpose: 'server',
       dnsNames: [],
-      ipAddresses: [host.slice(0, host.lastIndexOf(':'))],
+      ipAddresses: [host.slice(0, host.lastIndexOf(':')).replaceAll(/[[\]]/g, '')],
     },
     context,
   );

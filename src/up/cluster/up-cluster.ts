@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
+import { KubeletError } from '../../base/errors.ts';
 import { runtimeClasses, services, storageClasses } from '../../api/client/resource-types.ts';
 import { freePort, writeAgentConfig } from '../agent.ts';
 import { readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
@@ -18,7 +19,9 @@ import type { PodView } from '../progress.ts';
 import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
 import type { RuntimeHandlers } from '../runtime-handlers.ts';
 import { runtimeClassesOf } from '../runtime-handlers.ts';
-import { addressInRange } from '../subnet.ts';
+import type { Family, FamilyChoice } from '../ip-families.ts';
+import { addressInRange, familiesOf, familyOf, hostPort, urlHost } from '../ip-families.ts';
+import { rangesOfSubnet } from '../subnet6.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import {
   applyObjects,
@@ -37,8 +40,17 @@ import {
   nodeNetworkRights,
   nodeStorageRights,
 } from './cluster-objects.ts';
-import type { ClusterRecord } from './cluster-record.ts';
-import { chooseClusterRecord, readClusterRecord, writeClusterRecord } from './cluster-record.ts';
+import type { ClusterRanges, ClusterRecord } from './cluster-record.ts';
+import {
+  chooseClusterRecord,
+  chooseFamilies,
+  podRangesOf,
+  rangesOf,
+  readClusterRecord,
+  servedRanges,
+  serviceRangesOf,
+  writeClusterRecord,
+} from './cluster-record.ts';
 import { podLine, renderSummary, stepLine } from './cluster-view.ts';
 import { agentProgram, controlPlaneProgram, nodeNetworkProgram, nodeStorageProgram } from './cluster-programs.ts';
 import type { ClusterPlace, NetworkChoices } from './cluster-programs.ts';
@@ -73,8 +85,10 @@ export interface UpClusterOptions {
   readonly nodeName: string | undefined;
   /** Nodes in namespaces of their own; undefined: the machine is the node. */
   readonly nodes: number | undefined;
-  /** The address of this machine by which others reach it and may join; undefined: none does. */
-  readonly listen: string | undefined;
+  /** The addresses of this machine, one for each family, by which others reach it and may join; undefined: none does. */
+  readonly listen: readonly string[] | undefined;
+  /** Undefined: as before, or IPv4. */
+  readonly ipFamily: FamilyChoice | undefined;
   /** For the agent, behind our own arguments. */
   readonly agentArgs: readonly string[];
   /** For the control plane, behind our own arguments. */
@@ -86,7 +100,7 @@ export interface UpClusterOptions {
   readonly say: (message: string) => void;
 }
 
-/** In the network of each node: the address of the add-on of Kubernetes for names on the node. */
+/** In the network of each node: the address of the add-on of Kubernetes for names on the node; of IPv6, see subnet6.ts. */
 const LOCAL_NAMES = '169.254.20.10';
 /** The tenth address, as kubeadm has it. */
 const DNS_INDEX = 10;
@@ -120,15 +134,21 @@ class ClusterStart {
     const { subnet, apiPort } = record;
     const nodes = this.#localNodes(record);
     const place = this.#place(record);
-    const registryHost = `${this.#registryAddress(subnet.gateway)}:${record.registryPort}`;
-    const server = `https://${place.address}:${apiPort}`;
+    const registryHost = hostPort(this.#registryAddress(subnet.gateway), record.registryPort);
+    const server = `https://${hostPort(place.address, apiPort)}`;
     const registry = await prepareRegistry(this.#instance, registryHost);
     const programs = {
       registry: this.#start(registry.program),
-      controlPlane: this.#start(controlPlaneProgram(place, this.#options.controlPlaneArgs)),
+      controlPlane: this.#start(
+        controlPlaneProgram({ ...place, record: servedRanges(record) }, this.#options.controlPlaneArgs),
+      ),
     };
     // The first waiter reports the failure.
-    const images = this.#publishImages(programs.registry, registry.access);
+    const images = this.#publishImages(
+      programs.registry,
+      registry.access,
+      rangesOf(record).map((each) => familyOf(each.serviceRange)),
+    );
     const runtime = nodes.length === 0 ? this.#startRuntime() : this.#startLocalRuntimes(nodes, record);
     const cluster = this.#prepareCluster(programs.controlPlane, record, server);
     for (const each of [images, runtime, cluster]) each.catch(() => undefined);
@@ -151,9 +171,9 @@ class ClusterStart {
               : `containerd ${facts.majorVersion}.${facts.minorVersion}`,
           apiUrl: server,
           page,
-          kubeletUrl: `https://${place.address}:${kubelet.port}`,
-          clusterDns: this.#options.dns ? addressInRange(record.serviceRange, DNS_INDEX) : undefined,
-          serviceRange: this.#options.serviceRouting ? record.serviceRange : undefined,
+          kubeletUrl: `https://${hostPort(place.address, kubelet.port)}`,
+          clusterDns: this.#options.dns ? nameAddresses(record).join(', ') : undefined,
+          serviceRange: this.#options.serviceRouting ? serviceRangesOf(record).join(' and ') : undefined,
           storageDir: this.#options.storage ? this.#instance.storageDir : undefined,
           registry: registryHost,
           example,
@@ -173,66 +193,82 @@ class ClusterStart {
   async #prepare(): Promise<ClusterRecord> {
     const instance = this.#instance;
     checkSocketPaths(instance);
-    if (this.#options.listen !== undefined) checkOwnAddress(this.#options.listen);
+    const { listen, nodes, say } = this.#options;
+    for (const each of listen ?? []) checkOwnAddress(each);
+    const before = readClusterRecord(instance);
+    const families = familiesOf(chooseFamilies(before, this.#options.ipFamily));
     for (const folder of [instance.runDir, instance.controlPlaneDir, instance.staticPodsDir, instance.registryCertsDir])
       mkdirSync(folder, { recursive: true });
     await ensureClusterAuthority(instance);
-    const before = readClusterRecord(instance);
-    const subnet = await setUpNetwork(instance, this.#options.say, {
-      wanted: before?.subnet,
-      pods: this.#options.listen === undefined ? 'here' : 'elsewhere',
+    const known = before === undefined ? [] : rangesOf(before);
+    const subnets = await setUpNetwork(instance, say, {
+      families,
+      wanted: known.map(({ subnet }) => subnet),
+      pods: listen === undefined ? 'here' : 'elsewhere',
     });
     await keepBridgeUp(instance);
-    const serviceRange = await claimServiceRange(instance, before?.serviceRange, subnet.gateway);
-    const isAlone = this.#options.nodes === undefined && this.#options.listen === undefined;
-    const podRange = isAlone ? before?.podRange : await claimPodRange(instance, before?.podRange);
-    const [address, registryAddress] = [this.#addressOf(subnet.gateway), this.#registryAddress(subnet.gateway)];
+    const isAlone = nodes === undefined && listen === undefined;
+    const ranges: ClusterRanges[] = [];
+    for (const [at, subnet] of subnets.entries()) {
+      const serviceRange = await claimServiceRange(instance, known[at]?.serviceRange, subnet);
+      const podRange = isAlone ? known[at]?.podRange : await claimPodRange(instance, known[at]?.podRange, subnet);
+      ranges.push({ subnet, serviceRange, ...(podRange !== undefined && { podRange }) });
+    }
+    const [first, ...others] = ranges;
+    if (first === undefined) throw new KubeletError('Internal', 'a cluster without an IP family');
+    const { gateway } = first.subnet;
     const record = await chooseClusterRecord(before, {
-      ...{ subnet, serviceRange, podRange, address, registryAddress, freePort },
+      ranges: [first, ...others],
       controlPlaneArgs: this.#options.controlPlaneArgs,
+      ...{
+        address: this.#addressesOf(ranges)[0] ?? gateway,
+        registryAddress: this.#registryAddress(gateway),
+        freePort,
+      },
     });
     writeClusterRecord(instance, record);
-    if (this.#options.listen !== undefined) await prepareMachineNetwork(instance, overlayNumber(instance));
+    if (listen !== undefined) await prepareMachineNetwork(instance, overlayNumber(instance), families);
     return record;
   }
 
   /** Of API server, agent and name service. */
-  #addressOf(gateway: string): string {
-    return this.#options.listen ?? gateway;
+  #addressesOf(ranges: readonly ClusterRanges[]): readonly string[] {
+    return this.#options.listen ?? ranges.map(({ subnet }) => subnet.gateway);
   }
 
   #place(record: ClusterRecord): ClusterPlace {
-    const address = this.#addressOf(record.subnet.gateway);
-    return { instance: this.#instance, record, address, nodeName: this.#nodeName };
+    const addresses = this.#addressesOf(rangesOf(record));
+    return { instance: this.#instance, record, address: addresses[0] ?? '', addresses, nodeName: this.#nodeName };
   }
 
   /** Nodes in networks of their own, and other machines, do not reach the loopback network of the machine. */
   #registryAddress(gateway: string): string {
-    return this.#options.listen ?? (this.#options.nodes === undefined ? this.#instance.loopback : gateway);
+    return this.#options.listen?.[0] ?? (this.#options.nodes === undefined ? this.#instance.loopback : gateway);
   }
 
   #joiningLines({ apiPort, registryPort }: ClusterRecord): readonly string[] {
-    const { listen: address } = this.#options;
-    if (address === undefined) return [];
+    const { listen: addresses } = this.#options;
+    if (addresses === undefined) return [];
     return [
-      ...firewallLines({ address, apiPort, registryPort, dnsPort: DNS_PORT }),
+      ...firewallLines({ addresses, apiPort, registryPort, dnsPort: DNS_PORT }),
       `  join      ${upCommand(this.#instance)} --print-join-command prints the command for another machine`,
     ];
   }
 
   /** `NAME-1` with the second address of the bridge, and so on. */
-  #localNodes({ subnet }: ClusterRecord): LocalNode[] {
+  #localNodes(record: ClusterRecord): LocalNode[] {
     return Array.from({ length: this.#options.nodes ?? 0 }, (_, at) => {
       const name = `${this.#nodeName}-${at + 1}`;
       const instance = deriveInstance(join(this.#instance.nodesDir, `${at + 1}`));
       const enter = enterNode(instance, name);
       // Its network is its own: no other cluster is on its loopback address.
       const own = { ...instance, enter, loopback: '127.0.0.1' };
-      return { name, instance: own, address: addressInRange(subnet.cidr, at + 2) };
+      const addresses = rangesOf(record).map(({ subnet }) => addressInRange(subnet.cidr, at + 2));
+      return { name, instance: own, addresses };
     });
   }
 
-  #localFacts({ subnet, serviceRange, podRange = '' }: ClusterRecord): LocalNodeFacts {
+  #localFacts(record: ClusterRecord): LocalNodeFacts {
     const {
       cgroupDriver,
       runtimeHandlers,
@@ -255,10 +291,10 @@ class ClusterStart {
         storage,
         agentArgs,
       },
-      ...{ cluster: this.#instance, gateway: subnet.gateway, prefixLength: subnet.prefixLength },
-      ...{ podRange, serviceRange, nodeNetworkArgs },
+      ...{ cluster: this.#instance, subnets: rangesOf(record).map(({ subnet }) => subnet) },
+      ...{ podRange: podRangesOf(record).join(), serviceRange: serviceRangesOf(record).join(), nodeNetworkArgs },
       servesNames: dns,
-      clusterDns: [dns ? LOCAL_NAMES : addressInRange(serviceRange, DNS_INDEX)],
+      clusterDns: dns ? localNames(record) : nameAddresses(record),
       start: (program) => this.#start(program),
     };
   }
@@ -291,7 +327,10 @@ class ClusterStart {
     this.#options.say(
       [
         '',
-        ...nodes.map(({ name, address, instance }) => `  node      ${name}, ${address}, files in ${instance.dataDir}`),
+        ...nodes.map(
+          ({ name, addresses, instance }) =>
+            `  node      ${name}, ${addresses.join(', ')}, files in ${instance.dataDir}`,
+        ),
         ...(example === undefined ? [] : [`  example   ${example}`]),
         `  data      ${dataDir}`,
         `  kubectl   kubectl --kubeconfig ${adminConfig} get nodes`,
@@ -308,12 +347,12 @@ class ClusterStart {
     this.#options.say(stepLine(this.#clock.monotonicMs() - this.#startMs, text));
   }
 
-  async #publishImages({ ready }: RunningProgram, access: Registry): Promise<void> {
+  async #publishImages({ ready }: RunningProgram, access: Registry, families: readonly Family[]): Promise<void> {
     const [busybox, dynamicBusybox, nginx] = await Promise.all([readBusybox(), readDynamicBusybox(), readNginx()]);
     const nodeArch = process.arch;
     const images = [
       {
-        image: nginxImage({ reference: 'docker.io/library/nginx:latest', nodeArch, busybox }, nginx),
+        image: nginxImage({ reference: 'docker.io/library/nginx:latest', nodeArch, busybox }, nginx, families),
         repository: 'library/nginx',
         tag: 'latest',
       },
@@ -362,7 +401,7 @@ class ClusterStart {
       bootstrapTokenSecret(token),
       ...nodeNetworkRights(nodes !== undefined || listen !== undefined),
       ...(storage ? nodeStorageRights() : []),
-      ...(dns ? nameService(addressInRange(record.serviceRange, DNS_INDEX), this.#place(record).address) : []),
+      ...(dns ? nameService(nameAddresses(record), this.#place(record).addresses) : []),
       ...(listen === undefined ? [] : offerJoin(this.#instance, this.#joinFacts(record, listen))),
     ]);
     for (const each of runtimeClassesOf(this.#options.runtimeHandlers))
@@ -381,12 +420,12 @@ class ClusterStart {
     return client;
   }
 
-  #joinFacts(record: ClusterRecord, listen: string): JoinFacts {
+  #joinFacts(record: ClusterRecord, listen: readonly string[]): JoinFacts {
     const { serviceRouting, networkPolicy, storage, dns } = this.#options;
     return {
-      ...{ serviceRange: record.serviceRange, podRange: record.podRange ?? '' },
-      ...{ serviceRouting, networkPolicy, storage, registry: `${listen}:${record.registryPort}` },
-      clusterDns: dns ? [addressInRange(record.serviceRange, DNS_INDEX)] : [],
+      ...{ serviceRange: serviceRangesOf(record).join(), podRange: podRangesOf(record).join() },
+      ...{ serviceRouting, networkPolicy, storage, registry: hostPort(listen[0] ?? '', record.registryPort) },
+      clusterDns: dns ? nameAddresses(record) : [],
       overlayNumber: overlayNumber(this.#instance),
     };
   }
@@ -405,10 +444,9 @@ class ClusterStart {
     const instance = this.#instance;
     const endpoint = this.#options.endpoint ?? `unix://${instance.containerdSocket}`;
     const { dns, listen } = this.#options;
+    const own = rangesOf(record).map(({ serviceRange }) => nameAddress(instance, familyOf(serviceRange)));
     // Without our own server, pods ask the Service of the one that the user installs.
-    const clusterDns = [
-      dns && listen !== undefined ? nameAddress(instance) : addressInRange(record.serviceRange, DNS_INDEX),
-    ];
+    const clusterDns = dns && listen !== undefined ? own : nameAddresses(record);
     return writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, {
       address,
       requestServingCertificate: true,
@@ -444,7 +482,7 @@ class ClusterStart {
       );
       if (!(await exists(api, services, exampleService)) || !this.#options.example) return undefined;
       await whenAvailable(api, exampleDeployment, either);
-      const url = `http://${(await api.get(services, exampleService)).spec.clusterIP}`;
+      const url = `http://${urlHost((await api.get(services, exampleService)).spec.clusterIP ?? '')}`;
       if (this.#options.serviceRouting) await whenServed(url, either);
       if (!this.#signal.aborted) this.#done(`nginx is served on ${url}`);
       return url;
@@ -453,6 +491,15 @@ class ClusterStart {
     }
   }
 }
+
+/** Of the Service `kube-dns`. */
+const nameAddresses = (record: ClusterRecord): readonly string[] =>
+  serviceRangesOf(record).map((range) => addressInRange(range, DNS_INDEX));
+
+const localNames = (record: ClusterRecord): readonly string[] =>
+  rangesOf(record).map(({ subnet }) =>
+    familyOf(subnet.cidr) === 'IPv4' ? LOCAL_NAMES : rangesOfSubnet(subnet).localNames,
+  );
 
 export const stopCommand = (instance: Instance): string =>
   instance.dataDir === DEFAULT_DATA_DIR ? 'npm run down' : `npm run down -- --data ${instance.dataDir}`;

@@ -1,4 +1,5 @@
 /** The images `nginx` and `busybox`, from Debian's programs. Pure: the caller reads the files. */
+import type { Family } from '../ip-families.ts';
 import type { BusyboxImageOptions } from './catalogue.ts';
 import { busyboxImage } from './catalogue.ts';
 import type { OciImage } from './oci-image.ts';
@@ -17,7 +18,8 @@ const PAGE = `<!doctype html>
 `;
 
 /** Debian's nginx knows its places by heart: /etc/nginx, /var/log/nginx, /var/lib/nginx. */
-const CONFIG = `user www-data www-data;
+/** `sockets`: what it listens on. A kernel without IPv6 refuses a socket of it. */
+const configOf = (sockets: readonly string[]): string => `user www-data www-data;
 worker_processes 1;
 error_log /var/log/nginx/error.log notice;
 pid /run/nginx.pid;
@@ -28,8 +30,7 @@ http {
   access_log /var/log/nginx/access.log combined;
   sendfile on;
   server {
-    listen 80;
-    root /usr/share/nginx/html;
+${sockets.map((socket) => `    listen ${socket};\n`).join('')}    root /usr/share/nginx/html;
     add_header X-Served-By $hostname always;
     location / { index index.html; }
   }
@@ -56,6 +57,7 @@ const libraryFiles = ({ libraries }: DynamicProgram): TarEntry[] =>
 export function nginxImage(
   options: Pick<BusyboxImageOptions, 'reference' | 'nodeArch' | 'busybox'>,
   nginx: DynamicProgram,
+  families: readonly Family[] = ['IPv4'],
 ): OciImage {
   const folders = [
     'usr',
@@ -75,7 +77,11 @@ export function nginxImage(
     ...folders.map((path): TarEntry => ({ kind: 'directory', path })),
     ...libraryFiles(nginx),
     { kind: 'file', path: 'usr/sbin/nginx', content: nginx.binary, mode: 0o755 },
-    { kind: 'file', path: 'etc/nginx/nginx.conf', content: CONFIG },
+    {
+      kind: 'file',
+      path: 'etc/nginx/nginx.conf',
+      content: configOf(families.map((family) => (family === 'IPv4' ? '80' : '[::]:80'))),
+    },
     { kind: 'file', path: 'usr/share/nginx/html/index.html', content: PAGE },
     { kind: 'symlink', path: 'var/log/nginx/access.log', target: '/dev/stdout' },
     { kind: 'symlink', path: 'var/log/nginx/error.log', target: '/dev/stderr' },
