@@ -1,4 +1,4 @@
-// `up --nodes 3`: one cluster of three nodes, each in a network namespace, in which everything is shown.
+// `up --nodes 3 --ip-family dual`: one cluster of three nodes, each in a network namespace, in which everything is shown.
 import assert from 'node:assert/strict';
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
@@ -57,7 +57,7 @@ before(async () => {
   const startMs = performance.now();
   const { status, output } = await run(process.execPath, [
     ...program,
-    ...['up', '--data', cluster.dataDir, '--nodes', '3', '--detach', '--no-example'],
+    ...['up', '--data', cluster.dataDir, '--nodes', '3', '--ip-family', 'dual', '--detach', '--no-example'],
     '--control-plane-arg=--node-monitor-grace-period=8s',
     '--control-plane-arg=--default-not-ready-toleration-seconds=1',
     '--kubelet-arg=--node-status-update-frequency=2s',
@@ -108,6 +108,32 @@ test('pods reach services and names across nodes, and the API server reaches the
     assert.deepEqual([...seen].filter((each) => each.startsWith('web-')).toSorted(), ['web-1', 'web-2', 'web-3']);
   });
   assert.equal(await kubectl('logs', 'web-2'), '');
+});
+
+test('pods, nodes and services have IPv6 too, and reach each other across nodes by it', async () => {
+  const ranges = await kubectl('get', 'nodes', '--output=jsonpath={range .items[*]}{.spec.podCIDRs[1]}{"\\n"}{end}');
+  assert.match(ranges, /^(fd84:\S+::\/64\n?){3}$/);
+  const addresses = '{.status.podIPs[1].ip} {.status.hostIPs[1].ip}';
+  const [ip = '', host = ''] = (await kubectl('get', 'pod', 'web-2', `--output=jsonpath=${addresses}`)).split(' ');
+  assert.match(`${ip} ${host}`, /^fd84:\S+ fd84:\S+$/);
+  await eventually(async () => assert.equal(await fetchFrom('web-1', ip), 'web-2'));
+  const patch = '{"spec":{"ipFamilyPolicy":"RequireDualStack","type":"NodePort"}}';
+  await kubectl('patch', 'service', 'web', `--patch=${patch}`);
+  const [service = '', nodePort = ''] = (
+    await kubectl('get', 'service', 'web', '--output=jsonpath={.spec.clusterIPs[1]} {.spec.ports[0].nodePort}')
+  ).split(' ');
+  const seen = new Set<string>();
+  await eventually(async () => {
+    seen.add(await fetchFrom('web-3', service));
+    assert.deepEqual([...seen].filter((each) => each.startsWith('web-')).toSorted(), ['web-1', 'web-2', 'web-3']);
+  });
+  // The machine itself, which is no node, comes from outside.
+  const answer = await fetch(`http://[${host}]:${nodePort}/`);
+  assert.match(await answer.text(), /^web-\d\n$/);
+  const found = (name: string): Promise<string> => inPod('web-3', `nslookup ${name}`);
+  await eventually(async () => assert.ok((await found('web.default.svc.cluster.local')).includes(service)));
+  assert.match(await found(service), /web\.default\.svc\.cluster\.local/);
+  assert.equal((await inPod('web-3', 'grep -c ^nameserver.*: /etc/resolv.conf')).trim(), '1');
 });
 
 test('a drained node loses its pods and takes none; a node whose agent restarts keeps them', async () => {
