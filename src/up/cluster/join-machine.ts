@@ -206,7 +206,7 @@ async function prepareMachine(
   const asking = (config: string): string => config.replace(/^( *server: ).*$/m, `$1${server}`);
   writeFileSync(instance.nodeNetworkConfig, asking(files['node-network.conf']), { mode: 0o600 });
   writeFileSync(instance.nodeStorageConfig, asking(files['node-storage.conf']), { mode: 0o600 });
-  prepareRegistryClient(instance, {
+  await prepareRegistryClient(instance, {
     host: facts.registry,
     ca: files['registry-ca.crt'],
     certificate: files['registry-client.cert'],

@@ -6,7 +6,9 @@ import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/log.ts';
 import { ensureAuthority } from '../../control-plane/pki/authority-files.ts';
 import { ensureIssuedFiles } from '../../control-plane/pki/issued-files.ts';
+import { tryCommand } from '../commands.ts';
 import type { Instance } from '../instance.ts';
+import { parseContainerdVersion } from '../runtime-config.ts';
 import type { Registry } from '../images/registry-push.ts';
 import { pushImage } from '../images/registry-push.ts';
 import type { OciImage } from '../images/oci-image.ts';
@@ -50,7 +52,7 @@ export async function prepareRegistry(instance: Instance, host: string): Promise
     }),
     { mode: 0o600 },
   );
-  writeAllHosts(instance, host);
+  await writeAllHosts(instance, host);
   return {
     program: {
       name: 'the registry',
@@ -65,13 +67,13 @@ export async function prepareRegistry(instance: Instance, host: string): Promise
 }
 
 /** On a machine that joined: with what it got from the cluster. */
-export function prepareRegistryClient(
+export async function prepareRegistryClient(
   instance: Instance,
   { host, ca, certificate, key }: Record<'host' | 'ca' | 'certificate' | 'key', string>,
-): void {
+): Promise<void> {
   makePrivateFolder(instance.registryDir);
   writeClientFiles(instance, { ca, certificate, key });
-  writeAllHosts(instance, host);
+  await writeAllHosts(instance, host);
 }
 
 function writeClientFiles(instance: Instance, pem: Record<'ca' | 'certificate' | 'key', string>): void {
@@ -85,14 +87,23 @@ function writeClientFiles(instance: Instance, pem: Record<'ca' | 'certificate' |
     writeFileSync(join(folder, name), text, { mode: 0o600 });
 }
 
-function writeAllHosts(instance: Instance, host: string): void {
+async function writeAllHosts(instance: Instance, host: string): Promise<void> {
+  // containerd 1 takes the bracket of an IPv6 address for the end of a table's name, containerd 2 reads tables alone.
+  const asKeys = host.startsWith('[') && (await runsContainerd1());
   writeHosts(instance, {
     name: DOCKER_HUB,
     server: 'https://registry-1.docker.io',
     host,
     capabilities: ['pull', 'resolve'],
+    asKeys,
   });
-  writeHosts(instance, { name: host, server: `https://${host}`, host, capabilities: ['pull', 'resolve', 'push'] });
+  const capabilities = ['pull', 'resolve', 'push'];
+  writeHosts(instance, { name: host, server: `https://${host}`, host, capabilities, asKeys });
+}
+
+async function runsContainerd1(): Promise<boolean> {
+  const { code, stdout } = await tryCommand(['containerd', '--version']).catch(() => ({ code: 1, stdout: '' }));
+  return code === 0 && parseContainerdVersion(stdout).majorVersion === 1;
 }
 
 /** Also where an earlier version made the folder readable for all. */
@@ -154,22 +165,23 @@ interface HostsFile {
   readonly server: string;
   readonly host: string;
   readonly capabilities: readonly string[];
+  /** Dotted keys instead of a table. */
+  readonly asKeys: boolean;
 }
 
 /** Read by containerd at each pull. What our registry does not have is asked of the one the name means. */
-function writeHosts(instance: Instance, { name, server, host, capabilities }: HostsFile): void {
+function writeHosts(instance: Instance, { name, server, host, capabilities, asKeys }: HostsFile): void {
   const folder = join(instance.registryCertsDir, name);
   const at = (file: string): string => JSON.stringify(join(registryClientDir(instance), file));
   mkdirSync(folder, { recursive: true });
-  const lines = [
-    `server = ${JSON.stringify(server)}`,
-    '',
-    `[host.${JSON.stringify(`https://${host}`)}]`,
-    `  capabilities = ${JSON.stringify(capabilities)}`,
-    `  ca = ${at('ca.crt')}`,
-    `  client = [[${at('client.cert')}, ${at('client.key')}]]`,
-    '',
+  const key = `host.${JSON.stringify(`https://${host}`)}`;
+  const values = [
+    `capabilities = ${JSON.stringify(capabilities)}`,
+    `ca = ${at('ca.crt')}`,
+    `client = [[${at('client.cert')}, ${at('client.key')}]]`,
   ];
+  const body = asKeys ? values.map((value) => `${key}.${value}`) : [`[${key}]`, ...values.map((value) => `  ${value}`)];
+  const lines = [`server = ${JSON.stringify(server)}`, '', ...body, ''];
   writeFileSync(join(folder, 'hosts.toml'), lines.join('\n'));
 }
 
