@@ -80,7 +80,8 @@ export function nginxImage(
     {
       kind: 'file',
       path: 'etc/nginx/nginx.conf',
-      content: configOf(families.map((family) => (family === 'IPv4' ? '80' : '[::]:80'))),
+      // Port-forward comes to 127.0.0.1 in every family.
+      content: configOf(['80', ...(families.includes('IPv6') ? ['[::]:80'] : [])]),
     },
     { kind: 'file', path: 'usr/share/nginx/html/index.html', content: PAGE },
     { kind: 'symlink', path: 'var/log/nginx/access.log', target: '/dev/stdout' },
