@@ -58,7 +58,7 @@ test('an admission policy that cannot be evaluated is refused', () => {
     [{ 'spec.validations[0].reason': 'Gone' }, /reason: Unsupported value: "Gone"/],
     [{ 'spec.validations': undefined }, /validations or auditAnnotations must contain at least one item/],
     [{ 'spec.variables': [{ name: 'in', expression: '1' }] }, /must be a valid CEL identifier/],
-    [{ 'spec.variables': [{ name: 'a', expression: 'variables.b' }] }, /undeclared reference to 'variables'/],
+    [{ 'spec.variables': [{ name: 'a', expression: 'variables.b' }] }, /undefined field 'b'/],
     [{ 'spec.matchConstraints.resourceRules': [] }, /spec.matchConstraints.resourceRules: Required value/],
     [{ 'spec.paramKind': { apiVersion: 'a/b/c', kind: 'K' } }, /unexpected GroupVersion string/],
     [{ 'spec.auditAnnotations': [{ key: 'a', valueExpression: '1' }] }, /must evaluate to one of \[string null_type\]/],
@@ -74,7 +74,7 @@ test('an admission policy that cannot be evaluated is refused', () => {
 test('a mutation has one expression, for its type', () => {
   assert.match(
     mutating.refusals({ 'spec.mutations[0].applyConfiguration.expression': '[1]' }).join(),
-    /must evaluate to object/,
+    /must evaluate to Object but got list\(int\)/,
   );
   assert.match(
     mutating.refusals({ 'spec.mutations[0].jsonPatch': { expression: '[]' } }).join(),

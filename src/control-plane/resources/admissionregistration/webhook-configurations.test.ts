@@ -91,7 +91,7 @@ test('a webhook that cannot be called or asked is refused', () => {
         { name: 'a', expression: '1' },
       ]),
       [
-        'matchConditions[1].expression: Invalid value: "1": must evaluate to bool',
+        'matchConditions[1].expression: Invalid value: "1": must evaluate to bool but got int',
         'matchConditions[1].name: Duplicate value: "a"',
       ],
     ],
