@@ -19,7 +19,7 @@ const settled = (): Promise<void> => new Promise((resolve) => process.nextTick((
 test('a task does not rest while the share lasts', () => {
   const { share, work } = world();
   assert.equal(share.rest(), undefined);
-  work(4);
+  work(14);
   assert.equal(share.rest(), undefined);
 });
 
@@ -27,7 +27,7 @@ test('tasks rest until the next turn when the share is used up, and go on in the
   const { share, work } = world();
   const done: string[] = [];
   assert.equal(share.rest(), undefined);
-  work(5);
+  work(15);
   const tasks = ['a', 'b', 'c'].map(async (name) => {
     await share.rest();
     done.push(name);
@@ -50,7 +50,7 @@ test('what came in meanwhile is seen to before the tasks that rest', async () =>
   })();
   const tasks = Array.from({ length: 24 }, async (_, index) => {
     await share.pause();
-    work(1);
+    work(3);
     if (index % 5 === 0) seen.push(`task ${index}`);
   });
   await Promise.all([others, ...tasks]);

@@ -1,5 +1,8 @@
-/** How long the tasks of one share go on in a turn of the event loop. */
-const SHARE_MS = 5;
+/**
+ * How long the tasks of one share go on in a turn of the event loop: long enough for the 32 writes that a controller has
+ * under way at a time to be ready for one commit.
+ */
+const SHARE_MS = 15;
 
 /**
  * What this thread has worked, in milliseconds of processor time: on a busy machine time passes in which it does

@@ -32,7 +32,7 @@ const UNHURRIED_WAIT_MS = 100;
 const BATCH_WRITES = 256;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 /** So many writes are announced before others have their turn: each sets off work of its writer and of all watchers. */
-const ANNOUNCED_AT_ONCE = 16;
+const ANNOUNCED_AT_ONCE = 64;
 
 export interface SqliteStorageOptions {
   /** Path of the database; made when missing, with its folder. Beside it stands `<file>-wal`, which belongs to it. */
