@@ -52,9 +52,9 @@ const stepArb = fc.oneof(
 );
 type Step = typeof stepArb extends fc.Arbitrary<infer T> ? T : never;
 
-function buildSet(name: string, app: string, minReadySeconds: number, tier: string): ReplicaSet {
+function buildSet(name: string, app: string, minReadySeconds: number, tier: string, generation = 1): ReplicaSet {
   return {
-    metadata: { namespace: 'default', name, uid: `uid-${name}`, generation: 1 },
+    metadata: { namespace: 'default', name, uid: `uid-${name}`, generation },
     spec: {
       replicas: 1,
       minReadySeconds,
@@ -85,9 +85,12 @@ interface Fixture {
   readonly clock: FakeClock;
   /** How far the wall clock was set off. */
   offsetMs: number;
+  /** Of the newest set: a set that is made again has the uid of the former one, so that its pods stay its own. */
+  generation: number;
 }
 
-async function take({ api, clock }: Fixture, step: Step, nowMs: number): Promise<void> {
+async function take(fixture: Fixture, step: Step, nowMs: number): Promise<void> {
+  const { api, clock } = fixture;
   if (step.kind === 'pod') {
     const pod = buildMember(step.number, step.facts, nowMs);
     if (
@@ -99,12 +102,13 @@ async function take({ api, clock }: Fixture, step: Step, nowMs: number): Promise
       api.seed(pods, pod);
   } else if (step.kind === 'removePod') api.remove(pods, { namespace: 'default', name: `p${step.number}` });
   else if (step.kind === 'set') {
-    const set = buildSet(step.name, step.app, step.minReadySeconds, step.tier);
+    fixture.generation += 1;
+    const set = buildSet(step.name, step.app, step.minReadySeconds, step.tier, fixture.generation);
     const key = { namespace: 'default', name: step.name };
     if (
       api.change(replicaSets, key, (known) => ({
         ...known,
-        metadata: { ...known.metadata, generation: (known.metadata.generation ?? 1) + 1 },
+        metadata: { ...known.metadata, generation: fixture.generation },
         spec: set.spec,
       })) === undefined
     )
@@ -135,7 +139,7 @@ it('the counts are those of a full count, whatever happens, shown late or only i
         const podInformer = informers.for(pods);
         const index = new ControlledIndex(podInformer);
         const tally = new ReplicaTally(sets, podInformer);
-        const world: Fixture = { api, clock, offsetMs: 0 };
+        const world: Fixture = { api, clock, offsetMs: 0, generation: 1 };
         const agree = (): void => {
           const nowMs = clock.nowMs() + world.offsetMs;
           for (const set of sets.list())
