@@ -32,10 +32,11 @@ const stepArb = fc.oneof(
 );
 type Step = typeof stepArb extends fc.Arbitrary<infer T> ? T : never;
 
-function setOf(name: string, disk: string | undefined): DaemonSet {
+/** `number`: of all sets that are made under this name; each has a uid of its own. */
+function setOf(name: string, disk: string | undefined, number = 0): DaemonSet {
   const { spec } = buildPod(disk === undefined ? {} : { 'spec.nodeSelector': { disk } });
   const template = { metadata: { labels: { app: 'agent' } }, spec };
-  return buildDaemonSet({ template }, { name, uid: `uid-${name}`, generation: 1 });
+  return buildDaemonSet({ template }, { name, uid: `uid-${name}-${number}`, generation: 1 });
 }
 
 function nodeOf(number: number, disk: string | undefined, taint: 'closed' | 'evicts' | undefined): Node {
@@ -43,7 +44,7 @@ function nodeOf(number: number, disk: string | undefined, taint: 'closed' | 'evi
   return { ...node, metadata: { ...node.metadata, labels: disk === undefined ? {} : { disk } } };
 }
 
-function take(api: FakeApiClient, step: Step): void {
+function take(api: FakeApiClient, step: Step, at: number): void {
   const nodeKey = (number: number) => ({ namespace: '', name: `n${number}` });
   if (step.kind === 'node') {
     const node = nodeOf(step.number, step.disk, step.taint);
@@ -56,7 +57,7 @@ function take(api: FakeApiClient, step: Step): void {
     api.change(nodes, nodeKey(step.number), (known) => ({ ...known, status: { phase: 'Running' as const } }));
   else if (step.kind === 'removeNode') api.remove(nodes, nodeKey(step.number));
   else if (step.kind === 'set') {
-    const set = setOf(step.name, step.disk);
+    const set = setOf(step.name, step.disk, at + 1);
     const change = (known: DaemonSet): DaemonSet => ({
       ...known,
       metadata: { ...known.metadata, generation: Number(known.metadata.generation ?? 1) + 1 },
@@ -98,8 +99,8 @@ it('the nodes of a set are those that a look at all nodes finds, whatever happen
         for (const name of setNames) api.seed(daemonSets, setOf(name, undefined));
         informers.start();
         await clock.settle();
-        for (const { step, thenMs, asked } of steps) {
-          take(api, step);
+        for (const [at, { step, thenMs, asked }] of steps.entries()) {
+          take(api, step, at);
           await clock.advance(thenMs);
           if (asked) agree();
         }
