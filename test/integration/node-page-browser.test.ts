@@ -58,7 +58,7 @@ before(async () => {
   served = await servePage(model, async ({ pod }, _request, signal) =>
     pod === model.pods()[RESTARTED]?.metadata.name ? runOf(++runs) : logOf(signal),
   );
-  browser = await openBrowser();
+  browser = await openBrowser(served.url);
   tab = await signIn(browser, served.url, PAGE_TOKEN, problems);
   await tab.waitForFunction(`document.querySelectorAll('#pods-list tbody tr').length === ${PODS}`);
   await tab.waitForFunction(`/\\d/.test(document.querySelector('#pods-list tbody .gauge').textContent)`);

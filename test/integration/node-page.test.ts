@@ -25,7 +25,7 @@ let browser: Browser;
 let tab: Page;
 
 before(async () => {
-  browser = await openBrowser();
+  browser = await openBrowser(url);
   await waitUntil(
     () =>
       ask('/login').then(

@@ -16,18 +16,24 @@ import { createPage } from '../../../src/kubelet/features/page/create-page.ts';
 import type { NodePage } from '../../../src/kubelet/features/page/create-page.ts';
 import type { ReadLog } from '../../../src/kubelet/features/page/log-streams.ts';
 import type { PageSources } from '../../../src/kubelet/features/page/page-sources.ts';
+import { makeBrowserNetwork } from './browser-network.ts';
 import { patientMs } from './patience.ts';
 
 export const PAGE_TOKEN = 'a-token-of-this-test-0123456789';
 const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-export async function openBrowser(): Promise<Browser> {
-  return launch({
-    executablePath: '/usr/bin/chromium-headless-shell',
+/** A browser that reaches the page, and nothing else. */
+export async function openBrowser(url: string): Promise<Browser> {
+  const network = await makeBrowserNetwork('/usr/bin/chromium-headless-shell', Number(new URL(url).port));
+  const browser = await launch({
+    executablePath: network.executable,
     acceptInsecureCerts: true,
+    pipe: true,
     // The tests run as root, where Chromium has no sandbox. It loads only the page under test.
     args: ['--no-sandbox', '--disable-gpu', '--force-color-profile=srgb', '--lang=en-US'],
   });
+  browser.once('disconnected', () => network.close());
+  return browser;
 }
 
 export interface ServedPage {
@@ -80,52 +86,24 @@ export async function signIn(browser: Browser, url: string, token: string, probl
   await tab.setViewport({ width: 1440, height: 900 });
   tab.on('pageerror', (error) => problems.push(String(error)));
   tab.on('console', (message) => {
-    if (message.type() === 'error' && !isNetworkChange(message.text())) problems.push(message.text());
+    if (message.type() === 'error') problems.push(message.text());
   });
-  await throughNetworkChanges(async () => {
-    await tab.goto(`${url}/login`);
-    await tab.type('#token', token);
-    await Promise.all([tab.waitForNavigation({ waitUntil: 'domcontentloaded' }), tab.click('button[type=submit]')]);
-  });
+  await tab.goto(`${url}/login`);
+  await tab.type('#token', token);
+  await Promise.all([tab.waitForNavigation({ waitUntil: 'domcontentloaded' }), tab.click('button[type=submit]')]);
   await whenLive(tab);
   return tab;
 }
 
-/** Chromium drops its connections when the machine gets or loses a network interface, as it does with each pod. */
-const isNetworkChange = (error: unknown): boolean => String(error).includes(NETWORK_CHANGED);
-const NETWORK_CHANGED = 'ERR_NETWORK_CHANGED';
-
-/** Loads the page again if its files were lost with a connection. */
 async function whenLive(tab: Page): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    const isLive = await tab.waitForSelector('.live.is-live', { timeout: patientMs(10_000) }).then(
-      () => true,
-      () => false,
-    );
-    if (isLive) return;
-    if (attempt === 3)
-      throw new Error(`the page is not live: ${String(await tab.evaluate('document.body.innerText'))}`);
-    await loadAgain(tab);
-  }
+  await tab.waitForSelector('.live.is-live').catch(async () => {
+    throw new Error(`the page is not live: ${String(await tab.evaluate('document.body.innerText'))}`);
+  });
 }
 
-/** Loads the page again until it is live, however often a changed network takes its files from it. */
 export async function reload(tab: Page): Promise<void> {
-  await loadAgain(tab);
+  await tab.reload();
   await whenLive(tab);
-}
-
-const loadAgain = (tab: Page): Promise<void> => throughNetworkChanges(async () => void (await tab.reload()));
-
-/** Repeats what a change of the machine's network interfaces has ended, ten times at most. */
-async function throughNetworkChanges(navigate: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await navigate();
-    } catch (error) {
-      if (attempt === 10 || !isNetworkChange(error)) throw error;
-    }
-  }
 }
 
 export interface AxeViolation {
