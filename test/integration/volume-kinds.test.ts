@@ -233,7 +233,7 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
         { awsElasticBlockStore: { volumeID: 'vol-1' } },
         /driver name ebs.csi.aws.com not found in the list of registered CSI drivers/,
       ],
-      huge: [
+      'huge-unasked': [
         { emptyDir: { medium: 'HugePages' } },
         /medium HugePages: hugePages storage requested, but there is no resource request for huge pages/,
       ],
