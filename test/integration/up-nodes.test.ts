@@ -33,13 +33,17 @@ const nodeOf = async (pod: string): Promise<string> =>
 const isReady = async (name: string): Promise<string> =>
   kubectl('get', 'node', name, '--output=jsonpath={.status.conditions[?(@.type=="Ready")].status}');
 
+/** Pods that stay when a busy machine lets their node be late: the cluster evicts others after a second. */
+const tolerations = ['not-ready', 'unreachable'].map((why) => ({
+  ...{ key: `node.kubernetes.io/${why}`, operator: 'Exists', effect: 'NoExecute' },
+}));
 /** A pod on each node that serves its node's name, and a service of all. */
 const podOn = (node: string, at: number): string[] => [
   'run',
   `web-${at}`,
   '--image=busybox',
   '--labels=app=web',
-  `--overrides={"spec":{"nodeName":"${node}","terminationGracePeriodSeconds":1}}`,
+  `--overrides=${JSON.stringify({ spec: { nodeName: node, terminationGracePeriodSeconds: 1, tolerations } })}`,
   '--command',
   '--',
   ...['sh', '-c', 'mkdir /w && echo $HOSTNAME > /w/index.html && exec httpd -f -p 80 -h /w'],
