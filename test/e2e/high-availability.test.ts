@@ -197,7 +197,10 @@ describe('three API servers on three members of etcd', () => {
       wanted = await store.revision();
       const key = { namespace: NAMESPACE, name: KEYS[0] ?? '' };
       const api = client();
-      await api.update(configMaps, { ...(await api.get(configMaps, key)), data: { v: 'last' } });
+      // The address may still have connections to a server that was paused.
+      await eventually(async () => {
+        await api.update(configMaps, { ...(await api.get(configMaps, key)), data: { v: 'last' } });
+      }, 20_000);
       await seen.promise;
     };
   }
