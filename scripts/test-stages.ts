@@ -22,8 +22,8 @@ export interface Stage {
   /** What it prints is shown as it comes; else as a whole when it ends. */
   readonly isShown?: boolean;
   /**
-   * Runs test files, which follow it: the failed ones run once more, one at a time, where tests depend on programs
-   * that are not ours. See `computeRetry`.
+   * Runs test files, which follow it: the failed ones run once more, one at a time, where tests have deadlines or
+   * depend on programs that are not ours. See `computeRetry`.
    */
   readonly retry?: readonly string[];
   /** Laid over the environment of this process. */
@@ -69,7 +69,7 @@ const npmStage = (
   more: Pick<Stage, 'runs' | 'niceness' | 'environment' | 'retry'> = {},
 ): Stage => ({ name, command: ['npm', 'run', '--silent', script], kind, ...more });
 
-/** Real containerd, etcd, iptables and kubectl. */
+/** On a machine that real containerd, etcd, iptables and kubectl keep busy. */
 const retry = [
   'node',
   '--import=./scripts/test-hooks.mjs',
@@ -79,7 +79,7 @@ const retry = [
   '--test-global-setup=test/integration/support/agent-build.ts',
 ];
 /** Some of them have deadlines: a seventh of the processors is left to them at any time. */
-const unit = { runs: 'in the background', niceness: 5 } as const;
+const unit = { runs: 'in the background', niceness: 5, retry } as const;
 const allStages: readonly Stage[] = [
   npmStage('unit 1/2', 'test:unit', 'tests', { ...unit, environment: { TEST_SHARD: '1/2' } }),
   npmStage('unit 2/2', 'test:unit', 'tests', { ...unit, environment: { TEST_SHARD: '2/2' } }),
