@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { mergeResults, readDocument, readReport, withResults } from './conformance-table.ts';
+import {
+  conformance,
+  mergeResults,
+  nodeConformance,
+  readDocument,
+  readReport,
+  withResults,
+} from './conformance-table.ts';
 import type { SpecResult } from './conformance-table.ts';
 
 const EMPTY = 'Text.\n\n<!-- results: node scripts/conformance.ts -->\n<!-- end of results -->\n\nMore.\n';
@@ -41,7 +48,7 @@ test('only specs of Conformance are read, and only what ran to its end and passe
     },
     { ...spec('', 'passed'), LeafNodeType: 'BeforeSuite' },
   );
-  assert.deepEqual(readReport(text, 'abcdef01'), [
+  assert.deepEqual(readReport(text, 'abcdef01', conformance), [
     result('a', 'passed'),
     result('b', 'failed', { reason: 'expected 1 got 2' }),
     result('c', 'not run', { run: '' }),
@@ -86,13 +93,25 @@ test('a document without the place of the results is refused', () => {
   assert.throws(() => withResults('Text.\n', []), /needs the lines/);
 });
 
-test('docs/conformance.md has a result of every spec that release 1.36 has', () => {
-  const document = readFileSync(path.join(import.meta.dirname, '..', 'docs', 'conformance.md'), 'utf8');
-  const results = readDocument(document);
-  assert.equal(results.length, 446);
-  assert.equal(withResults(document, results), document);
+test('the node suite has all its specs, those of Conformance too', () => {
+  const text = report(spec('a [Conformance]', 'passed'), spec('f', 'passed'));
   assert.deepEqual(
-    results.filter(({ state, reason }) => state === 'failed' && reason === ''),
-    [],
+    readReport(text, 'abcdef01', nodeConformance).map(({ name }) => name),
+    ['[sig-x] Group a [Conformance]', '[sig-x] Group f'],
   );
 });
+
+for (const [suite, specs] of [
+  [conformance, 446],
+  [nodeConformance, 1193],
+] as const)
+  test(`${suite.file} has a result of every spec that release 1.36 has`, () => {
+    const document = readFileSync(path.join(import.meta.dirname, '..', suite.file), 'utf8');
+    const results = readDocument(document);
+    assert.equal(results.length, specs);
+    assert.equal(withResults(document, results), document);
+    assert.deepEqual(
+      results.filter(({ state, reason }) => state === 'failed' && reason === ''),
+      [],
+    );
+  });

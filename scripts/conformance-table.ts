@@ -1,4 +1,4 @@
-/** The results in docs/conformance.md, from the JSON reports of Ginkgo. The document itself keeps what earlier runs had. Pure. */
+/** The results in docs/conformance.md and docs/node-conformance.md, from the JSON reports of Ginkgo. The document itself keeps what earlier runs had. Pure. */
 
 export type SpecState = 'passed' | 'failed' | 'not run';
 
@@ -30,7 +30,20 @@ interface ReportedSuite {
   readonly SpecReports: readonly ReportedSpec[] | null;
 }
 
-const CONFORMANCE = '[Conformance]';
+/** A document with the results of one suite. */
+export interface SuiteDocument {
+  readonly file: string;
+  /** Whether a spec belongs to it, by its texts. */
+  readonly has: (name: string) => boolean;
+}
+
+export const conformance: SuiteDocument = {
+  file: 'docs/conformance.md',
+  has: (name) => name.includes('[Conformance]'),
+};
+/** All specs of e2e_node. */
+export const nodeConformance: SuiteDocument = { file: 'docs/node-conformance.md', has: () => true };
+
 const LONGEST_REASON = 160;
 const NANOSECONDS = 1e9;
 /** Some specs return without a failure when they cannot create their kind. They have tried nothing. */
@@ -39,14 +52,14 @@ const BEGIN = '<!-- results: node scripts/conformance.ts -->';
 const END = '<!-- end of results -->';
 const notRunYet = (name: string): SpecResult => ({ name, state: 'not run', seconds: 0, reason: '', run: '' });
 
-/** One result for each Conformance spec of the suite; those that the run left out are "not run". */
-export function readReport(text: string, commit: string): SpecResult[] {
+/** One result for each spec of the suite; those that the run left out are "not run". */
+export function readReport(text: string, commit: string, suite: SuiteDocument): SpecResult[] {
   const suites = JSON.parse(text) as readonly ReportedSuite[];
   return suites.flatMap(({ StartTime, SpecReports }) =>
     (SpecReports ?? [])
       .filter((spec) => spec.LeafNodeType === 'It')
       .map((spec) => ({ spec, name: [...(spec.ContainerHierarchyTexts ?? []), spec.LeafNodeText].join(' ') }))
-      .filter(({ name }) => name.includes(CONFORMANCE))
+      .filter(({ name }) => suite.has(name))
       .map(({ spec, name }) => readSpec(spec, name, `${StartTime.slice(0, 10)} ${commit}`)),
   );
 }
@@ -106,7 +119,7 @@ function unquote(cell: string): string {
 function cutDocument(document: string): { before: string; section: string; behind: string } {
   const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
   if (begin < 0 || end < begin)
-    throw new Error(`docs/conformance.md needs the lines "${BEGIN}" and "${END}", between which the results stand`);
+    throw new Error(`the document needs the lines "${BEGIN}" and "${END}", between which the results stand`);
   const start = begin + BEGIN.length;
   return { before: document.slice(0, start), section: document.slice(start, end), behind: document.slice(end) };
 }
