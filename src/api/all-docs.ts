@@ -27,6 +27,7 @@ import { docs as cronJobDocs } from './batch/cron-job.docs.ts';
 import { docs as jobDocs } from './batch/job.docs.ts';
 import { docs as certificateSigningRequestDocs } from './certificates/certificate-signing-request.docs.ts';
 import { docs as clusterTrustBundleDocs } from './certificates/cluster-trust-bundle.docs.ts';
+import { docs as storageVersionMigrationDocs } from './storagemigration/storage-version-migration.docs.ts';
 import { docs as podCertificateRequestDocs } from './certificates/pod-certificate-request.docs.ts';
 import { docs as leaseDocs } from './coordination/lease.docs.ts';
 import { docs as bindingDocs } from './core/binding.docs.ts';
@@ -126,6 +127,7 @@ export const allDocs: readonly TypeDocs[] = [
   ...certificateSigningRequestDocs,
   ...clusterTrustBundleDocs,
   ...podCertificateRequestDocs,
+  ...storageVersionMigrationDocs,
   ...leaseDocs,
   ...bindingDocs,
   ...componentStatusDocs,

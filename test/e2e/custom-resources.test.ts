@@ -276,6 +276,35 @@ describe('custom kinds', () => {
       assert.match(await refusal(['get', 'ends.v1.example.com']), /out of order/);
       webhook.refuse(undefined);
       assert.match(await cluster.kubectl(['get', 'ends.v1.example.com', 'd', '-o', 'jsonpath={.spec}']), /d:1/);
+    });
+
+    it('are all in the storage version after a migration, which frees the former version', async () => {
+      const drop = [
+        'patch',
+        'crd',
+        'ends.example.com',
+        '--type=json',
+        '-p',
+        '[{"op":"remove","path":"/spec/versions/0"}]',
+      ];
+      assert.match(await refusal(drop), /status.storedVersions\[0\]: Invalid value: "v1": missing from spec.versions/);
+      const migration = {
+        apiVersion: 'storagemigration.k8s.io/v1beta1',
+        kind: 'StorageVersionMigration',
+        metadata: { name: 'ends' },
+        spec: { resource: { group: 'example.com', resource: 'ends' } },
+      };
+      await cluster.kubectl(['create', '-f', '-'], JSON.stringify(migration));
+      await cluster.kubectl(['wait', '--for=condition=Running=False', 'storageversionmigration/ends', '--timeout=20s']);
+      assert.match(
+        await cluster.kubectl(['get', 'storageversionmigrations']),
+        /^NAME +RESOURCE +STATUS\nends +ends.example.com +Succeeded$/m,
+      );
+      const stored = ['get', 'crd', 'ends.example.com', '-o', 'jsonpath={.status.storedVersions}'];
+      assert.equal(await cluster.kubectl(stored), '["v2"]');
+      await cluster.kubectl(drop);
+      webhook.refuse('not asked');
+      assert.match(await specs('v2'), /^\{"host":"x","port":"3"\}/);
       await cluster.kubectl(['delete', 'crd', 'ends.example.com']);
     });
   });

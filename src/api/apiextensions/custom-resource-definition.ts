@@ -128,6 +128,7 @@ export type CrdConditionType =
   | 'Established'
   | 'NamesAccepted'
   | 'NonStructuralSchema'
+  | 'StorageMigrating'
   | 'Terminating'
   | 'KubernetesAPIApprovalPolicyConformant';
 

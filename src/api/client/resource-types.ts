@@ -32,6 +32,7 @@ import type { CronJob } from '../batch/cron-job.ts';
 import type { Job } from '../batch/job.ts';
 import type { CertificateSigningRequest } from '../certificates/certificate-signing-request.ts';
 import type { ClusterTrustBundle } from '../certificates/cluster-trust-bundle.ts';
+import type { StorageVersionMigration } from '../storagemigration/storage-version-migration.ts';
 import type { PodCertificateRequest } from '../certificates/pod-certificate-request.ts';
 import type { Lease } from '../coordination/lease.ts';
 import type { Binding } from '../core/binding.ts';
@@ -217,6 +218,11 @@ export const podCertificateRequests = namespaced<PodCertificateRequest>(
   'certificates.k8s.io/v1beta1',
   'PodCertificateRequest',
   'podcertificaterequests',
+);
+export const storageVersionMigrations = clusterScoped<StorageVersionMigration>(
+  'storagemigration.k8s.io/v1beta1',
+  'StorageVersionMigration',
+  'storageversionmigrations',
 );
 export const leases = namespaced<Lease>('coordination.k8s.io/v1', 'Lease', 'leases');
 export const endpointSlices = namespaced<EndpointSlice>('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices');

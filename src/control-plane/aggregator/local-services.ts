@@ -42,6 +42,7 @@ const groupPriorities: ReadonlyMap<string, number> = new Map([
   ['discovery.k8s.io', 16_200],
   ['flowcontrol.apiserver.k8s.io', 16_100],
   ['resource.k8s.io', 16_200],
+  ['storagemigration.k8s.io', 15_800],
 ]);
 /** Versions whose priority differs from the default. */
 const versionPriorities: ReadonlyMap<string, number> = new Map([

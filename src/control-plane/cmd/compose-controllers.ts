@@ -2,6 +2,7 @@ import { createInformers } from '../../api/client/informer.ts';
 import type { Informers } from '../../api/client/informer.ts';
 import { KubeletError } from '../../base/errors.ts';
 import { createServingApprover } from '../controllers/certificate-requests/serving-approver.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
 import type { UserInfo } from '../model/user-info.ts';
 import { createCertificateTools } from './certificate-tools.ts';
 import type { BaseDeps } from './base-deps.ts';
@@ -10,7 +11,7 @@ import type { ControlPlaneOptions } from './control-plane-options.ts';
 import { controllersTable } from './controllers-table.ts';
 import { isServed } from './runtime-config.ts';
 import { allResources } from '../resources/all.ts';
-import type { ControllerEntry } from './controllers-table.ts';
+import type { ClusterControllerOptions, ControllerEntry } from './controllers-table.ts';
 import { hasInitializers } from './served-kinds.ts';
 
 /** Only with --approve-kubelet-serving. */
@@ -55,6 +56,7 @@ export function composeControllers(
   const common = {
     ...deps,
     kept: lasting.filter(({ ttlSeconds }) => ttlSeconds === undefined).map(({ type }) => type),
+    migratable: migratableOf(served),
     inNamespaces: lasting.map(({ type }) => type).filter(({ namespaced }) => namespaced),
     customKinds: api.customKinds,
     informers,
@@ -87,6 +89,15 @@ export function composeControllers(
       await all?.stop();
     },
   };
+}
+
+/** The kinds whose objects a client can list and write, and the others. */
+function migratableOf(served: readonly ResourceDefinition[]): ClusterControllerOptions['migratable'] {
+  const isWritable = ({ review, verbs }: ResourceDefinition): boolean =>
+    review === undefined &&
+    (['list', 'update', 'patch'] as const).every((verb) => verbs === undefined || verbs.includes(verb));
+  const [types, unwritable] = [served.filter(isWritable), served.filter((each) => !isWritable(each))];
+  return { types: types.map(({ type }) => type), unwritable: unwritable.map(({ type }) => type) };
 }
 
 /** The shared informers leave out pending objects. */

@@ -1,5 +1,9 @@
 import type { ResourceType } from '../../api/client/resource-type.ts';
-import { clusterTrustBundles, podCertificateRequests } from '../../api/client/resource-types.ts';
+import {
+  clusterTrustBundles,
+  podCertificateRequests,
+  storageVersionMigrations,
+} from '../../api/client/resource-types.ts';
 import type { Controller, ControllerOptions } from '../controller-runtime/controller.ts';
 import type { CustomKinds } from '../controller-runtime/custom-kinds.ts';
 import { findTypeWarnings } from '../cel/type-warnings.ts';
@@ -44,6 +48,7 @@ import type { TokenControllerOptions } from '../controllers/service-account-toke
 import { createServiceAccountController } from '../controllers/service-account/service-account-controller.ts';
 import { createServiceCidrController } from '../controllers/service-cidr/service-cidr-controller.ts';
 import { createStatefulSetController } from '../controllers/stateful-set/stateful-set-controller.ts';
+import { createStorageVersionMigrator } from '../controllers/storage-version-migrator/storage-version-migrator.ts';
 import { createTaintEvictionController } from '../controllers/taint-eviction/taint-eviction-controller.ts';
 import { createTtlAfterFinishedController } from '../controllers/ttl-after-finished/ttl-after-finished-controller.ts';
 import { createAttributesClassProtectionController } from '../controllers/volume-attributes-class-protection/volume-attributes-class-protection-controller.ts';
@@ -61,6 +66,8 @@ export interface ClusterControllerOptions extends ControllerOptions {
   readonly rootCa: string;
   /** Stored kinds that can be deleted, without events, which expire. */
   readonly kept: readonly ResourceType[];
+  /** Stored kinds with the verbs list, update and patch, in their preferred versions, and the kinds without them. */
+  readonly migratable: { readonly types: readonly ResourceType[]; readonly unwritable: readonly ResourceType[] };
   readonly inNamespaces: readonly ResourceType[];
   readonly customKinds: CustomKinds;
   readonly certificates: CertificateTools;
@@ -265,6 +272,12 @@ export const controllersTable: readonly ControllerEntry[] = [
     account: 'podcertificaterequestcleaner',
     needs: podCertificateRequests,
     create: createPodCertificateCleaner,
+  },
+  {
+    name: 'storage-version-migrator-controller',
+    account: 'storage-version-migrator-controller',
+    needs: storageVersionMigrations,
+    create: (options) => createStorageVersionMigrator({ ...options, ...options.migratable }),
   },
   { name: 'resourceclaim-controller', account: 'resource-claim-controller', create: createResourceClaimController },
   {

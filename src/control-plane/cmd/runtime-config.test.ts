@@ -22,6 +22,7 @@ for (const [gates, config, ...kinds] of [
   ['ClusterTrustBundle=true', 'api/all=true', 'ClusterTrustBundle'],
   [both, version, 'ClusterTrustBundle', 'PodCertificateRequest'],
   [both, `${version}=true,api/all=false`, 'ClusterTrustBundle', 'PodCertificateRequest'],
+  ['StorageVersionMigrator=true', 'storagemigration.k8s.io/v1beta1', 'StorageVersionMigration'],
   [both, `api/beta=true,${version}/clustertrustbundles=false`, 'PodCertificateRequest'],
 ] as const)
   it(`--feature-gates=${gates} --runtime-config=${config} serves ${kinds.join(', ') || 'no optional kind'}`, () => {
@@ -46,7 +47,7 @@ it('gates and versions that cannot be switched, and values that are none, are re
   parseGates(['Nonsense=true', 'ClusterTrustBundle=yes'], errors);
   parseRuntimeConfig(['apps/v1=false'], allResources, errors);
   assert.deepEqual(errors, [
-    '--feature-gates: Nonsense cannot be set; there are ClusterTrustBundle, PodCertificateRequest',
+    '--feature-gates: Nonsense cannot be set; there are ClusterTrustBundle, PodCertificateRequest, StorageVersionMigrator',
     '--feature-gates: ClusterTrustBundle=yes is neither true nor false',
     '--runtime-config: apps/v1 cannot be turned off: the controllers and the nodes of this program need it',
   ]);

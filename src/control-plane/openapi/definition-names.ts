@@ -6,6 +6,7 @@ const CORE = 'io.k8s.api.core.v1';
 /** Types of meta/v1. */
 const metaTypes: ReadonlySet<string> = new Set([
   'Condition',
+  'GroupResource',
   'DeleteOptions',
   'FieldSelectorRequirement',
   'LabelSelector',

@@ -49,6 +49,7 @@ test('a PUT creates what upstream lets it create, and asks for a version where u
     'PodCertificateRequest',
     'PodDisruptionBudget',
     'RuntimeClass',
+    'StorageVersionMigration',
     'ValidatingAdmissionPolicy',
     'ValidatingAdmissionPolicyBinding',
     'ValidatingWebhookConfiguration',

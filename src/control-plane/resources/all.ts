@@ -45,6 +45,7 @@ import { cronJobResource } from './batch/cron-job.ts';
 import { jobResource } from './batch/job.ts';
 import { certificateSigningRequestResource } from './certificates/certificate-signing-request.ts';
 import { clusterTrustBundleResource } from './certificates/cluster-trust-bundle.ts';
+import { storageVersionMigrationResource } from './storagemigration/storage-version-migration.ts';
 import { podCertificateRequestResource } from './certificates/pod-certificate-request.ts';
 import { leaseResource } from './coordination/lease.ts';
 import { endpointSliceResource } from './discovery/endpoint-slice.ts';
@@ -147,4 +148,5 @@ export const allResources: readonly ResourceDefinition[] = [
   storageClassResource,
   volumeAttachmentResource,
   volumeAttributesClassResource,
+  storageVersionMigrationResource,
 ];

@@ -330,6 +330,12 @@ function kindsOfCluster(certificateRequest: string): readonly KindManifest[] {
     inCluster('clustertrustbundle.certificates.k8s.io', 'certificates.k8s.io/v1beta1', 'ClusterTrustBundle', {
       spec: { trustBundle: authority },
     }),
+    inCluster(
+      'storageversionmigration.storagemigration.k8s.io',
+      'storagemigration.k8s.io/v1beta1',
+      'StorageVersionMigration',
+      { spec: { resource: { group: 'apps', resource: 'deployments' } } },
+    ),
     inCluster('flowschema.flowcontrol.apiserver.k8s.io', 'flowcontrol.apiserver.k8s.io/v1', 'FlowSchema', {
       spec: { priorityLevelConfiguration: { name: 'exempt' }, matchingPrecedence: 9000 },
     }),

@@ -16,8 +16,8 @@ export const clusterFlags = (folder: string, port: number): readonly string[] =>
   `--data-dir=${folder}`,
   `--secure-port=${port}`,
   '--bind-address=127.0.0.1',
-  '--feature-gates=ClusterTrustBundle=true,PodCertificateRequest=true',
-  '--runtime-config=certificates.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1alpha1=true',
+  '--feature-gates=ClusterTrustBundle=true,PodCertificateRequest=true,StorageVersionMigrator=true',
+  '--runtime-config=certificates.k8s.io/v1beta1=true,storagemigration.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1alpha1=true',
 ];
 
 /** Starts the program once in `folder`, and stops it again. */

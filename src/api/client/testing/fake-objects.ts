@@ -69,7 +69,9 @@ export function replaced<T extends ApiObject>(before: T, given: T, subresource: 
 /** Whether they differ in nothing but their version. */
 export function isSame(left: ApiObject, right: ApiObject): boolean {
   const text = (object: ApiObject): string =>
-    JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: '' } });
+    JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: '' } }, (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
   return text(left) === text(right);
 }
 

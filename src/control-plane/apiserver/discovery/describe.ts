@@ -39,6 +39,7 @@ const groupOrder = [
   'discovery.k8s.io',
   'resource.k8s.io',
   'flowcontrol.apiserver.k8s.io',
+  'storagemigration.k8s.io',
 ];
 
 /** Of custom kinds (upstream: crdregistration). */

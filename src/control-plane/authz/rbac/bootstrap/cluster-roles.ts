@@ -200,4 +200,5 @@ export const gatedClusterRoleRules: Readonly<Record<ControlPlaneGate, Readonly<R
   PodCertificateRequest: {
     'system:node': ['create,get,list,watch certificates.k8s.io podcertificaterequests'],
   },
+  StorageVersionMigrator: {},
 };

@@ -266,4 +266,12 @@ export const gatedControllerRoleRules: Readonly<Record<ControlPlaneGate, Readonl
     PodCertificateRequest: {
       podcertificaterequestcleaner: ['delete,get,list,watch certificates.k8s.io podcertificaterequests'],
     },
+    StorageVersionMigrator: {
+      'storage-version-migrator-controller': [
+        'list,create,patch * *',
+        'get apiextensions.k8s.io customresourcedefinitions',
+        'patch apiextensions.k8s.io customresourcedefinitions/status',
+        'update storagemigration.k8s.io storageversionmigrations/status',
+      ],
+    },
   };

@@ -179,6 +179,22 @@ describe('the default policy', () => {
     });
   });
 
+  it('has more with the gate StorageVersionMigrator', () => {
+    const plain = beside();
+    const added = Object.entries(beside(['StorageVersionMigrator'])).filter(([head]) => plain[head] === undefined);
+    assert.deepEqual(Object.fromEntries(added), {
+      'ClusterRole system:controller:storage-version-migrator-controller': [
+        '  create list patch: *.*',
+        '  get: customresourcedefinitions.apiextensions.k8s.io',
+        '  patch: customresourcedefinitions/status.apiextensions.k8s.io',
+        '  update: storageversionmigrations/status.storagemigration.k8s.io',
+      ],
+      'ClusterRoleBinding system:controller:storage-version-migrator-controller': [
+        '  ClusterRole system:controller:storage-version-migrator-controller: ServiceAccount kube-system/storage-version-migrator-controller',
+      ],
+    });
+  });
+
   it('marks everything as its own, so that it is kept up to date', () => {
     const { clusterRoles, clusterRoleBindings, roles, roleBindings } = defaultPolicy();
     for (const { metadata } of [...clusterRoles, ...roles, ...roleBindings]) {
