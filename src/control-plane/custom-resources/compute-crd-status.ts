@@ -4,12 +4,12 @@ import type {
   CrdConditionType,
   CustomResourceDefinition,
   CustomResourceDefinitionCondition,
-  CustomResourceDefinitionNames,
   CustomResourceDefinitionStatus,
 } from '../../api/apiextensions/custom-resource-definition.ts';
 import { readJsonSchema } from '../../api/structural/json-schema.ts';
 import { validateStructural } from '../../api/structural/validate-structural.ts';
 import { formatFieldError } from '../../api/validation/field-error.ts';
+import { acceptNames } from './accept-names.ts';
 
 export interface NewCondition {
   readonly type: CrdConditionType;
@@ -62,67 +62,6 @@ function establishedCondition(definition: CustomResourceDefinition, isAccepted: 
   return isAccepted
     ? { type: 'Established', status: 'True', reason: 'InitialNamesAccepted', message }
     : { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
-}
-
-interface Accepted {
-  readonly names: CustomResourceDefinitionNames;
-  readonly conflict?: { readonly reason: string; readonly message: string };
-}
-
-/** Names that no other definition of the group uses are accepted; for the others the old names stay. */
-function acceptNames(
-  { spec, status }: CustomResourceDefinition,
-  others: readonly CustomResourceDefinition[],
-): Accepted {
-  const wanted = spec.names;
-  const old: Partial<CustomResourceDefinitionNames> = status?.acceptedNames ?? {};
-  const resources = new Set(
-    others.flatMap(({ status: { acceptedNames: names } = { acceptedNames: undefined } }) => [
-      names?.plural,
-      names?.singular,
-      ...(names?.shortNames ?? []),
-    ]),
-  );
-  const kinds = new Set(
-    others.flatMap(({ status: other }) => [other?.acceptedNames.kind, other?.acceptedNames.listKind]),
-  );
-  const isFree = (name: string | undefined, mine: string | undefined, used: ReadonlySet<string | undefined>): boolean =>
-    name === mine || !used.has(name);
-  const used = (name: string): string => `${JSON.stringify(name)} is already in use`;
-  let conflict: Accepted['conflict'];
-  const pick = (field: 'plural' | 'singular' | 'kind' | 'listKind', reason: string): string => {
-    const set = field === 'plural' || field === 'singular' ? resources : kinds;
-    const name = wanted[field] ?? '';
-    if (isFree(name, old[field], set)) return name;
-    conflict = { reason, message: used(name) };
-    return old[field] ?? '';
-  };
-  const plural = pick('plural', 'PluralConflict');
-  const singular = pick('singular', 'SingularConflict');
-  const taken = (wanted.shortNames ?? []).filter(
-    (name) => old.shortNames?.includes(name) !== true && resources.has(name),
-  );
-  if (taken.length > 0) {
-    const texts = taken.map(used);
-    conflict = {
-      reason: 'ShortNamesConflict',
-      message: texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`,
-    };
-  }
-  const shortNames = taken.length > 0 ? old.shortNames : wanted.shortNames;
-  const kind = pick('kind', 'KindConflict');
-  const listKind = pick('listKind', 'ListKindConflict');
-  return {
-    names: {
-      plural,
-      ...(singular !== '' && { singular }),
-      ...(shortNames !== undefined && { shortNames }),
-      kind,
-      ...(listKind !== '' && { listKind }),
-      ...(wanted.categories !== undefined && { categories: wanted.categories }),
-    },
-    ...(conflict !== undefined && { conflict }),
-  };
 }
 
 function withOptional(

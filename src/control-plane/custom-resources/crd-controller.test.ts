@@ -127,6 +127,45 @@ describe('the controller of custom resource definitions', () => {
     await world.controller.stop();
   });
 
+  it('accepts a name of two definitions that are created at once for one of them', async () => {
+    for (const first of ['Cup', 'Ring']) {
+      const world = new Fixture();
+      const make = (kind: string): void => {
+        const each = definition(kind);
+        world.api.seed(customResourceDefinitions, {
+          ...each,
+          spec: { ...each.spec, names: { ...each.spec.names, kind: 'Both' } },
+        });
+      };
+      make(first);
+      make(first === 'Cup' ? 'Ring' : 'Cup');
+      world.sync();
+      world.controller.start();
+      await world.settle();
+      const [winner, loser] = first === 'Cup' ? ['cups', 'rings'] : ['rings', 'cups'];
+      assert.deepEqual(world.conditions(`${winner}.shop.io`), established);
+      assert.equal(world.conditions(`${loser}.shop.io`)[0], 'NamesAccepted=False KindConflict');
+      await world.controller.stop();
+    }
+  });
+
+  it('accepts a refused name when the definition that had it takes another', async () => {
+    const world = new Fixture();
+    const names = { plural: 'cups', singular: 'cup', kind: 'Ring', listKind: 'CupList' };
+    world.controller.start();
+    world.put(definition('Ring'));
+    await world.settle();
+    const cup = definition('Cup');
+    world.put({ ...cup, spec: { ...cup.spec, names } });
+    await world.settle();
+    assert.equal(world.conditions('cups.shop.io')[0], 'NamesAccepted=False KindConflict');
+    const holder = world.find('rings.shop.io') ?? definition('Ring');
+    world.put({ ...holder, spec: { ...holder.spec, names: { ...holder.spec.names, kind: 'Band' } } });
+    await world.settle();
+    assert.deepEqual(world.conditions('cups.shop.io'), established);
+    await world.controller.stop();
+  });
+
   it('writes nothing once it was stopped', async () => {
     const world = new Fixture();
     world.controller.start();

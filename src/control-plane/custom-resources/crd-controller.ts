@@ -2,7 +2,11 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { nextTurn } from '../../base/turn.ts';
 import type { ApiClient } from '../../api/client/api-client.ts';
-import { CLEANUP_FINALIZER, isCrdConditionTrue } from '../../api/apiextensions/custom-resource-definition.ts';
+import {
+  CLEANUP_FINALIZER,
+  findCrdCondition,
+  isCrdConditionTrue,
+} from '../../api/apiextensions/custom-resource-definition.ts';
 import type { CustomResourceDefinition } from '../../api/apiextensions/custom-resource-definition.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import { customResourceDefinitions } from '../../api/client/resource-types.ts';
@@ -44,11 +48,13 @@ export function createCrdController(options: CrdControllerOptions): { start(): v
   return {
     start: () => {
       stopWatching = reader.onChange(customResourceDefinitions, (before, after) => {
-        if (after !== undefined) return queue.add(after.metadata.name);
-        // Its names are free; other definitions of the group may have waited for them.
-        syncer.forget(before?.metadata.name ?? '');
+        const changed = after ?? before;
+        if (after !== undefined) queue.add(after.metadata.name);
+        else syncer.forget(before?.metadata.name ?? '');
+        // Names may be free that other definitions of the group were refused.
         for (const each of reader.list(customResourceDefinitions, ''))
-          if (each.spec.group === before?.spec.group) queue.add(each.metadata.name);
+          if (each.spec.group === changed?.spec.group && findCrdCondition(each, 'NamesAccepted')?.status === 'False')
+            queue.add(each.metadata.name);
       });
       for (const each of reader.list(customResourceDefinitions, '')) queue.add(each.metadata.name);
       queue.start();

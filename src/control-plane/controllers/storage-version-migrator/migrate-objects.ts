@@ -2,8 +2,8 @@ import { nextTurn } from '../../../base/turn.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
+import { isLaterVersion } from '../../../api/resource-version.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
-import { isLater } from './plan-migration.ts';
 
 /** The field manager of upstream's controller. Its configurations have no fields, so it owns none. */
 const FIELD_MANAGER = 'storage-version-migrator-controller';
@@ -35,7 +35,7 @@ export async function migrateObjects(
     for (const [index, object] of page.items.entries()) {
       if (index % WRITES_PER_TURN === 0) await nextTurn();
       if (!isWanted()) return false;
-      if (!isLater(object.metadata.resourceVersion ?? '', upTo)) await rewrite(client, served, object);
+      if (!isLaterVersion(object.metadata.resourceVersion ?? '', upTo)) await rewrite(client, served, object);
     }
     position = page.continue === '' ? undefined : page.continue;
   } while (position !== undefined);

@@ -63,9 +63,3 @@ function compareAge({ metadata: left }: StorageVersionMigration, { metadata: rig
   if (first !== second) return first < second ? -1 : 1;
   return left.name < right.name ? -1 : 1;
 }
-
-/** Whether an object of this version was written after the other one: whole numbers of any size, without leading zeros. */
-export function isLater(resourceVersion: string, than: string): boolean {
-  if (resourceVersion.length !== than.length) return resourceVersion.length > than.length;
-  return resourceVersion > than;
-}
