@@ -3,8 +3,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { knownPlugins } from '../src/control-plane/admission/plugin-names.ts';
 import { builtinPlugins } from '../src/control-plane/scheduler/config/plugin-points.ts';
-import { controllersTable } from '../src/control-plane/cmd/controllers-table.ts';
-import { describeFlags } from '../src/control-plane/cmd/control-plane-flags.ts';
+import { controllersTable } from '../src/control-plane/cmd/compose/controllers-table.ts';
+import { describeFlags } from '../src/control-plane/cmd/flags/control-plane-flags.ts';
 import type { ResourceDefinition } from '../src/control-plane/model/resource-definition.ts';
 import { allResources } from '../src/control-plane/resources/all.ts';
 import { insteadOf, servedElsewhere, upstreamKinds } from './upstream-kinds.ts';
@@ -99,7 +99,7 @@ const missed: Readonly<Record<string, string>> = {
   'persistentvolume-attach-detach-controller': 'no VolumeAttachments are made',
 };
 
-const CONTROLLERS_FILE = 'src/control-plane/cmd/controllers-table.ts';
+const CONTROLLERS_FILE = 'src/control-plane/cmd/compose/controllers-table.ts';
 
 function controllersTableText(root: string): string {
   const source = readFileSync(path.join(root, CONTROLLERS_FILE), 'utf8');

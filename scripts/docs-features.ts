@@ -7,8 +7,8 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { controllersTable } from '../src/control-plane/cmd/controllers-table.ts';
-import { describeFlags } from '../src/control-plane/cmd/control-plane-flags.ts';
+import { controllersTable } from '../src/control-plane/cmd/compose/controllers-table.ts';
+import { describeFlags } from '../src/control-plane/cmd/flags/control-plane-flags.ts';
 import { knownPlugins } from '../src/control-plane/admission/plugin-names.ts';
 import { allResources } from '../src/control-plane/resources/all.ts';
 import { metricGroups, namesIn } from '../src/kubelet/model/parity/metric-groups.ts';

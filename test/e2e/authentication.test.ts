@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { tokenCommand } from '../../src/control-plane/cmd/token-command.ts';
+import { tokenCommand } from '../../src/control-plane/cmd/token/token-command.ts';
 import type { AuditEvent, Posted } from './support/auth-services.ts';
 import { OidcIssuer, Webhook } from './support/auth-services.ts';
 import { startCluster } from './support/cluster.ts';

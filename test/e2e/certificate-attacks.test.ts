@@ -8,7 +8,7 @@ import { request } from 'node:https';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { readKubeconfig } from '../../src/client/kubeconfig.ts';
-import { tokenCommand } from '../../src/control-plane/cmd/token-command.ts';
+import { tokenCommand } from '../../src/control-plane/cmd/token/token-command.ts';
 import { toPem } from '../../src/pki/pem.ts';
 import {
   altNames,

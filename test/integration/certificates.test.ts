@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { certificateSigningRequests } from '../../src/api/client/resource-types.ts';
 import { readKubeconfigEntry } from '../../src/client/kubeconfig.ts';
-import { tokenCommand } from '../../src/control-plane/cmd/token-command.ts';
+import { tokenCommand } from '../../src/control-plane/cmd/token/token-command.ts';
 import { freePort } from '../../src/up/agent.ts';
 import type { TestCluster } from '../e2e/support/cluster.ts';
 import { startCluster } from '../e2e/support/cluster.ts';

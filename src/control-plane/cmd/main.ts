@@ -5,17 +5,17 @@ import { errorMessage } from '../../base/errors.ts';
 import { runToEnd, watchFaults } from '../../base/process-faults.ts';
 import { systemRandom } from '../../base/random.ts';
 import { createProcessLog, exitAfter, whenSignalled } from '../../base/run-main.ts';
-import { composeControlPlane } from './compose-control-plane.ts';
-import { describeFlags, helpText } from './control-plane-flags.ts';
-import { parseCommandLine } from './parse-command-line.ts';
-import type { CommandLine } from './parse-command-line.ts';
+import { composeControlPlane } from './compose/compose-control-plane.ts';
+import { describeFlags, helpText } from './flags/control-plane-flags.ts';
+import { parseCommandLine } from './flags/parse-command-line.ts';
+import type { CommandLine } from './flags/parse-command-line.ts';
 import { versionInfo } from './version-info.ts';
 
 const FAILED = 1;
 
 async function main(args: readonly string[]): Promise<number | undefined> {
   if (args[0] === 'token') {
-    const { tokenCommand } = await import('./token-command.ts');
+    const { tokenCommand } = await import('./token/token-command.ts');
     return tokenCommand(args.slice(1), {
       write: (text) => void process.stdout.write(text),
       defaultDataDir: defaultDataDir(),
@@ -23,7 +23,7 @@ async function main(args: readonly string[]): Promise<number | undefined> {
     });
   }
   if (args[0] === 'snapshot') {
-    const { snapshotCommand } = await import('./snapshot-command.ts');
+    const { snapshotCommand } = await import('./snapshot/snapshot-command.ts');
     return snapshotCommand(args.slice(1), {
       write: (text) => void process.stdout.write(text),
       defaultDataDir: defaultDataDir(),
@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<number | undefined> {
     });
   }
   if (args[0] === 'explain') {
-    const { explainCommand } = await import('./explain-command.ts');
+    const { explainCommand } = await import('./explain/explain-command.ts');
     return explainCommand(args.slice(1), {
       out: (text) => void process.stdout.write(text),
       error: (text) => void process.stderr.write(text),

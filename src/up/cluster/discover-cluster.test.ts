@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../base/clock.ts';
 import { silentLogger } from '../../base/log.ts';
-import { publicKeyHash } from '../../control-plane/cmd/token-command.ts';
+import { publicKeyHash } from '../../control-plane/cmd/token/token-command.ts';
 import { ensureAuthority } from '../../control-plane/pki/authority-files.ts';
 import { ensureIssuedFiles } from '../../control-plane/pki/issued-files.ts';
 import { isKind } from '../../base/errors.ts';

@@ -2,7 +2,7 @@
 import { request } from 'node:https';
 import { parse } from 'yaml';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
-import { publicKeyHash } from '../../control-plane/cmd/token-command.ts';
+import { publicKeyHash } from '../../control-plane/cmd/token/token-command.ts';
 
 const PATH = '/api/v1/namespaces/kube-public/configmaps/cluster-info';
 const MAX_BYTES = 256 * 1024;

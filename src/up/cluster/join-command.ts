@@ -5,7 +5,7 @@ import { systemClock } from '../../base/clock.ts';
 import { errorMessage, isKind, KubeletError } from '../../base/errors.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { readKubeconfig } from '../../client/kubeconfig.ts';
-import { publicKeyHash } from '../../control-plane/cmd/token-command.ts';
+import { publicKeyHash } from '../../control-plane/cmd/token/token-command.ts';
 import type { Instance } from '../instance.ts';
 import { applyObjects, openClusterClient } from './cluster-client.ts';
 import { bootstrapTokenSecret } from './cluster-objects.ts';

@@ -5,8 +5,8 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { createPinoLog } from '../../../src/base/pino-log.ts';
 import { runToEnd, watchFaults } from '../../../src/base/process-faults.ts';
 import { systemRandom } from '../../../src/base/random.ts';
-import { composeControlPlane } from '../../../src/control-plane/cmd/compose-control-plane.ts';
-import { parseCommandLine } from '../../../src/control-plane/cmd/parse-command-line.ts';
+import { composeControlPlane } from '../../../src/control-plane/cmd/compose/compose-control-plane.ts';
+import { parseCommandLine } from '../../../src/control-plane/cmd/flags/parse-command-line.ts';
 
 const parsed = parseCommandLine(process.argv.slice(2));
 if (parsed.kind !== 'run') throw new Error(JSON.stringify(parsed));

@@ -5,8 +5,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
-import { composeControlPlane } from '../../../src/control-plane/cmd/compose-control-plane.ts';
-import { parseCommandLine } from '../../../src/control-plane/cmd/parse-command-line.ts';
+import { composeControlPlane } from '../../../src/control-plane/cmd/compose/compose-control-plane.ts';
+import { parseCommandLine } from '../../../src/control-plane/cmd/flags/parse-command-line.ts';
 
 export interface Measurement {
   /**
