@@ -90,7 +90,7 @@ test('a section about what is missing names a feature with each paragraph that d
   ]);
 });
 
-test('kinds of upstream are either served or said to be missing, and what is served is upstream’s', () => {
+test('each kind of upstream is served or listed as missing, and each served kind exists upstream', () => {
   const sentence = missingKindsSentence();
   assert.match(sentence, /^The control plane serves all \d+ kinds that Kubernetes v1\.36 has in a stable version\.$/);
   const unknown = allResources.filter(

@@ -212,7 +212,7 @@ const ofTheRuntime = new Set<string>([
   reasons.terminatedReasons.containerCannotRun,
 ]);
 
-test('a reason that is said to be given stands somewhere in the code of the agent', () => {
+test('each reason in the parity table occurs in the code of the agent', () => {
   const sources = globSync('src/kubelet/**/*.ts', { cwd: root })
     .filter((file) => !/\.test\.ts$|\/(testing|parity)\//.test(file))
     .map((file) => readFileSync(path.join(root, file), 'utf8'))

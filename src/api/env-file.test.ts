@@ -18,7 +18,7 @@ test('what follows the wanted variable is not checked, what stands before it is'
   });
 });
 
-test('what is wrong is said with its line, and without its content', () => {
+test('an error names the line but does not quote it', () => {
   const problem = (text: string): string => {
     try {
       return envFileValue(text, 'WANTED');

@@ -52,7 +52,7 @@ test('who gives up leaves their place; who comes when too many wait is refused',
   assert.equal(await next, 100);
 });
 
-test('in no stretch of time more goes than a burst and the rate allow, and everybody goes', () =>
+test('no period admits more requests than burst and rate allow, and every request is admitted in the end', () =>
   fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 50 }),

@@ -163,7 +163,7 @@ describe('a stream opened through a proxy', () => {
     });
   });
 
-  it('tells that input is over, and hears the rest', async () => {
+  it('signals the end of input, and receives the rest of the output', async () => {
     const { client, peer } = await command();
     client.send(0, 'all of it');
     client.send(255, Uint8Array.of(0));

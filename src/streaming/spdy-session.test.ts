@@ -49,7 +49,7 @@ describe('a SPDY session', () => {
       assert.deepEqual([await textOf(data), await textOf(error), data.remote], ['pong', '', 'finished']);
     }));
 
-  it('half-closes: what is ended still hears', () =>
+  it('half-closes: an ended stream still receives', () =>
     pair(async ({ session, peer }) => {
       const stream = session.open({ streamType: 'stdin' });
       stream.end('last words');

@@ -270,7 +270,7 @@ describe('admission', () => {
       await cluster.kubectl(['create', 'configmap', 'bad', '--from-literal=k=v']);
     });
 
-    it('serves everybody else while a webhook thinks', async () => {
+    it('serves other requests while a webhook is slow', async () => {
       let release: () => void = () => undefined;
       const thinking = new Promise<void>((resolve) => (release = resolve));
       let arrived: () => void = () => undefined;

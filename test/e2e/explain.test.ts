@@ -223,7 +223,7 @@ test('a deletion that a finalizer holds is explained, and a user of one namespac
   });
 });
 
-test('everything that is settled is said to be so, and JSON has the same; a name that is nowhere and a wrong call are refused', async () => {
+test('settled objects are reported as settled, also in JSON; an unknown name and a wrong call are refused', async () => {
   await cluster.kubectl(['create', 'namespace', 'calm']);
   await cluster.kubectl(['run', 'fine', '--image=app', '-n', 'calm']);
   await eventually(async () =>

@@ -163,7 +163,7 @@ describe('kubectl apply', { concurrency: 4 }, () => {
     assert.equal(await run('get configmaps,services -l set=x -o name'), 'configmap/b\nconfigmap/other');
   });
 
-  it('prunes by sets that a parent object remembers', async () => {
+  it('prunes by the ApplySet of a parent object', async () => {
     const { run } = await scopedKubectl(cluster, 'sets');
     const folder = path.join(cluster.folder, 'set');
     mkdirSync(folder);

@@ -77,7 +77,7 @@ describe('a container', SIDE_BY_SIDE, () => {
     await agent.remove('last-words');
   });
 
-  test('goes without a hook by tcpSocket, which there is not: the container is stopped, and it is said', async () => {
+  test('ignores a tcpSocket hook, which is not supported: the container is stopped, with an event', async () => {
     const { agent } = fixture;
     const seen = await agent.run(
       pod('no-hook', { containers: [container('main', { lifecycle: { preStop: { tcpSocket: { port: 80 } } } })] }),

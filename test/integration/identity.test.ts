@@ -133,7 +133,7 @@ describe('environment', SIDE_BY_SIDE, () => {
     ],
     ['file-lacks-key', `echo "B='b'" > /s/env`, 'environment variable key "A" not found in file'],
   ] as const) {
-    test(`nothing comes of ${name}, and it is said why`, async () => {
+    test(`${name} is refused with a reason`, async () => {
       const { agent } = fixture;
       agent.writeManifest(name, fromFile(name, write, [{ name: 'A', valueFrom: fileRef('env', 'A') }]));
       const seen = await agent.waitFor(

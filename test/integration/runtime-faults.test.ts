@@ -167,7 +167,7 @@ for (const [method, what] of [
   ['RunPodSandbox', 'sandbox'],
 ] as const) {
   for (const fault of ['late', 'lost'] as const) {
-    test(`a ${what} that was made though the agent did not hear of it (${fault}) is adopted or cleaned, never made twice`, async () => {
+    test(`a ${what} whose creation was not confirmed (${fault}) is adopted or removed, and never created twice`, async () => {
       const name = `${fault}-${what}`;
       proxy.set(method, `1*${fault}`, { requestContains: name });
       agent.writeManifest(name, pod(name));

@@ -270,7 +270,7 @@ describe('manifest server', () => {
   });
 });
 
-test('healthz says ok to anybody, and nothing else is served there', async () => {
+test('healthz answers ok to all clients, and its port serves nothing else', async () => {
   const { agent } = fixture;
   const at = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${agent.healthzPort}${path}`);
   assert.deepEqual([(await at('/healthz')).status, await (await at('/healthz')).text()], [200, 'ok']);

@@ -54,7 +54,7 @@ test('clock changes leave out the times they skip, and repeat those they repeat'
   ]);
 });
 
-test('what is no schedule is said in upstream’s words', () => {
+test('an invalid schedule gets upstream’s error message', () => {
   const cases: readonly [string, string][] = [
     ['', 'empty spec string'],
     ['* * *', 'expected exactly 5 fields, found 3: [* * *]'],

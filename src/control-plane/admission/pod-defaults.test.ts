@@ -23,7 +23,7 @@ import { taintNodesByCondition } from './taint-nodes-by-condition.ts';
 import { AdmissionFixture, namespace } from './testing/admission-fixture.ts';
 
 describe('NamespaceLifecycle', () => {
-  it('refuses what is made where there is no namespace, before anybody else is asked', async () => {
+  it('refuses objects of a missing namespace in the mutating phase', async () => {
     const fixture = new AdmissionFixture();
     const plugin = createNamespaceLifecycle(fixture.reader, () => Promise.resolve());
     const pod = buildPod({ 'metadata.namespace': 'nope' });

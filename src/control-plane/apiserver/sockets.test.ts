@@ -139,7 +139,7 @@ describe('over sockets', () => {
     session.close();
   });
 
-  it('takes certificates of its CA, and refuses others rather than forget them', async () => {
+  it('accepts certificates of its CA, and refuses other certificates instead of ignoring them', async () => {
     const statuses = [];
     for (const { key, cert } of [certificates.client, certificates.stranger])
       statuses.push((await ask(served.port, maps, { key, cert })).status);

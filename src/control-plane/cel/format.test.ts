@@ -62,7 +62,7 @@ const samples: Readonly<Record<string, readonly [readonly string[], readonly str
 
 describe('the named formats of texts', () => {
   for (const [name, [valid, invalid]] of Object.entries(samples))
-    it(`${name} is told from what it is not`, () => {
+    it(`${name} is distinguished from invalid values`, () => {
       for (const text of [...valid, ...invalid]) {
         const source = `format.${name}().validate(${JSON.stringify(text)}).hasValue()`;
         assert.equal(evaluate(source), invalid.includes(text), source);

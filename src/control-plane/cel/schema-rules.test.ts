@@ -191,7 +191,7 @@ describe('the limits of one evaluation', () => {
   const result = (rule: RuleText, units: number): RuleResult =>
     compileRule(rule, list, { isRoot: false }).evaluate({ self, hasOldSelf: false }, new CelBudget(units));
 
-  it('are told from the budget of the object', () => {
+  it('are charged to the budget of the object', () => {
     assert.deepEqual(result({ rule: each }, RUNTIME_BUDGET), { kind: 'budget', of: 'rule', limit: 'call' });
     assert.deepEqual(result({ rule: each }, PER_CALL_LIMIT - 1), { kind: 'budget', of: 'rule', limit: 'object' });
     assert.deepEqual(result({ rule: each }, PER_CALL_LIMIT), { kind: 'budget', of: 'rule', limit: 'object' });

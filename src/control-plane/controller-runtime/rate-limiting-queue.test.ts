@@ -145,7 +145,7 @@ it('a pass that always wants another at once lets everything else run, too', asy
   await queue.stop();
 });
 
-it('a refusal that lasts is said aloud', async () => {
+it('a lasting refusal is logged', async () => {
   const { clock, queue, log } = setUp(1, async () => {
     throw forbidden({ group: '', plural: 'pods' }, 'a', 'no right');
   });

@@ -63,7 +63,7 @@ const failedCreate = (uid: string, message: string): Event => ({
 });
 
 describe('what makes pods', () => {
-  it('is explained by what the API server said to its ReplicaSet', () => {
+  it('is explained by the API server’s response to its ReplicaSet', () => {
     const quota =
       'pods "web-1-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1';
     const view = {

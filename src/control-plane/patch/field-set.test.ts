@@ -93,7 +93,7 @@ test('sets of other writers are read whatever their spelling', () => {
   });
 });
 
-test('what is no set is said', () => {
+test('an invalid set is an error', () => {
   for (const [given, problem] of [
     [{ spec: {} }, 'unknown path element "spec"'],
     [{ 'k:[': {} }, 'unknown path element "k:["'],

@@ -137,7 +137,7 @@ function judge({ writes }: Truth, clients: readonly DisturbedClient[]): void {
   );
 }
 
-describe('the registry on a store that delays, loses and forgets', () => {
+describe('the registry on a store that is slow, fails and loses its history', () => {
   for (const seed of [1, 2, 3, 4])
     test(`keeps what it acknowledged, reads what is true, and tells watchers everything once (seed ${seed})`, () =>
       runWith(seed));

@@ -127,7 +127,7 @@ describe('preemption', () => {
     await world.stop();
   });
 
-  it('leaves everybody in peace when the pod must not preempt', async () => {
+  it('preempts no pod if the pod’s policy is Never', async () => {
     const world = await started({}, 'node-1');
     world.addPod(low('a', '4'));
     await world.run(10);

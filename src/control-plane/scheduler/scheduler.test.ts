@@ -232,7 +232,7 @@ describe('the scheduler', () => {
     }
   });
 
-  it('forgets a pod that is deleted while it is being bound', async () => {
+  it('drops a pod that is deleted while it is being bound', async () => {
     const world = await started({}, 'node-1');
     let end: ((error: Error) => void) | undefined;
     world.api.onPost('pods', 'binding', (at) => {

@@ -26,7 +26,7 @@ class CountingStore {
 describe('the compactor', () => {
   const MINUTE_MS = 60_000;
 
-  it('forgets what was before the pass five minutes ago, never anything younger', async () => {
+  it('compacts up to the revision of the pass five minutes ago, and nothing newer', async () => {
     const [clock, storage] = [new FakeClock(), new CountingStore()];
     const compactor = createCompactor({ storage, clock, random: seededRandom(1), log: recordingLog() });
     compactor.start();

@@ -278,7 +278,7 @@ describe('who may reach a load balancer', () => {
 
   it('only who is in one of the ranges', () =>
     assert.deepEqual(reachedFrom([' 192.0.2.0/24 ', '198.51.100.0/24']), ['192.0.2.0/24', '198.51.100.0/24']));
-  it('everybody, without any', () => assert.deepEqual(reachedFrom([]), ['everywhere']));
+  it('all clients, without any range', () => assert.deepEqual(reachedFrom([]), ['everywhere']));
   it('no client, when none of them can be used: ranges of the other family do not open it', () => {
     for (const ranges of [['fd00::/8'], ['192.0.2.0/33'], ['010.0.0.0/8'], [''], ['192.0.2.0/24/8']])
       assert.deepEqual(reachedFrom(ranges), [], ranges.join());

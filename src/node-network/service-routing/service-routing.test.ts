@@ -156,7 +156,7 @@ describe('the rules of services', () => {
     assert.deepEqual([targets(serviceRules(rules)), refusedRules(rules)], [[], []]);
   });
 
-  it('a client of a service with affinity comes back to its endpoint while it remembers', () => {
+  it('a client of a service with affinity keeps its endpoint until the timeout', () => {
     const sticky = service('web', {
       sessionAffinity: 'ClientIP',
       sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } },

@@ -134,7 +134,7 @@ describe('the store in etcd', () => {
     }
   });
 
-  it('lets two API servers write to one etcd: both hear of all writes in the same order, and one condition has one winner', async () => {
+  it('lets two API servers write to one etcd: both see all writes in the same order, and one of two conflicting writes succeeds', async () => {
     const [a, b] = [connect(shared), connect(shared)];
     try {
       const from = await a.revision();

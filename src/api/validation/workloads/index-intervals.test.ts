@@ -3,7 +3,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { countIndexes, firstCommonIndex } from './index-intervals.ts';
 
-test('indexes are counted, or it is said what is wrong', () => {
+test('indexes are counted, or an error says what is invalid', () => {
   const cases: readonly [string, number | string][] = [
     ['', 0],
     ['0', 1],

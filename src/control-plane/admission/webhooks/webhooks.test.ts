@@ -432,7 +432,7 @@ describe('mutating webhooks', () => {
     assert.deepEqual(object?.data, { count: '2', x: '1' });
   });
 
-  it('have the plugins before asked again, whose changes concern all who want to hear of such', async () => {
+  it('have earlier plugins with reinvocation called again after a change', async () => {
     const plugin: AdmissionPlugin = {
       name: 'Before',
       handles: () => true,

@@ -78,7 +78,7 @@ describe('an API of another server', () => {
     return { status: reply.status, text: stream.text, reply };
   }
 
-  it('is answered by that server, which hears who asks from this one alone', async () => {
+  it('is answered by that server, which learns the user only from this server', async () => {
     const heard: IncomingMessage[] = [];
     answer = (request, response) => {
       heard.push(request);

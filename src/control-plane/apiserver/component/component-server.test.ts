@@ -42,7 +42,7 @@ function start(openPaths: readonly string[] = ['/healthz', '/livez*']) {
   return { get, asked, figures };
 }
 
-test('open paths are read by everybody, and no right is asked for', async () => {
+test('public paths need no authentication and no right', async () => {
   const { get, asked } = start();
   assert.deepEqual(await get('/healthz'), [200, 'ok']);
   assert.deepEqual(await get('/livez/ping'), [200, 'ok']);

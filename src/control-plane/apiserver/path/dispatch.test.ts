@@ -44,7 +44,7 @@ test('the old proxy path serves nothing: permission to proxy reads and deletes n
       );
 });
 
-test('a path that could be read in two ways is refused before anybody is asked', async () => {
+test('an ambiguous path is refused before authorization', async () => {
   const asked: string[] = [];
   const { server } = fixture({
     authorizer: { name: 'all', authorize: ({ path }) => (asked.push(path), { decision: 'allow', reason: '' }) },

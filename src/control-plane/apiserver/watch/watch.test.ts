@@ -196,7 +196,7 @@ describe('a watch', () => {
     );
   });
 
-  it('that an event cannot be written for ends with an error, after what came before; the others hear of everything', async () => {
+  it('ends with an error after the earlier events if an event cannot be written; other watches get all events', async () => {
     const broken = (object: { metadata: { name: string } }): string => {
       if (object.metadata.name === 'bad') throw new TypeError('a cell fell over');
       return 'fine';

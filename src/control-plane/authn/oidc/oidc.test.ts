@@ -110,7 +110,7 @@ describe('OpenID Connect', () => {
     assert.match(String(userOf(await setUp({}, { algorithms: ['ES256'] }).ask())), /verify token/);
   });
 
-  it('fetches keys with the first token, and again for a key it does not know, but not at anybody’s pace', async () => {
+  it('fetches keys with the first token, and again for an unknown key, at a limited rate', async () => {
     const { ask, clock, provider } = setUp();
     assert.equal(provider.asked, 0);
     await ask();

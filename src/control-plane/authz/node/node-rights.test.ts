@@ -180,7 +180,7 @@ describe('the graph', () => {
     assert.deepEqual([allows('made'), allows('extended')], [false, false]);
   });
 
-  it('knows what was there before it, and hears nothing after it is closed', () => {
+  it('knows objects that existed before it, and gets no events after it is closed', () => {
     const reader = new FakeObjectReader();
     reader.put(pods, podWith('mine', 'n1'));
     const graph = new NodeGraph(reader);

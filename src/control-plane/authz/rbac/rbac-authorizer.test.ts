@@ -108,7 +108,7 @@ describe('RBAC', () => {
     assert.equal(decide().reason, 'RBAC: unsupported role reference kind: "Other"');
   });
 
-  it('hears nothing after it is closed', () => {
+  it('gets no events after it is closed', () => {
     const reader = new FakeObjectReader();
     new RoleGrants(reader).close();
     assert.equal(reader.listeners, 0);

@@ -98,7 +98,7 @@ describe('missing rules', () => {
     );
   });
 
-  it('are listed up to the limit, and said to be more only when they are', () => {
+  it('are listed up to the limit, with a note only if there are more', () => {
     const asked = [{ verbs: ['get', 'list'], apiGroups: [''], resources: ['pods', 'nodes'] }];
     const listed = (limit: number): [verbs: number, hasMore: boolean] => {
       const { rules, hasMore } = missingRules(

@@ -105,7 +105,7 @@ describe('the authorization webhook', () => {
     assert.equal((await decide({ name: 'y' })).decision, 'deny');
   });
 
-  it('remembers a yes for five minutes and a no for half of one', async () => {
+  it('caches an allowed request for five minutes and a denied one for 30 seconds', async () => {
     const { clock, service, decide } = setUp();
     await decide();
     service.status = { allowed: false };

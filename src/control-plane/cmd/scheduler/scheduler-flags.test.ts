@@ -10,7 +10,7 @@ function servingOf(...args: string[]): SchedulerServing | undefined | readonly s
   return parsed.options.serving;
 }
 
-test('the secure port is upstream’s, and so are the paths that everybody may read', () => {
+test('the secure port and the public paths are upstream’s', () => {
   assert.deepEqual(servingOf(), {
     port: 10_259,
     bindAddress: '0.0.0.0',

@@ -143,7 +143,7 @@ it('who gets the right later is not forgotten', async () => {
   await world.stop();
 });
 
-it('what was approved is signed once; what is wrong with a request is said in it', async () => {
+it('an approved request is signed once; an invalid one gets a condition that names the problem', async () => {
   const signing = (outcome: Signed, count: { calls: number }) => (options: ControllerOptions) =>
     createCertificateSigner({
       ...options,

@@ -124,7 +124,7 @@ it('makes up for one missed start after an outage, within its deadline, and for 
   await strict.stop();
 });
 
-it('forgets an active Job that is gone, and reports schedules and zones that make no sense', async () => {
+it('removes a deleted Job from the active ones, and reports invalid schedules and time zones', async () => {
   const world = await setUp();
   await world.run(MINUTE_MS + 1_000);
   const [job] = all(world) as [Job];

@@ -181,7 +181,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('that gets nowhere stops within its bounds, is said to have timed out, and an undo is not held up by it', async () => {
+  it('that makes no progress stops within its bounds, reports a timeout, and does not block an undo', async () => {
     const world = await setUp(build(4, { progressDeadlineSeconds: 30 }));
     await world.run(4_000);
     world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));

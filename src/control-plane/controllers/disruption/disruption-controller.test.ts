@@ -163,7 +163,7 @@ it('an eviction that was granted counts as gone until the pod goes, or until two
   await world.stop();
 });
 
-it('where the number cannot be known nothing is allowed, and the reason is said', async () => {
+it('if the number cannot be determined, no disruption is allowed and the condition has the reason', async () => {
   const cases: readonly [OwnerReference, string][] = [
     [owner('DaemonSet', 'x'), 'daemonsets.apps does not implement the scale subresource'],
     [owner('Strange', 'x', 'example.com/v1'), 'no matches for kind "Strange" in version "example.com/v1"'],

@@ -152,7 +152,7 @@ it('they go with their service and come back alone; those of services without a 
   await Promise.all([world, foreign, lock, leftover].map((each) => each.stop()));
 });
 
-it('more than a thousand are cut off, the ready ones first, and it is said', async () => {
+it('keeps a thousand addresses, the ready ones first, and marks the object as truncated', async () => {
   const addresses = (count: number, from: number): { ip: string }[] =>
     Array.from({ length: count }, (_, index) => ({ ip: `10.${from}.${index >> 8}.${index & 255}` }));
   const { subsets, truncated } = truncateSubsets([

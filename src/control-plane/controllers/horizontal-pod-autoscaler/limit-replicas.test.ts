@@ -183,7 +183,7 @@ const rules = fc.record({
   ),
 });
 
-it('over any time, the limits are what follows from everything that ever happened, and forgetting changes nothing', () =>
+it('the limits always equal those computed from the full history, although old events are dropped', () =>
   fc.assert(
     fc.property(
       fc.record({ scaleUp: rules, scaleDown: rules }),

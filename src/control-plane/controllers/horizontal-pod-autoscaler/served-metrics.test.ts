@@ -61,7 +61,7 @@ it('a metric from outside has a value for each of its series, also beyond what a
   assert.deepEqual(asked, ['/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue?labelSelector=verb%3DGET']);
 });
 
-it('what is missing is said in upstream’s words, and what is no answer is refused', async () => {
+it('missing metrics give upstream’s messages, and invalid responses are refused', async () => {
   const custom = 'unable to fetch metrics from custom metrics API: ';
   const pods = (answer: unknown, served?: readonly string[]): Promise<unknown> =>
     servers(answer, served).metrics.pods('shop', '', { name: 'hits' });

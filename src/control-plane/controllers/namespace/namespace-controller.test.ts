@@ -128,7 +128,7 @@ it('says which finalizers it waits for, and goes on when they are off', async ()
   await world.stop();
 });
 
-it('what cannot be deleted is said and tried again, though nothing else happens', async () => {
+it('a failed deletion is reported and retried, even if nothing else happens', async () => {
   const world = await setUp({ deleted: false, seed: (each) => void put(each, secrets, 'b') });
   world.api.fail('delete', 'secrets', new ApiStatusError('InternalError', 'etcd is tired'), 3);
   world.api.change(namespaces, key, (space) => ({ ...space, metadata: { ...space.metadata, ...leaving } }));

@@ -197,7 +197,7 @@ it('a claim whose class waits for a pod is left to the scheduler, and says what 
   await world.stop();
 });
 
-it('asks the provisioner of the class, of the default class where none is said, and once', async () => {
+it('asks the provisioner of the class, or of the default class, once', async () => {
   const old = storageClass('old', {
     metadata: {
       name: 'old',

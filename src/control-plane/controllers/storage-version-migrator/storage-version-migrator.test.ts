@@ -128,7 +128,7 @@ it('fails at once for a kind that cannot be written, and after a minute for one 
   await fixture.world.stop();
 });
 
-it('a custom kind that appears within a minute is migrated, and its definition forgets former versions', async () => {
+it('a custom kind that appears within a minute is migrated, and its definition drops old stored versions', async () => {
   const fixture = new Fixture();
   const { world } = fixture;
   fixture.migrate('pens', 'pens', 'desk.io');

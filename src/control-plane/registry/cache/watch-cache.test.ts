@@ -89,7 +89,7 @@ describe('the cache of objects', () => {
     await other.stop();
   });
 
-  test('after a gap the listeners of the server hear of the changes in the order of their versions', async () => {
+  test('after a gap listeners get the changes in the order of their versions', async () => {
     const versions: number[] = [];
     const kind = fixture.cache.kind(widgets as unknown as ResourceDefinition);
     kind.listeners.add(({ revision }) => versions.push(revision));

@@ -66,7 +66,7 @@ test('a valid deployment, replica set, daemon set and revision are accepted', ()
   );
 });
 
-test('what a deployment may not be is said in the words of the API', () => {
+test('an invalid Deployment gets upstream’s error messages', () => {
   const cases: readonly [Record<string, unknown>, string[]][] = [
     [{ 'spec.replicas': -1 }, ['spec.replicas: Invalid value: -1: must be greater than or equal to 0']],
     [

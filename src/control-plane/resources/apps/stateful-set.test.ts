@@ -47,7 +47,7 @@ test('a stateful set gets the strategy, policies and claims it does not name', (
   });
 });
 
-test('mounts may name claims, and what a stateful set may not be is said in the words of the API', () => {
+test('mounts may name claims, and an invalid StatefulSet gets upstream’s error messages', () => {
   const cases: readonly [Record<string, unknown>, string[]][] = [
     [{}, []],
     [{ 'spec.replicas': -1 }, ['spec.replicas: Invalid value: -1: must be greater than or equal to 0']],

@@ -17,7 +17,7 @@ test('a cron job gets the policies it does not name, and leaves those of its Job
   assert.equal(jobTemplate.spec.template.spec.dnsPolicy, 'ClusterFirst');
 });
 
-test('what a cron job may not be is said in the words of the API', () => {
+test('an invalid CronJob gets upstream’s error messages', () => {
   const cases: readonly [Record<string, unknown>, string[]][] = [
     [{}, []],
     [{ 'spec.timeZone': 'Europe/Berlin' }, []],

@@ -95,7 +95,7 @@ test('valid jobs of all modes are accepted', () => {
   );
 });
 
-test('what a job may not be is said in the words of the API', () => {
+test('an invalid Job gets upstream’s error messages', () => {
   const restart = 'spec.template.spec.restartPolicy';
   const rule = 'spec.podFailurePolicy.rules[0]';
   const withRule = (value: unknown): Record<string, unknown> => ({ 'spec.podFailurePolicy': { rules: [value] } });

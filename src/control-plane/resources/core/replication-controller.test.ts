@@ -20,7 +20,7 @@ test('a replication controller selects by the labels of its template, and gets t
   );
 });
 
-test('what it may not be is said in the words of the API', () => {
+test('an invalid ReplicationController gets upstream’s error messages', () => {
   const cases: readonly [Record<string, unknown>, string[]][] = [
     [{}, []],
     [{ 'spec.replicas': -1 }, ['spec.replicas: Invalid value: -1: must be greater than or equal to 0']],

@@ -67,7 +67,7 @@ const refusal = (spec: Partial<TokenRequest['spec']>, uid?: string): Promise<str
     (error: unknown) => (error instanceof Error ? error.message : 'no error'),
   );
 
-test('a token lasts an hour when nothing is said', async () => {
+test('a token lasts an hour by default', async () => {
   const { answer, signed } = await ask({ audiences: ['vault'] });
   assert.deepEqual(signed, {
     namespace: 'default',

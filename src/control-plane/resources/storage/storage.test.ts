@@ -35,7 +35,7 @@ test('valid objects of storage are accepted, and may be written again as they ar
     assert.deepEqual([fixture.refusals(), fixture.updateRefusals({})], [[], []], fixture.definition.type.kind);
 });
 
-test('a volume is pending at first, keeps its source, and remembers when its phase changed', () => {
+test('a new volume is pending, keeps its source, and records when its phase changes', () => {
   const created = volumes.created({ 'status.phase': 'Bound' });
   assert.deepEqual(created.status, { phase: 'Pending', lastPhaseTransitionTime: '2026-01-01T12:00:00Z' });
   const [refusal = ''] = volumes.updateRefusals({ 'spec.hostPath.path': '/y' });

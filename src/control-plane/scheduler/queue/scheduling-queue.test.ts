@@ -123,7 +123,7 @@ describe('the queue', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('takes a new version of a pod wherever it waits, and forgets pods that are gone', () => {
+  it('updates a pod in each of its queues, and drops deleted pods', () => {
     const { queue } = createQueue();
     const pod = buildPod('x', { requests: { cpu: '9' } });
     const smaller = buildPod('x', { requests: { cpu: '1' } });

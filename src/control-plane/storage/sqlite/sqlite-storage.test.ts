@@ -208,7 +208,7 @@ describe('the store in a SQLite file', () => {
       );
     });
 
-    it('and the disk fails: the writers hear of it, and nothing is believed until the store is opened again', async () => {
+    it('and the disk fails: the writers get errors, and no write is acknowledged until the store is opened again', async () => {
       const disk = new SlowDisk();
       const storage = openOn(disk);
       const log = new WatchLog(storage, '/', 1);

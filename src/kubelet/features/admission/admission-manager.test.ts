@@ -81,7 +81,7 @@ function harness(steps: readonly AdmissionStep[] = [], lastStepsOf?: (pod: Pod) 
 const FULL = "Node didn't have enough resource: cpu, requested: 1500, used: 1500, capacity: 2000";
 
 describe('the admission manager', () => {
-  it('admits what fits, remembers it, and rejects what does not, with an event', () => {
+  it('admits and records pods that fit, and rejects others with an event', () => {
     const { add, record, log } = harness();
     assert.deepEqual(add('a', ask('1500m')), { kind: 'admitted' });
     assert.deepEqual(add('b', ask('1500m')), { kind: 'rejected', reason: 'OutOfcpu', message: FULL });

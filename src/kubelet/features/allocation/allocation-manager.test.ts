@@ -271,7 +271,7 @@ describe('a manager', () => {
     assert.deepEqual(node.changed, ['a']);
   });
 
-  test('forgets a pod with its records, and drops those of pods that are not known', () => {
+  test('removes a pod’s records with the pod, and drops records of unknown pods', () => {
     const node = new Node();
     for (const name of ['a', 'b']) {
       node.want(name, '300m');

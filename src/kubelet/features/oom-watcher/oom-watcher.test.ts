@@ -157,7 +157,7 @@ describe('the OOM watcher', () => {
     assert.equal(events.length, 1);
   });
 
-  it('forgets half a report when records were lost', () => {
+  it('drops an incomplete report when records were lost', () => {
     const { kernelLog, events } = world();
     kernelLog.write(...linux58Pod.slice(0, -2));
     kernelLog.lose();

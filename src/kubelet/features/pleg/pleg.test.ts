@@ -307,7 +307,7 @@ test('an answer from before a change does not undo it', async () => {
   await pleg.stop();
 });
 
-test('an exit record survives a runtime that forgets it', async () => {
+test('an exit record survives a runtime that loses the container', async () => {
   const world = await setUp({ before: async (early) => void (await early.pod()) });
   const { runtime, clock, pleg } = world;
   const record = runtime.containers('a')[0];

@@ -64,7 +64,7 @@ describe('a relist of the node', () => {
     assert.deepEqual(both.calls, ['listed ', 'inspect a', 'inspect c']);
   });
 
-  it('forgets a known pod that is not listed without a further look', async () => {
+  it('drops a known pod that is missing from the list, without another query', async () => {
     assert.deepEqual((await run({ known: ['a', 'b'], listed: ['a'] })).calls, ['listed ', 'gone b 1 0']);
   });
 

@@ -85,7 +85,7 @@ describe('what the cache knows of a pod', () => {
     assert.deepEqual([cache.get(uid)?.name, cache.get(uid)?.namespace], ['web', 'default']);
   });
 
-  it('does not get back what was removed, and forgets whose it was', () => {
+  it('does not restore removed containers, and forgets their owners', () => {
     const { cache, ids } = setUp();
     cache.noteSandbox(sandbox());
     cache.noteContainer(pod, container());

@@ -87,7 +87,7 @@ it('a signer has the bundles that the labels select: all of them by an empty sel
   await trust.stop();
 });
 
-it('volumes hear of new, changed and deleted bundles, by name and by signer', async () => {
+it('volumes are notified of new, changed and deleted bundles, by name and by signer', async () => {
   const { api, clock, trust, changes } = setUp();
   await trust.byName('none', true);
   const key = { namespace: '', name: 'example.com:foo:1' };

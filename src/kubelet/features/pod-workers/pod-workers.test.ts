@@ -377,7 +377,7 @@ describe('pod workers', () => {
     assert.equal(late.calls.length, 2);
   });
 
-  it('syncs again after a growing pause while a step fails, and forgets that once it succeeds', async () => {
+  it('retries a failing step after a growing pause, and resets the pause once it succeeds', async () => {
     const { clock, calls, workers } = harness({ sync: (_uid, pass) => ({ terminal: false, failed: pass !== 6 }) });
     workers.update(pod('a'), true);
     await clock.advance(750);

@@ -189,7 +189,7 @@ describe('what ends a pod and what is left of it', () => {
     assert.equal(state?.phase === 'terminating' && state.termination.graceMs, 9000);
   });
 
-  it('starts again what is wanted again, unless its source removes it, and remembers that through a kill', () => {
+  it('restarts a pod that is wanted again, unless its source removes it, also after a kill', () => {
     const reviveOf = (...events: WorkerEvent[]): number | undefined => {
       const state = after(seen(), { kind: 'kill', cause: 'removed' }, ...events);
       return state !== undefined && 'revive' in state ? state.revive?.metadata.generation : undefined;

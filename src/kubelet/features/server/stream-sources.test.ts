@@ -107,7 +107,7 @@ describe('an attachment', () => {
     return { asked, history, opened, source };
   };
 
-  it('asks the runtime for the streams that it has, and remembers that', async () => {
+  it('asks the runtime which streams it has, and caches the answer', async () => {
     const { asked, history, source } = attach('start');
     await source.url();
     assert.deepEqual(asked, [['attach', { id: MAIN, ...streams, tty: true }]]);

@@ -3,7 +3,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { candidates, parseAddressRange, reservedAddresses } from './address-range.ts';
 
-test('a range gives out what is between its own address and that of everybody', () => {
+test('a range allocates the addresses between its network and its broadcast address', () => {
   const range = parseAddressRange('10.96.0.0/30');
   assert.deepEqual([range.family, range.size, range.at(0), range.at(1)], ['IPv4', 2, '10.96.0.1', '10.96.0.2']);
   assert.deepEqual(

@@ -120,7 +120,7 @@ test('headless and external services take no address', async () => {
   assert.deepEqual(held(claims), []);
 });
 
-test('what a service asks for it gets, or hears why not', async () => {
+test('a service gets the address that it requests, or an error with the reason', async () => {
   const claims = new FakeAllocationStore();
   assert.equal((await stored(claims, { 'spec.clusterIP': '10.96.0.10' })).spec.clusterIP, '10.96.0.10');
   const other = { 'metadata.uid': 'uid-2', 'metadata.name': 'other' };

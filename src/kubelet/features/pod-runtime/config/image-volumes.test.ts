@@ -65,7 +65,7 @@ test('a runtime that cannot mount images is named by its version, before anythin
   assert.equal(harness.runtime.containers().length, 0);
 });
 
-test('Docker is said to mount no images, before anything is created', async () => {
+test('an image volume on Docker is an error before anything is created', async () => {
   const { harness, pod } = world();
   harness.runtime.version = async () => ({ name: 'docker', version: '29.1.0', apiVersion: 'v1' });
   const { failures } = await harness.sync(pod);
