@@ -25,8 +25,8 @@ interface Seen {
 }
 
 /**
- * What becomes of an event among others: similar ones are combined, equal ones counted, and an object of which too much
- * is said is heard of less often. Does no I/O and reads no clock.
+ * Decides what to do with an event: similar events are combined, equal ones are counted, and the rate per object is
+ * limited. Does no I/O and reads no clock.
  */
 export class EventCorrelator {
   readonly #similar = new BoundedMap<string, Similar>(REMEMBERED);

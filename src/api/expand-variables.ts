@@ -35,7 +35,7 @@ export function expandVariables(
   size: ExpandedSize,
 ): string {
   let characters = 0;
-  // Behind a reference that is not closed there is none, and so the text is read once.
+  // An unclosed reference extends to the end of the text, so the text is read only once.
   return text.replace(/\$\$|\$\(([^)]*)(\)|$)/g, (found: string, name: string | undefined, end: string | undefined) => {
     if (name === undefined) return '$';
     if (end !== ')') return found.replaceAll('$$', () => '$');

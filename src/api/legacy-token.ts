@@ -20,11 +20,11 @@ export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** Midnight of a day such as 2026-01-31, wall milliseconds; undefined for what is none. */
+/** Midnight of a day such as 2026-01-31, wall milliseconds; undefined for invalid text. */
 export function parseDay(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
   const ms = Date.parse(`${text}T00:00:00Z`);
-  // Days there are none of (February 30) are read as others.
+  // Date.parse accepts days that do not exist (February 30) and returns another day.
   return Number.isNaN(ms) || dayOf(ms) !== text ? undefined : ms;
 }
 

@@ -220,8 +220,8 @@ class Scanner {
   }
 
   /**
-   * A string, sign by sign: a pattern would remember each step of a long one. When it is none, the place is where it
-   * goes wrong.
+   * A string, character by character: a pattern would need memory for each step of a long one. For an invalid string
+   * the position is that of the error.
    */
   #text(): boolean {
     const source = this.#source;

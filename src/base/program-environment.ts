@@ -65,9 +65,9 @@ function isExecutable(file: string): boolean {
 }
 
 /**
- * The file itself, or the folder above it, that any user may change: running it as root gives them root. Undefined when
- * there is none, or the file is not there. The folders of links on the way count as well. What a group may change is
- * left to the administrator. In a sticky folder others add names but replace none.
+ * The first of the file and its parent folders that any user may change, because running it as root would give that
+ * user root. Undefined if there is none, or if the file does not exist. Folders of symbolic links on the way are
+ * included. Group-writable ones are the administrator's decision. In a sticky folder others cannot replace names.
  */
 export function writableByAll(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false });

@@ -4,7 +4,7 @@ import type { LoopOptions } from './loop.ts';
 import { createLoop } from './loop.ts';
 
 export interface SettlingLoopOptions extends Pick<LoopOptions, 'name' | 'clock' | 'random' | 'log'> {
-  /** Makes the actual state what is desired. False: what it needs is not known yet. A throw is logged and retried. */
+  /** Makes the actual state equal to the desired one. False: its inputs are not known yet. An error is logged and retried. */
   readonly settle: () => Promise<boolean>;
   /** Between two passes. */
   readonly checkMs: number;
@@ -29,7 +29,7 @@ export interface SettlingLoop {
   stop(): Promise<void>;
 }
 
-/** A loop that keeps some actual state as it should be: it checks now and then, and retries soon what failed. */
+/** A loop that keeps an actual state equal to the desired one: it checks periodically, and retries failures sooner. */
 export function createSettlingLoop(options: SettlingLoopOptions): SettlingLoop {
   const { clock, log, checkMs, retryMs, gatherMs } = options;
   const first = Promise.withResolvers<undefined>();

@@ -1,12 +1,12 @@
 /**
- * How long the tasks of one share go on in a turn of the event loop: long enough for the 32 writes that a controller has
- * under way at a time to be ready for one commit.
+ * How long the tasks of one share run in a turn of the event loop: long enough to prepare the 32 concurrent writes of a
+ * controller for one commit.
  */
 const SHARE_MS = 15;
 
 /**
- * What this thread has worked, in milliseconds of processor time: on a busy machine time passes in which it does
- * nothing, and shares by the clock would leave it little of each turn.
+ * The processor time of this thread, in milliseconds. A clock would also count the time in which a busy machine does not
+ * run this thread, and would leave it little of each turn.
  */
 export function processorMs(): number {
   const { user, system } = process.threadCpuUsage();
@@ -14,16 +14,15 @@ export function processorMs(): number {
 }
 
 /**
- * A bounded share of each turn of the event loop, for many tasks that are under way at the same time. A task rests
- * between its stages. Invariants:
- * 1. Tasks go on in the order in which they began to rest.
- * 2. When the share of a turn is used up, the next task goes on in a later turn, after whatever came in meanwhile.
- * 3. While any task rests, one goes on in each turn at the least.
+ * A bounded share of each turn of the event loop for many concurrent tasks. A task rests between its stages. Invariants:
+ * 1. Tasks continue in the order in which they began to rest.
+ * 2. When the share of a turn is used up, the next task continues in a later turn, after other events.
+ * 3. While any task rests, at least one continues in each turn.
  */
 export class TurnShare {
   readonly #workedMs: () => number;
   readonly #resting: (() => void)[] = [];
-  /** Since when the share of this turn is in use. */
+  /** When the share of this turn began. */
   #sinceMs: number | undefined;
   #isReleasing = false;
 
@@ -37,7 +36,7 @@ export class TurnShare {
     return this.#isUsedUp() || this.#resting.length > 0 ? this.#wait() : undefined;
   }
 
-  /** Waits until what has been set off before has run, and longer when the share is used up. */
+  /** Waits until work that was queued before has run, and longer if the share is used up. */
   pause(): Promise<void> {
     this.#isUsedUp();
     const waiting = this.#wait();

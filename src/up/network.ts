@@ -56,8 +56,9 @@ export const overlayFile = (instance: Instance): string => join(instance.runDir,
 export const overlayChainPrefix = ({ id }: Instance): string => `KTO-${id}`;
 
 /**
- * Makes bridge, rules and CNI configuration, with a subnet of each family. Repeating it changes nothing. `warn` hears
- * what pods will miss. `wanted` are taken when they are free. `pods: 'elsewhere'`: another program configures the CNI.
+ * Makes bridge, rules and CNI configuration, with a subnet of each family. Repeating it changes nothing. `warn` gets
+ * the functions that pods will lack. `wanted` subnets are used if they are free. `pods: 'elsewhere'`: another program
+ * configures the CNI.
  */
 export async function setUpNetwork(
   instance: Instance,

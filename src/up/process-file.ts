@@ -1,41 +1,40 @@
 /**
- * The file that says which process holds something. Node has no flock, so that the taking of a dead holder's file is
- * made of links and renames alone.
+ * The file that names the process that holds a lock. Node has no flock, so taking over the file of a dead holder uses
+ * only links and renames.
  */
 import { createHash } from 'node:crypto';
 
 export interface LockFiles {
   /** Undefined when it is not there. */
   read(path: string): string | undefined;
-  /** At once with all of its content. False if it is there already. */
+  /** Atomically, with all of its content. False if it exists. */
   create(path: string, content: string): boolean;
-  /** In one step, whether it is there or not. */
+  /** Atomically, whether it exists or not. */
   replace(path: string, content: string): void;
   remove(path: string): void;
 }
 
 export interface LockParts {
   readonly files: LockFiles;
-  /** Whether the process that `content` names lives. False for what names none. */
+  /** Whether the process that `content` names is alive. False if it names none. */
   readonly isAlive: (content: string) => boolean;
 }
 
 const MOST_TRIES = 20;
 const LONGEST_CHAIN = 50;
 
-/** Who may replace the file while `content` stands in it. */
+/** The claim to replace the file while it has this content. */
 const claimOf = (path: string, content: string): string =>
   `${path}.after-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`;
 
 /**
- * Returns true if `self` now holds the file, false if a living process does or is about to. It yields before each look
- * and each change, so that tests can interleave contenders and end them at any place. Invariants:
- * 1. The file of a dead holder is replaced only by the process that made the claim to it, and a claim is made at most
- *    once: it is a file that must not be there.
- * 2. The claim of a process that died has a claim of its own, and so on: all contenders walk the same chain, and one at
- *    most adds its end.
- * 3. A claim counts only if what it was made for still stands in the file after it was made: before that, an earlier
- *    winner may have finished and tidied up.
+ * Returns true if `self` now holds the file, false if a living process holds it or is about to. It yields before each
+ * read and each change, so that tests can interleave contenders and stop them at any point. Invariants:
+ * 1. Only the process that holds the claim replaces the file of a dead holder. A claim is a file that is created
+ *    exclusively, so at most one process gets it.
+ * 2. The claim of a dead process can be claimed in turn: all contenders walk the same chain, and at most one extends it.
+ * 3. A claim counts only if the file still has the claimed content after the claim was made: otherwise an earlier
+ *    winner has already finished and removed its claims.
  */
 export function* takeProcessFile(path: string, self: string, { files, isAlive }: LockParts): Generator<void, boolean> {
   for (let attempt = 0; attempt < MOST_TRIES; attempt += 1) {

@@ -34,7 +34,7 @@ export interface WatchOptions extends UpOptions {
 
 const DETACH_TIMEOUT_MS = 180_000;
 const RECONNECT_MS = 50;
-/** Dying sooner than this after its start, again and again, is not cured by another start. */
+/** An exit sooner than this after a start is a quick one; too many of them in a row end the restarts. */
 const HEALTHY_LIFE_MS = 10_000;
 const MAX_QUICK_DEATHS = 3;
 

@@ -244,7 +244,7 @@ class Reflector<T extends ApiObject> {
       if (how === 'silent') this.#streamsLists = false;
       return { kind: 'list', version: from };
     }
-    // A server that was put back in time says nothing to who waits for its future. One that says nothing at all is
+    // A server restored from a backup sends nothing to a client that waits for a later version. A silent server is
     // asked for everything it has.
     return how === 'silent' && !session.heard
       ? { kind: 'list', version: '' }

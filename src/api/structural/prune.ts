@@ -8,7 +8,7 @@ const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * The value without the fields that its schema does not know; the very value when there are none. Paths of what was
+ * The value without the fields that its schema does not know; the same object if there are none. Paths of what was
  * left out go to `dropped`, as `spec.foo[0].bar`. Pruning twice changes nothing (upstream: schema/pruning Prune).
  */
 export function prune(value: JsonObject, root: SchemaNode, dropped?: string[]): JsonObject {

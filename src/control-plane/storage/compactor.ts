@@ -13,7 +13,7 @@ export interface CompactorOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** How much of the past is kept, and how often the rest is forgotten. */
+  /** How much history is kept, and the interval of compaction. */
   readonly keepMs?: number;
 }
 

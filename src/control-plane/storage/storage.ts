@@ -1,15 +1,15 @@
 /**
- * The port to whatever keeps the cluster's state: an ordered map of keys to values in which every write gets a revision
- * of its own, greater than all before it, for as long as the store lives. One contract suite
- * (`testing/storage-contract.ts`) says what it means; SQLite and etcd pass it.
+ * The port to the store of the cluster's state: an ordered map of keys to values. Every write gets a new revision, which
+ * is greater than all earlier ones over the whole life of the store. The contract suite `testing/storage-contract.ts`
+ * defines the behaviour; SQLite and etcd pass it.
  *
  * 1. A write is acknowledged only when it survives the death of the process and of the machine.
  * 2. Revisions only grow, across restarts too; the revision of the store is that of its newest write.
  * 3. A watch from revision r delivers every write after r exactly once, in order of revision, or ends with `Compacted`.
  * 4. Conditional writes are atomic: of two with the same condition one wins.
- * 5. Watches that are not behind hear of a write before the promise of its writer resolves: who has an answer finds it
- *    in what watchers built up. (A store over the network whose watch is broken at that moment lets the writer wait for
- *    it only so long.)
+ * 5. Watches that are not behind receive a write before the promise of its writer resolves, so that a writer finds its
+ *    write in the caches that watches feed. (If the watch of a remote store is broken at that moment, the writer waits
+ *    for it only for a limited time.)
  */
 export interface Storage {
   /** The newest value, or undefined. Linearizable: sees every acknowledged write. */
@@ -24,9 +24,9 @@ export interface Storage {
   delete(key: string, expected: number): Promise<WriteResult>;
   /**
    * Every write to keys with the prefix after revision `after`. `listener` is called in order, never before the write
-   * is durable, and never again after `close`. Writes of one transaction come in one call. `revision` is how far the
-   * watch has come; `events` is empty when that is all there is to say (the writes went to other keys), so that a cache
-   * knows how new it is. Calls never come from within `watch` itself. Without `stop` it ends only through `onEnd`.
+   * is durable, and never again after `close`. Writes of one transaction come in one call. `revision` is the
+   * progress of the watch; `events` is empty if all writes went to other keys, and then the call only tells a cache how
+   * new it is. Calls never come from within `watch` itself. Without `stop` it ends only through `onEnd`.
    */
   watch(
     prefix: string,
@@ -35,7 +35,7 @@ export interface Storage {
     onEnd: (error: StorageWatchEnd) => void,
   ): StorageWatch;
   /**
-   * Forgets values that were overwritten or deleted before `revision`; lists and watches from before it get
+   * Removes values that were overwritten or deleted before `revision`; lists and watches of earlier revisions get
    * `Compacted`.
    */
   compact(revision: number): Promise<void>;

@@ -15,11 +15,11 @@ export interface ImagesParts {
   readonly clock: Clock;
   /** The image of sandboxes. */
   readonly pauseImage: string;
-  /** A pull that says nothing for so long is given up. */
+  /** A pull without progress for this long is aborted. */
   readonly progressTimeoutMs: number;
 }
 
-/** Docker's images, in the CRI's words. */
+/** Docker's images as CRI messages. */
 export class Images {
   readonly #parts: ImagesParts;
 
@@ -33,7 +33,7 @@ export class Images {
     return images.map((image) => listedImage(image, this.#isPinned));
   }
 
-  /** Without an image when there is none: that is no error. */
+  /** A missing image is not an error: the response has no image. */
   async status(name: string, isVerbose: boolean, signal?: AbortSignal): Promise<ImageStatusResponse> {
     const found = await this.inspect(name, signal);
     if (found === undefined) return { image: undefined, info: {} };

@@ -106,7 +106,7 @@ export interface OwnFacts {
   readonly endpoints: Readonly<Partial<Record<Family, Endpoint>>>;
 }
 
-/** The annotations by which others reach this node. A null removes what no longer holds. */
+/** The annotations from which other nodes learn how to reach this node. Null removes an outdated one. */
 export function ownAnnotations({ backend, vni, endpoints }: OwnFacts): Record<string, string | null> {
   const result: Record<string, string | null> = {
     [annotationNames.managed]: 'true',

@@ -33,7 +33,7 @@ export interface OwnSide {
   /** The device that has `publicIp`. */
   readonly device: string;
   readonly deviceMtu: number;
-  /** What the node's annotation says: others know it, so that a device made again gets the same. */
+  /** The hardware address in the node's annotation. Other nodes use it, so a recreated device gets the same one. */
   readonly knownMac: string | undefined;
 }
 

@@ -153,8 +153,8 @@ function affinitySeconds(seconds: number | undefined): number {
 }
 
 /**
- * If none of the ranges can be used, for example because of their family, no client is allowed: no ranges would mean
- * everybody.
+ * If none of the ranges can be used, for example because of their family, no client is allowed: an empty list would
+ * allow all clients.
  */
 function externalAddresses(
   { spec, status }: Service,

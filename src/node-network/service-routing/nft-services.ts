@@ -83,7 +83,7 @@ export class NftServices {
       const before = this.#known.get(key);
       if (before?.route === route) continue;
       const rendered = renderNftRoute(route, this.#facts);
-      // What both have is held before it is let go, and so stays.
+      // Adds references before it removes any, so that shared parts stay.
       this.#hold(key, rendered);
       if (before !== undefined) this.#letGo(key, before.rendered, rendered);
       this.#known.set(key, { route, rendered });

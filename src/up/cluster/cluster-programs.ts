@@ -43,10 +43,10 @@ export function controlPlaneProgram(
       ...others.map((ip) => `--cert-sans=${ip}`),
       `--service-cluster-ip-range=${serviceRange}`,
       ...(podRange === '' ? [] : ['--allocate-node-cidrs', `--cluster-cidr=${podRange}`]),
-      // The name of this machine need not be known to anybody; kubeadm's order.
+      // The name of this machine may not resolve elsewhere; kubeadm's order.
       '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
-      // Nodes ask for what they serve with, as they do for what they prove themselves with; what they then show is
-      // checked.
+      // Nodes request serving certificates in the same way as client certificates; the API server then verifies
+      // them.
       '--approve-kubelet-serving',
       `--kubelet-certificate-authority=${authorityFile(instance)}`,
       ...args,

@@ -39,7 +39,7 @@ export interface RunningProgram {
   readonly left: Promise<void>;
 }
 
-/** Dying sooner than this after its start, again and again before it has ever served, is not cured by another start. */
+/** How many early exits in a row, before it ever served, end the restarts. */
 const MAX_EARLY_DEATHS = 3;
 const LAST_WORDS = 8;
 

@@ -7,7 +7,7 @@ import type { Snapshot } from '../framework/snapshot.ts';
 /** The checks that the profile's plugins make for one pod, in their order. */
 export type Checks = readonly PodCheck[];
 
-/** The first plugin that says no is the one that is heard. */
+/** The first rejection counts. */
 function runChecks(checks: Checks, node: NodeInfo): Rejection | undefined {
   for (const check of checks) {
     const rejection = check.filter(node);

@@ -21,8 +21,8 @@ export type PreFilterOutcome =
     };
 
 /**
- * Asks each plugin once about the pod. One that says eviction cannot help ends it; other refusals are heard when all
- * were asked.
+ * Runs each plugin's preFilter once for the pod. A rejection that eviction cannot resolve ends the run; other
+ * rejections are returned after all plugins have run.
  */
 export function preFilter(profile: Profile, pod: PodInfo, snapshot: Snapshot): PreFilterOutcome {
   const checks: PodCheck[] = [];

@@ -196,7 +196,7 @@ function afterFilters(
     if (outcome.kind === 'preempt') {
       preemption = outcome;
       nominate = outcome.nodeName;
-      // Room will be made: nothing is said of what else was tried.
+      // Preemption will make room: reasons of the other attempts are not reported.
       reasons.length = 0;
       break;
     }

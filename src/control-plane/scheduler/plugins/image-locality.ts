@@ -3,9 +3,9 @@ import type { Plugin } from '../framework/plugin.ts';
 import { MAX_NODE_SCORE } from '../framework/plugin.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** Less than this is pulled so fast that it is no reason. */
+/** Smaller images are pulled so fast that they do not count. */
 const MIN_BYTES = 23 * MEBIBYTE;
-/** For each container; more is not better. */
+/** The size per container above which the score does not grow. */
 const MAX_BYTES = 1000 * MEBIBYTE;
 
 /**

@@ -25,7 +25,7 @@ const affinityMismatch = unresolvable(NAME, "node(s) didn't match pod affinity r
 const antiAffinityMismatch = unschedulable(NAME, "node(s) didn't match pod anti-affinity rules");
 const existingAntiAffinity = unschedulable(NAME, "node(s) didn't satisfy existing pods anti-affinity rules");
 
-/** Pods that want to be near other pods, or far from them. */
+/** Pod affinity and anti-affinity. */
 export function createInterPodAffinity({
   hardPodAffinityWeight = 1,
   ignorePreferredTermsOfExistingPods = false,

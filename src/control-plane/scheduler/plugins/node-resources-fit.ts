@@ -65,7 +65,7 @@ interface Shortage {
   readonly forever: boolean;
 }
 
-/** All that is short, in the order in which upstream names it. */
+/** All insufficient resources, in upstream's order. */
 function findShortage(wanted: Readonly<Resources>, node: NodeInfo, ignored?: Ignores): Rejection | undefined {
   let shortages: Shortage[] | undefined;
   if (node.pods.size + 1 > node.allowedPods) (shortages ??= []).push({ reason: 'Too many pods', forever: false });
@@ -110,7 +110,7 @@ function servesWhatIsWanted(pod: Pod, { after }: EventOf<'DeviceClass'>): boolea
   return after !== undefined && resourcesOf(after).some((resource) => scalars.has(resource));
 }
 
-/** Bound to a node, or promised one. */
+/** Bound to a node, or nominated for one. */
 export function holdsNode(pod: Pod): boolean {
   return (pod.spec.nodeName ?? '') !== '' || (pod.status?.nominatedNodeName ?? '') !== '';
 }
@@ -124,7 +124,7 @@ function growsEnough(pod: Pod, { before, after }: EventOf<'Node'>): boolean {
   if (after === undefined) return false;
   const { wanted } = podInfoOf(pod);
   const empty = new NodeInfo(after);
-  // What the node lacks altogether, a device class may serve there.
+  // A device class may provide a resource that the node does not have at all.
   const mayBeServed = (resource: string, capacity: number): boolean => capacity === 0 && isClassResource(resource);
   if (findShortage(wanted, empty, mayBeServed) !== undefined) return false;
   return before === undefined || hasGrown(wanted, before, empty);

@@ -22,7 +22,7 @@ const hasClaims = (pod: Pod): boolean =>
       inlineCsiForm(volume, pod.metadata.namespace) !== undefined,
   );
 
-/** How many volumes of a CSI driver a node takes, as its CSINode says. */
+/** The limit of a CSI driver's volumes on a node, from its CSINode. */
 export const nodeVolumeLimits: Plugin = {
   name: NAME,
   hints: {
@@ -95,7 +95,7 @@ function collect(pod: Pod, objects: ClusterObjects, into: Volumes): string | und
     const source = objects.volume(claim.spec.volumeName ?? '');
     if (source !== undefined) addVolume(csiFormOf(source), into);
     else {
-      // Not made yet: by the class it will be one of its provisioner's.
+      // The volume does not exist yet; its class names the provisioner.
       const provisioner = objects.storageClass(classOfClaim(claim))?.provisioner;
       if (provisioner !== undefined && provisioner !== '')
         into.set(`${provisioner}/claim ${pod.metadata.namespace}/${named.name}`, provisioner);

@@ -81,7 +81,7 @@ describe('PodTopologySpread', () => {
   it('counts domains only on nodes that are in a domain of each constraint', () => {
     const rack = { ...constraint, topologyKey: 'rack', maxSkew: 9 };
     const inBoth = ['a', 'b'].map((name) => buildNode(name, { labels: { zone: name, rack: 'r' } }));
-    // The empty zone has no rack, so that it is none in which the pod could be.
+    // The empty zone has no rack, so it does not count as a domain for the pod.
     const setting = { nodes: [...inBoth, zone('c', 'c')], there: [on('a', 'p'), on('b', 'q')] };
     assert.deepEqual(filterAll(spread, pod(constraint), setting), [no, no, '']);
     assert.deepEqual(filterAll(spread, pod(constraint, rack), setting).slice(0, 2), ['', '']);

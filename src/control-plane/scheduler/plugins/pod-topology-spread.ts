@@ -137,7 +137,7 @@ class SpreadCheck implements PodCheck {
   };
 
   /**
-   * With fewer domains than asked for, a domain to come counts as empty. Without any domain no skew is too large, as
+   * With fewer domains than `minDomains`, a missing domain counts as empty. Without any domain no skew is too large, as
    * upstream has it.
    */
   #fewestOf(index: number): number {
@@ -197,7 +197,7 @@ function nodeMayHelp(pod: Pod, { before, after }: EventOf<'Node'>, hasHardDefaul
   const then = before !== undefined && hasAllKeys(labelsOf(before), constraints);
   const now = after !== undefined && hasAllKeys(labelsOf(after), constraints);
   if (before === undefined || after === undefined || then !== now) return then || now;
-  // Which labels a constraint's node affinity looks at is the pod's affair: any change of them may move the counts.
+  // The node affinity of a pod may use any label, so a change of any label may change the counts.
   return (
     now &&
     (!sameRecord(labelsOf(before), labelsOf(after)) ||

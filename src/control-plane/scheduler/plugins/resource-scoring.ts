@@ -66,7 +66,7 @@ function scoreOne(strategy: ScoringStrategy, requested: number, capacity: number
   }
 }
 
-/** Straight between the points, level outside of them; points give 0 to 10. */
+/** Linear between the points, constant outside of them; points have scores of 0 to 10. */
 function brokenLine(shape: readonly ShapePoint[], utilization: number): number {
   const scale = MAX_NODE_SCORE / 10;
   let before: ShapePoint | undefined;

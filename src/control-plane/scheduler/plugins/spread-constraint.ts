@@ -65,7 +65,7 @@ export function matchingPods(
 const none: ReadonlyMap<NodeInfo, number> = new Map();
 
 /**
- * What the services of the pod and its ReplicaSet select; everything, when there are none (upstream:
+ * Selects what the services of the pod and its ReplicaSet select; all pods if there are none (upstream:
  * helper.DefaultSelector).
  */
 export function defaultSelector(pod: Pod, objects: ClusterObjects): KeyedMatcher {

@@ -49,7 +49,7 @@ function readAnnotation(text: string | undefined): ReadonlySet<string> {
   try {
     value = parseJsonQuietly(text);
   } catch {
-    return new Set(); // Anybody who may change nodes writes it; the scheduler must go on.
+    return new Set(); // Any user who may change nodes can write it; the scheduler must continue.
   }
   const list: unknown = (value as AvoidPods | null)?.preferAvoidPods;
   const entries = Array.isArray(list)

@@ -23,9 +23,8 @@ import { mandatoryPlugins, predicatePlugins, priorityTargets } from './policy-ta
 import { createServiceAffinity, createServiceAntiAffinity } from './service-affinity.ts';
 
 /**
- * The configuration of a Policy as parsed from a file, or what is wrong with it (upstream up to 1.22:
- * createFromPolicy). Predicates and priorities that are left out are those of the default configuration; an empty list
- * is none.
+ * The configuration for a Policy as parsed from a file, or its errors (upstream up to 1.22: createFromPolicy). Omitted
+ * predicates and priorities are those of the default configuration; an empty list turns them off.
  */
 export function readPolicy(input: unknown, schedulerName = DEFAULT_SCHEDULER_NAME): ReadConfig {
   const { value, errors: unreadable } = decode(PolicySchema, input, { mode: 'strict' });

@@ -29,14 +29,14 @@ const PAGE_KEYS = 500;
 export interface EtcdStorageOptions extends EtcdClientOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** How values stand in etcd. Absent: as the text they are. */
+  /** How values are stored in etcd. Absent: as plain text. */
   readonly codec?: ValueCodec;
 }
 
 /**
- * The store in an etcd v3 cluster. Conditions, revisions, order and durability are etcd's own; what this adds is that a
- * write resolves after the watches of this process have heard of it (`EtcdWatches.heard`). Other API servers on the
- * same etcd may write at the same time.
+ * The store in an etcd v3 cluster. etcd provides conditions, revisions, order and durability. In addition, a write
+ * resolves only after the watches of this process have received it (`EtcdWatches.heard`). Other API servers may write
+ * to the same etcd at the same time.
  */
 export class EtcdStorage implements Storage {
   readonly #client: EtcdClient;

@@ -23,7 +23,7 @@ import { diskBytes, openDatabase, storageError } from './sqlite-database.ts';
 import { SqliteMaintenance } from './sqlite-maintenance.ts';
 import { SqliteWatches } from './sqlite-watches.ts';
 
-/** How long a write that is in no hurry waits for others to share a commit with. */
+/** How long a write without urgency waits for others, to share a commit. */
 const UNHURRIED_WAIT_MS = 100;
 /**
  * Writes of one commit, and about how many characters; more than this wait for the next turn, so that the event loop
@@ -31,7 +31,7 @@ const UNHURRIED_WAIT_MS = 100;
  */
 const BATCH_WRITES = 256;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** So many writes are announced before others have their turn: each sets off work of its writer and of all watchers. */
+/** How many writes are announced in a turn of the event loop: each causes work of its writer and of all watchers. */
 const ANNOUNCED_AT_ONCE = 64;
 
 export interface SqliteStorageOptions {
@@ -167,7 +167,7 @@ export class SqliteStorage implements Storage {
     return diskBytes(this.#file);
   }
 
-  /** The file may not grow beyond so many pages of 4 KiB; what does not fit is refused as on a full disk. */
+  /** The maximum size of the file in pages of 4 KiB; further writes are refused as on a full disk. */
   limitPages(pages: number): void {
     this.#guard('limit', () => this.#database.exec(`PRAGMA max_page_count = ${Math.floor(pages)}`));
   }

@@ -13,8 +13,8 @@ export interface FileFacts {
 }
 
 /**
- * What CIS 4.1 finds wrong with a file; undefined: nothing. It is said and no more: kubeadm writes its configuration
- * for all to read, and an agent that did not start for that would be no drop-in.
+ * The problem that CIS 4.1 finds with a file; undefined if there is none. It is only logged: kubeadm writes its
+ * configuration readable for all, and the agent must start with it.
  */
 export function looseFile({ what, file, mostMode }: GuardedFile, { mode, uid, gid }: FileFacts): string | undefined {
   const own = mode & 0o7777;

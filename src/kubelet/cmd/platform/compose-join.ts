@@ -53,10 +53,10 @@ export interface Join {
 }
 
 /**
- * Undefined without `--kubeconfig`: the node is one of its own. A kubeconfig that is good is used as it is, else the
- * bootstrap kubeconfig leads to one (upstream: cmd/kubelet/app buildKubeletClientConfig, certificate/bootstrap).
- * Rejects with `Invalid` where there is neither. A kubeconfig that is there and has gone bad is no reason not to start,
- * as it is upstream: pods go on, it is said, and what is put right counts at once.
+ * Undefined without `--kubeconfig`: the node is standalone. A valid kubeconfig is used as it is; otherwise one is
+ * created with the bootstrap kubeconfig (upstream: cmd/kubelet/app buildKubeletClientConfig, certificate/bootstrap).
+ * Rejects with `Invalid` if there is neither. Unlike upstream, the agent starts with an existing kubeconfig that has
+ * become invalid: pods keep running, the error is logged, and a corrected file takes effect at once.
  */
 export async function composeJoin(options: JoinOptions): Promise<Join | undefined> {
   const { flags, rotates, log } = options;
@@ -239,8 +239,8 @@ async function writeKubeconfig(
 }
 
 /**
- * A kubeconfig that may not be there yet, or not be usable now. One that goes bad later is said once; what stood there
- * before counts on.
+ * A kubeconfig that may not exist yet, or not be usable now. If it becomes invalid later, this is logged once and its
+ * last valid content stays in use.
  */
 class LateKubeconfig implements AccessSource {
   readonly #file: string;

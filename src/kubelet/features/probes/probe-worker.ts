@@ -40,7 +40,7 @@ const INSTANT_REPEATS = 3;
 /**
  * When an overloaded node has kept every probe of a container inconclusive for this long, its missed deadlines count
  * again: the container itself may be stuck in a loop and cause the load, and nothing else would end that. A container
- * that passes now and then never gets there; upstream's node tests give one that never does four minutes in all.
+ * that passes sometimes never reaches this; upstream's node tests allow four minutes for one that never passes.
  */
 const OVERLOAD_PATIENCE_MS = 150_000;
 
