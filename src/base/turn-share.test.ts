@@ -79,7 +79,7 @@ test('a task goes on in each turn however long each takes', async () => {
   assert.ok(turns >= 8 && turns <= 14, String(turns));
 });
 
-test('who pauses goes on when what was set off before has run, in the same turn while the share lasts', async () => {
+test('a paused task continues after work that was queued before, in the same turn while the share lasts', async () => {
   const { share } = world();
   const seen: string[] = [];
   const chain = (async () => {

@@ -37,7 +37,7 @@ const wrong: readonly [text: string, said: RegExp][] = [
   [says({ clientCertificateData: 'C' }), /^exec plugin returned only certificate or key, not both$/],
 ];
 for (const [text, said] of wrong) {
-  test(`what a plugin may not say: ${text.slice(0, 60)}`, () => {
+  test(`a plugin's answer is refused: ${text.slice(0, 60)}`, () => {
     assert.throws(
       () => parseExecCredential(text, apiVersion),
       (error) => said.test((error as Error).message),

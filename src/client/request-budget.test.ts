@@ -37,7 +37,7 @@ test('the wait is reported; a lower rank overtakes higher ones, and no request o
   assert.deepEqual(went, ['a 0', 's 50', 'b 200', 'c 300']);
 });
 
-test('who gives up leaves their place; who comes when too many wait is refused', async () => {
+test('an aborted caller leaves the queue; a caller is refused if too many wait', async () => {
   const clock = new FakeClock();
   const gate = budgetOf(clock, { burst: 1, waitingLimit: 1 }).gate(3);
   await gate.admit();

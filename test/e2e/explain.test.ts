@@ -134,7 +134,7 @@ test('a claim that nothing serves is shown beside the pod that waits for it', as
   );
 });
 
-test('what a kubelet has said of a pod is shown with what would help, and so is a node that says nothing', async () => {
+test('events of the kubelet are shown with suggestions, and so is a node without status updates', async () => {
   await create(
     { apiVersion: 'v1', kind: 'Node', metadata: { name: 'quiet' } },
     pod('waits', { nodeName: 'quiet' }, { image: 'registry.invalid/app:1' }),

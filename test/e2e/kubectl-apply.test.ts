@@ -249,7 +249,7 @@ describe('kubectl apply --server-side', { concurrency: 4 }, () => {
     assert.equal(await run('get configmap map -o jsonpath={.data}'), '{"b":"8"}');
   });
 
-  it('lets go of what several own only when the last lets go', async () => {
+  it('removes a field with several owners only when the last owner drops it', async () => {
     const { run } = await scopedKubectl(cluster, 'shared');
     await run(`${apply} --field-manager=one`, configMap({ a: '1' }));
     await run(`${apply} --field-manager=two`, configMap({ a: '1', b: '2' }));

@@ -96,7 +96,7 @@ describe('a pod with users of its own', SIDE_BY_SIDE, () => {
     await agent.remove('one', 'two', 'hosts');
   });
 
-  test('finds its files owned as it expects them, and what it writes belongs to it', async () => {
+  test('sees its files with the expected owners, and owns the files that it writes', async () => {
     const { agent } = fixture;
     const path = join(folder, 'hosts-own');
     mkdirSync(path);

@@ -98,7 +98,7 @@ class Reboot {
   }
 }
 
-describe('a machine that goes down', () => {
+describe('shutdown of the machine', () => {
   it('waits for its pods, critical ones last, rejects new ones, and has all of them again when it comes up', async () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const reboot = new Reboot(seed);

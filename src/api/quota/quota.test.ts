@@ -130,7 +130,7 @@ describe('what objects use of quotas', () => {
     assert.equal(service({ type: 'LoadBalancer', allocateLoadBalancerNodePorts: false })['services.nodeports'], '1');
   });
 
-  it('counts claims in all and of their class, by what they ask for or have been given', () => {
+  it('counts claims in total and per class, by requested or allocated storage', () => {
     const claim = (storage: string, more: object = {}) =>
       usageOf(persistentVolumeClaims, {
         metadata,

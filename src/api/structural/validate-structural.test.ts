@@ -207,7 +207,7 @@ describe('a path into a schema', () => {
     assert.deepEqual(schemaAtPath(schema, '.a.toString'), { type: 'integer' });
   });
 
-  it('is refused where there is no such field, or where it is no path', () => {
+  it('is refused if the field does not exist or the path is invalid', () => {
     for (const path of ['.b', '.toString', '.a.any.deeper'])
       assert.equal(schemaAtPath(schema, path), 'does not refer to a valid field');
     for (const path of ['', '.1', '.a.', ".a['']", '.a b'])
@@ -249,7 +249,7 @@ describe('the defaults of a definition', () => {
     assert.deepEqual(wrong(field({ ...embedded, default: { apiVersion: 'v1', kind: 'Pod' } })), []);
   });
 
-  it('in metadata may have what every object has', () => {
+  it('may set the standard metadata fields', () => {
     assert.deepEqual(
       wrong({ type: 'object', properties: { metadata: { type: 'object', default: { name: 'x' } } } }),
       [],

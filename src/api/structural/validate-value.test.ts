@@ -189,7 +189,7 @@ describe('an update', () => {
     },
   });
 
-  it('may keep what was wrong, wherever that stands', () => {
+  it('may keep an old invalid value at any path', () => {
     const old = { a: 'xx', deep: { b: 'xx', kind: 'xx' } };
     assert.deepEqual(problems(old, schema, old), []);
     assert.deepEqual(problems({ ...old, plain: ['x'] }, schema, structuredClone(old)), []);

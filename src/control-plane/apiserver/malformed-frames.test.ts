@@ -177,7 +177,7 @@ describe('a body that does not come', () => {
     await until(() => client.seen.includes(1));
   });
 
-  it('may come slowly as long as it comes', async () => {
+  it('may be slow as long as data arrives', async () => {
     const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
     const stream = session.request({
       ':method': 'POST',

@@ -204,7 +204,7 @@ describe('the registry patches', () => {
     }
   });
 
-  test('what is applied in other words each time writes nothing, though it looks new until it is decoded', async () => {
+  test('applying an equivalent but differently written object writes nothing', async () => {
     const first = (await patch('apply', applied({ size: 3, notes: null }))).object;
     await fixture.clock.advance(60_000);
     const again = (await patch('apply', applied({ size: 3, notes: null }))).object;
@@ -324,7 +324,7 @@ describe('the registry patches', () => {
       );
   });
 
-  test('what is larger than it may be can be let go of', async () => {
+  test('an object above the size limit can still drop its finalizers', async () => {
     const size = 3 * 1024 * 1024 - 1000;
     await fixture.create({
       name: 'a',

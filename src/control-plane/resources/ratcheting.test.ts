@@ -189,7 +189,7 @@ test('a selector with an odd value that a daemon set or a job has may stay; one 
   ]);
 });
 
-test('what an object had does not excuse another fault', () => {
+test('an old invalid value does not excuse a new one', () => {
   const deployment = kinds[1]?.fixture;
   const before = placed('spec.template.', faults.nodeAffinityValue.changes);
   assert.match(

@@ -71,7 +71,7 @@ describe('an answer that is not that of the name server', () => {
     ['a head alone', (message) => honest(message).subarray(0, 11)],
   ];
   for (const [what, forge] of forgeries) {
-    it(`counts for nothing: ${what}`, async () => {
+    it(`is ignored: ${what}`, async () => {
       const { port } = await upstream(({ message, reply }) => {
         reply(forge(message));
         reply(honest(message));
@@ -80,7 +80,7 @@ describe('an answer that is not that of the name server', () => {
     });
   }
 
-  it('counts for nothing: right in all but where it comes from', async () => {
+  it('is ignored: correct in everything but its source', async () => {
     const forger = createSocket('udp4').bind(0, '127.0.0.1');
     await once(forger, 'listening');
     open.push(forger);
@@ -156,7 +156,7 @@ describe('an answer of the name server that is made to harm', () => {
     ['a name without an end', (message) => Buffer.concat([header(message, 1), Buffer.alloc(60, 0x3f)])],
   ];
   for (const [what, make] of harmful) {
-    it(`is not handed on: ${what}`, async () => {
+    it(`is not passed on: ${what}`, async () => {
       const { port } = await upstream(({ message, reply }) => reply(make(message)));
       assert.equal(await outcome(port), 'SERVFAIL');
     });

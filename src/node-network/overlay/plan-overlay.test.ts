@@ -335,7 +335,7 @@ describe('the device of a node', () => {
     );
   });
 
-  it('is left out of its own peers, and a peer without a hardware address is refused by VXLAN alone', () => {
+  it('excludes itself from its peers, and only VXLAN refuses a peer without a hardware address', () => {
     const bare: Peer = { ...peer(2), ipv4: { range: '10.244.2.0/24', publicIp: '192.168.0.2', mac: undefined } };
     const actual: KernelState = { links: [], routes: [], neighbours: [], forwarding: [] };
     const self: Peer = { ...peer(8), name: 'node-1' };

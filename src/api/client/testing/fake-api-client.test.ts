@@ -33,7 +33,7 @@ it('gives names, uids and versions, and refuses what was made from an older one'
   assert.throws(() => ((second as { data?: unknown }).data = {}), TypeError);
 });
 
-it('keeps status and the rest apart, and counts generations of what is wanted only', async () => {
+it('keeps status and spec separate, and increases the generation only with the spec', async () => {
   const api = new FakeApiClient({ clock: new FakeClock() });
   const pod = await api.create(pods, buildPod({ 'status.phase': 'Running' }));
   assert.equal(pod.status, undefined);

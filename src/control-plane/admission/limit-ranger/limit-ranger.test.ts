@@ -82,7 +82,7 @@ describe('LimitRanger', () => {
     assert.match(await refusal({ requests: { cpu: '3' }, limits: { cpu: '1' } }), /but request is 3$/);
   });
 
-  it('takes a pod for what it needs at once: its sidecars, or its hungriest init container, or what it says of itself', async () => {
+  it('counts the resources that a pod needs at once: those of its sidecars, of its largest init container, or of its own', async () => {
     const { fixture, plugin } = setUp({ type: 'Pod', max: { memory: '1Gi' } });
     const asks = (memory: string) => ({ requests: { memory }, limits: { memory } });
     const refusal = (changes: Record<string, unknown>) =>

@@ -87,7 +87,7 @@ const { value } = fc.letrec((tie) => ({
 }));
 const read = (yaml: string, version: '1.1' | '1.2'): unknown => parse(yaml, { version, merge: false });
 
-test('what is written is read as the same, by readers of either version', () => {
+test('written YAML is read back unchanged by parsers of both versions', () => {
   fc.assert(
     fc.property(fc.dictionary(key, value, { noNullPrototype: true }), (document) => {
       const yaml = writeYaml(document);

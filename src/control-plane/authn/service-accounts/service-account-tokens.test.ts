@@ -68,7 +68,7 @@ describe('tokens of service accounts', () => {
     assert.equal(openIdDocuments('kubernetes', [tokenKeyOf(rsa)], ''), undefined);
   });
 
-  it('say what upstream’s say', async () => {
+  it('have the claims of upstream’s tokens', async () => {
     const { sign, authenticator } = setUp();
     const { reader } = setUp();
     assert.equal(reader.listeners, 0);

@@ -152,7 +152,7 @@ describe('a new deployment', () => {
 });
 
 describe('a rolling update', () => {
-  it('goes in steps within surge and unavailability, and ends with the new set alone', async () => {
+  it('proceeds within maxSurge and maxUnavailable, and ends with only the new set', async () => {
     const world = await setUp(build(4));
     await world.run(4_000);
     roll(world, 'v2');

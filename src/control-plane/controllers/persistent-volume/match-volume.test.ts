@@ -40,7 +40,7 @@ it('class, mode, selector, phase and deletion have to be right', () => {
   }
 });
 
-it('a volume kept for the claim comes first, also where the scheduler chooses the others; one kept for another is not touched', () => {
+it('a volume reserved for the claim is preferred, also with delayed binding; one reserved for another claim is not used', () => {
   const claim = buildClaim({});
   const kept = buildVolume('kept', { size: '50Gi', claimRef: { namespace: 'default', name: 'data' } });
   const others = buildVolume('others', { claimRef: { namespace: 'default', name: 'other' } });

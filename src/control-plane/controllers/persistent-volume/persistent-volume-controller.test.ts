@@ -89,7 +89,7 @@ it('a claim that waits takes the first volume that comes, and a volume that wait
   await world.stop();
 });
 
-it("what users have tied to each other is finished, and said not to be the controller's work", async () => {
+it("binding of a claim and a volume that users have started is completed, without the controller's annotation", async () => {
   const byVolume = await setUp({
     volumes: [buildVolume('v', { claimRef: { namespace: 'default', name: 'data' } })],
     claims: [buildClaim({})],

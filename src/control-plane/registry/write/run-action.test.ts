@@ -44,7 +44,7 @@ describe('a POST to a subresource that does something', () => {
       (error: unknown) => (error instanceof ApiStatusError ? error.reason : Promise.reject(error as Error)),
     );
 
-  it('is done with what admission makes of the body, which need not name the object', async () => {
+  it('uses the body as admission changed it, which need not name the object', async () => {
     await fit('a', { spec: { size: 4 } });
     assert.deepEqual([await sizeOf('a'), admitted], [8, ['mutate CREATE fit a 4', 'validate CREATE fit a 8']]);
   });

@@ -273,7 +273,7 @@ test('tables show how far they are', () => {
   assert.equal(revisions.cells()['Controller'], '<none>');
 });
 
-test('names that cannot be hostnames, and what is doubtful in the template, are warned of', () => {
+test('names that cannot be hostnames, and doubtful fields of the template, cause warnings', () => {
   assert.deepEqual(deployments.warnings(), []);
   assert.deepEqual(
     deployments.warnings({

@@ -96,7 +96,7 @@ describe('which events wake a pod that waits for a node', () => {
     ]);
   });
 
-  it('with labels: a node with them comes, or gets them', () => {
+  it('with labels: a node with them is added, or a node gets them', () => {
     const [one, two] = ['one', 'two'].map((zone) => buildNode('a', { labels: { zone } }));
     if (one === undefined || two === undefined) assert.fail();
     const pod = buildPod('x', { spec: { nodeSelector: { zone: 'one' } } });

@@ -50,7 +50,7 @@ describe('what is left of a node', () => {
     assert.equal(score(most(weighted), { cpu: '1', memory: '4Gi' }), 31);
   });
 
-  it('is nothing where more is requested than there is', () => {
+  it('is zero if more is requested than available', () => {
     const [one, full] = [
       { cpu: '1', memory: '2Gi' },
       { cpu: '3', memory: '2Gi' },

@@ -95,7 +95,7 @@ describe('a list', () => {
     });
   }
 
-  it('that says there is more and gives nothing ends', async () => {
+  it('that announces more keys but returns none ends the list', async () => {
     answer = ({ key }) =>
       key === '/registry/pods/'
         ? { header, more: true, count: 9n, kvs: [kv('/registry/pods/a')] }

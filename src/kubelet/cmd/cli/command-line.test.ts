@@ -23,7 +23,7 @@ describe('the line of a command', () => {
     );
   });
 
-  it('leaves what follows -- to the command, flags included', () => {
+  it('passes everything after -- to the command, flags included', () => {
     const line = parse('exec', '-it', 'web', '--', 'ls', '-l', '--', 'x');
     assert.deepEqual(
       [line.positionals, line.rest, line.given.has('stdin'), line.given.has('tty')],

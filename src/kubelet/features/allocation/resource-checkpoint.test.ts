@@ -38,7 +38,7 @@ test('writes what Go writes: sorted keys, null for no pod-level resources, FNV-3
   assert.equal(decodeCheckpoint(encodeCheckpoint(new Map()))?.size, 0);
 });
 
-test('refuses what no agent could have written', () => {
+test('refuses content that no agent could have written', () => {
   const good = encodeCheckpoint(new Map([['u', { containers: { c: { limits: { cpu: '1' } } } }]]));
   for (const bad of [
     '',

@@ -156,7 +156,7 @@ describe('container collection', () => {
     );
   });
 
-  it('removes what is left of a pod that is gone, with its logs, when all sources have reported', async () => {
+  it('removes the remains of a deleted pod, with its logs, once all sources have reported', async () => {
     const { gc, pod, run, runtime, said } = world('removed');
     await pod(2);
     runtime.killSandbox(runtime.sandboxes('p')[0]?.id ?? '', { withContainers: true });

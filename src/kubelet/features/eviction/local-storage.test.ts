@@ -79,7 +79,7 @@ test('the limits of single containers count, also when not all have one, and tho
   assert.match(exceededLimit(onlyPod, use(2048, 1), 'shared')?.message ?? '', /^Pod ephemeral/);
 });
 
-test('what was not measured exceeds nothing', () => {
+test('a value that was not measured exceeds no limit', () => {
   const nothing = { ...use(0, 0), layers: new Map(), logs: new Map(), volumes: new Map() };
   assert.equal(exceededLimit(pod, nothing, 'shared'), undefined);
 });

@@ -48,7 +48,7 @@ describe('a report of the OOM killer', () => {
     ]);
   });
 
-  it('says what was used of which limit, and how large the process was', () => {
+  it('reports the usage, the limit and the size of the process', () => {
     assert.deepEqual(
       [linux44Container, linux58Pod, linux618Inside].map((lines) => {
         const [kill] = killsIn(lines);

@@ -98,7 +98,7 @@ describe('an attachment to a container', () => {
     );
   });
 
-  it('is to the newest started run, or to the one whose log the client read', () => {
+  it('attaches to the newest started run, or to the one whose log the client read', () => {
     assert.equal(decided([container(1, 'created'), container(0, 'exited')]), 'log 0');
     assert.equal(decided([container(1, 'running'), container(0, 'exited')]), 'start 1');
     assert.equal(

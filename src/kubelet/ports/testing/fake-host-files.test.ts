@@ -46,7 +46,7 @@ test('calls on a hanging path wait, others proceed, and all finish when it recov
   await waiting;
 });
 
-test('what is mounted covers the directory, is another device, and keeps removeTree away', async () => {
+test('a mount hides the directory, is another device, and stops removeTree', async () => {
   const files = new FakeHostFiles(new FakeClock());
   const mounts = new FakeMounts(files);
   files.seed({ '/pods/v/below': 'covered' });
