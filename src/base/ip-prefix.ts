@@ -47,3 +47,35 @@ export function containsPrefix(outer: IpPrefix, inner: IpPrefix): boolean {
 export function overlapsPrefix(left: IpPrefix, right: IpPrefix): boolean {
   return left.bits === right.bits && left.first <= right.last && right.first <= left.last;
 }
+
+/** Who has which range. A question and an addition cost as many steps as an address has bits. */
+export class PrefixOwners {
+  readonly #ranges = new Map<string, string>();
+  /** The first owner of a range within each of these. */
+  readonly #within = new Map<string, string>();
+
+  /** The owner of a range that overlaps this one, or undefined. */
+  overlapping(prefix: IpPrefix): string | undefined {
+    const inner = this.#within.get(nameOf(prefix));
+    if (inner !== undefined) return inner;
+    const outer = containingRanges(prefix).find((each) => this.#ranges.has(each));
+    return outer === undefined ? undefined : this.#ranges.get(outer);
+  }
+
+  add(prefix: IpPrefix, owner: string): void {
+    this.#ranges.set(nameOf(prefix), owner);
+    for (const each of containingRanges(prefix)) if (!this.#within.has(each)) this.#within.set(each, owner);
+  }
+}
+
+const nameOf = ({ bits, first, last }: IpPrefix): string => `${bits} ${first} ${last}`;
+
+/** The range itself, and each shorter prefix of it. */
+function containingRanges({ bits, first, last }: IpPrefix): string[] {
+  const names: string[] = [];
+  for (let size = last - first + 1n; size <= 1n << BigInt(bits); size *= 2n) {
+    const start = (first / size) * size;
+    names.push(nameOf({ bits, first: start, last: start + size - 1n }));
+  }
+  return names;
+}

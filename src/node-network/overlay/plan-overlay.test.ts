@@ -104,10 +104,16 @@ describe('the plan of the network between nodes', () => {
       since: '2026-01-02T00:00:00Z',
       ipv4: { range: '10.99.0.0/24', publicIp: '192.168.0.5', mac: undefined },
     };
+    const part: Peer = {
+      ...peer(8),
+      name: 'part',
+      since: '2026-01-02T00:00:00Z',
+      ipv4: { range: '10.244.2.128/25', publicIp: '192.168.0.8', mac: '02:00:00:00:00:08' },
+    };
     const mask: Peer = { ...peer(6, { mac: 2 }), name: 'mask', since: '2026-01-02T00:00:00Z' };
     const { refused } = planOverlay('ipv4', own, {
       settings,
-      peers: [twin, thief, stranger, mask, peer(2), peer(4, { host: 1 })],
+      peers: [twin, part, thief, stranger, mask, peer(2), peer(4, { host: 1 })],
       actual,
     });
     assert.deepEqual(
@@ -115,9 +121,10 @@ describe('the plan of the network between nodes', () => {
       [
         'node-4: it has the address of this node, 192.168.0.1',
         'mask: another node has the hardware address 02:00:00:00:00:02',
+        'part: its range 10.244.2.128/25 overlaps the range of node node-2',
         'stranger: its range 10.99.0.0/24 is not part of 10.244.0.0/16',
-        'thief: another node has 10.244.0.0/16',
-        'twin: another node has 10.244.2.0/24',
+        'thief: its range 10.244.0.0/16 overlaps the range of this node',
+        'twin: its range 10.244.2.0/24 overlaps the range of node node-2',
       ],
     );
   });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { containsPrefix, overlapsPrefix, parseIpPrefix } from '../../base/ip-prefix.ts';
+import { containsPrefix, parseIpPrefix, PrefixOwners } from '../../base/ip-prefix.ts';
 import type {
   ForwardingEntry,
   KernelLink,
@@ -81,8 +81,8 @@ export function planOverlay(
 }
 
 /**
- * Other nodes that can be reached. A range that overlaps this node's, or that an earlier node has, would take its
- * traffic, so it is left out: what an older node has stays its own.
+ * Other nodes that can be reached. A range that overlaps this node's range or that of an earlier node would take its
+ * traffic, so the later node is left out.
  */
 function selectPeers(
   family: Family,
@@ -92,28 +92,33 @@ function selectPeers(
   const accepted: Endpoint[] = [];
   const refused: { name: string; why: string }[] = [];
   const [network, ownPrefix] = [parseIpPrefix(own.network), parseIpPrefix(own.range ?? '')];
-  const taken = new Set<string>();
+  const ranges = new PrefixOwners();
+  if (ownPrefix !== undefined) ranges.add(ownPrefix, 'this node');
+  const macs = new Set<string>();
   const reasonAgainst = (peer: Peer, { range, mac, publicIp }: Endpoint): string | undefined => {
     if (settings.backend !== 'observe' && peer.backend !== settings.backend) return `its backend is ${peer.backend}`;
     const prefix = parseIpPrefix(range);
     if (network === undefined || prefix === undefined || !containsPrefix(network, prefix))
       return `its range ${range} is not part of ${own.network}`;
-    if (taken.has(range) || (ownPrefix !== undefined && overlapsPrefix(prefix, ownPrefix)))
-      return `another node has ${range}`;
+    const owner = ranges.overlapping(prefix);
+    if (owner !== undefined) return `its range ${range} overlaps the range of ${owner}`;
     if (publicIp === own.publicIp) return `it has the address of this node, ${publicIp}`;
     if (settings.backend !== 'vxlan') return undefined;
     if (mac === undefined) return 'it names no hardware address';
-    return taken.has(mac) ? `another node has the hardware address ${mac}` : undefined;
+    return macs.has(mac) ? `another node has the hardware address ${mac}` : undefined;
   };
   for (const peer of peers.toSorted((left, right) => (ageOf(left) < ageOf(right) ? -1 : 1))) {
     const endpoint = peer[family];
     if (peer.name === own.nodeName || endpoint === undefined) continue;
     const why = reasonAgainst(peer, endpoint);
-    if (why !== undefined) refused.push({ name: peer.name, why });
-    else {
-      taken.add(endpoint.range).add(endpoint.mac ?? '');
-      accepted.push(endpoint);
+    if (why !== undefined) {
+      refused.push({ name: peer.name, why });
+      continue;
     }
+    const prefix = parseIpPrefix(endpoint.range);
+    if (prefix !== undefined) ranges.add(prefix, `node ${peer.name}`);
+    if (endpoint.mac !== undefined) macs.add(endpoint.mac);
+    accepted.push(endpoint);
   }
   return { accepted, refused };
 }
