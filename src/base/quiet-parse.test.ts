@@ -37,7 +37,7 @@ describe('texts that are not what they should be', () => {
   it('name the position of the error', () => {
     assert.equal(
       messageOf(() => parseYamlQuietly('a: [1')),
-      'it is no YAML: BAD_INDENT at line 1, column 6',
+      'it is not YAML: BAD_INDENT at line 1, column 6',
     );
     assert.equal(
       messageOf(() => parseJsonQuietly('{"a":1')),
@@ -59,7 +59,7 @@ describe('texts that are not what they should be', () => {
     ].join('\n');
     assert.equal(
       messageOf(() => parseYamlQuietly(bomb)),
-      'it is no YAML',
+      'it is not YAML',
     );
   });
 });

@@ -24,10 +24,10 @@ export function parseYamlQuietly(
   try {
     return parse(text, { maxAliasCount, logLevel: 'error' }) as unknown;
   } catch (error) {
-    if (!(error instanceof YAMLParseError)) throw new UnreadableText('it is no YAML');
+    if (!(error instanceof YAMLParseError)) throw new UnreadableText('it is not YAML');
     const [at] = error.linePos ?? [];
     throw new UnreadableText(
-      `it is no YAML: ${error.code}${at === undefined ? '' : ` at line ${at.line}, column ${at.col}`}`,
+      `it is not YAML: ${error.code}${at === undefined ? '' : ` at line ${at.line}, column ${at.col}`}`,
     );
   }
 }

@@ -21,7 +21,7 @@ export function readExtensions(extensions: DerElement): ReadonlyMap<string, Uint
       throw derError('critical of an extension is not as in DER');
     const value = fields.take(derTags.octetString, 'the value of an extension');
     fields.end('an extension');
-    if (found.has(id)) throw derError(`the extension ${id} is there twice`);
+    if (found.has(id)) throw derError(`the extension ${id} occurs twice`);
     found.set(id, value.content);
   }
   return found;

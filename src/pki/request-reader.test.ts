@@ -268,16 +268,16 @@ const oddNames: readonly (readonly [what: string, attributes: readonly Uint8Arra
     [extensionRequest(extension(ids.subjectAltName, Buffer.concat([sequence(dnsName('a')), sequence(dnsName('b'))])))],
     /bytes behind/,
   ],
-  ['names twice', [extensionRequest(altNames(dnsName('a')), altNames(dnsName('b')))], /2\.5\.29\.17 is there twice/],
+  ['names twice', [extensionRequest(altNames(dnsName('a')), altNames(dnsName('b')))], /2\.5\.29\.17 occurs twice/],
   [
     'another extension twice',
     [extensionRequest(extension('2.5.29.19', sequence()), extension('2.5.29.19', sequence()))],
-    /2\.5\.29\.19 is there twice/,
+    /2\.5\.29\.19 occurs twice/,
   ],
   [
     'two requests for extensions',
     [extensionRequest(altNames(dnsName('a'))), extensionRequest(altNames(dnsName('b')))],
-    /1\.2\.840\.113549\.1\.9\.14 of the request is there twice/,
+    /1\.2\.840\.113549\.1\.9\.14 of the request occurs twice/,
   ],
   [
     'two values of that request',

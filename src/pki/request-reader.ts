@@ -143,7 +143,7 @@ function requestedExtensions(attributes: DerElement): ReadonlyMap<string, Uint8A
     const id = readObjectId(fields.take(derTags.objectId, 'the type of an attribute'));
     const values = fields.take(derTags.set, 'the values of an attribute');
     fields.end('an attribute of the request');
-    if (found.has(id)) throw derError(`the attribute ${id} of the request is there twice`);
+    if (found.has(id)) throw derError(`the attribute ${id} of the request occurs twice`);
     found.set(id, values);
   }
   const requested = found.get(EXTENSION_REQUEST_ID);

@@ -92,7 +92,7 @@ export class WatchedFile<T> {
       const failure = errorMessage(error);
       if (failure === this.#failure) return;
       this.#failure = failure;
-      log.error('a changed file cannot be used; what it held before stays in force', { file, error: failure });
+      log.error('a changed file cannot be used; its previous content stays in effect', { file, error: failure });
       this.#options.onRefused?.();
       return;
     }

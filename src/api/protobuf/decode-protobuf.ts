@@ -236,7 +236,7 @@ class MessageDecoder {
     try {
       return parseExactJson(withWholeCharacters(String(text)));
     } catch {
-      throw new ProtobufError('a field that is free JSON holds none; send the object as JSON');
+      throw new ProtobufError('a field of arbitrary JSON contains invalid JSON; send the object as JSON');
     }
   }
 }

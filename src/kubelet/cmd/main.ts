@@ -81,7 +81,7 @@ async function runAgent(settings: AgentSettings): Promise<number> {
     log.error('a promise was rejected without a handler; this is a bug of the agent', { error: stackOf(reason) }),
   );
   process.on('uncaughtException', (error) => {
-    log.error('uncaught exception; the agent leaves, containers stay, the next start takes them over', {
+    log.error('uncaught exception; the agent exits, containers keep running, and the next agent takes them over', {
       error: stackOf(error),
     });
     process.exit(255);

@@ -381,7 +381,7 @@ function startWatchdog(kubelet: Kubelet): { stop(): Promise<void> } | undefined 
   const pass = (): void => {
     const failed = Object.entries(checks).flatMap(([name, check]) => (check() === undefined ? [] : [name]));
     if (failed.length === 0) systemdNotify('WATCHDOG=1', process.env);
-    else log.error('not telling systemd that all is well, because it is not', { failed });
+    else log.error("systemd's watchdog is not notified: health checks of the agent fail", { failed });
   };
   const loop = createLoop({ name: 'watchdog', clock, random, log, periodMs, pass });
   loop.start();

@@ -44,7 +44,7 @@ export function createDnsForwarder({
   return {
     ask: async (question, transport) => {
       if (underWay >= limit)
-        throw new KubeletError('Unavailable', `${limit} questions wait for the node's name servers already`, {
+        throw new KubeletError('Unavailable', `${limit} queries are already waiting for the node's name servers`, {
           op: 'forward',
         });
       underWay += 1;

@@ -100,7 +100,7 @@ export class TextThread implements TextTasks {
     worker.unref();
     worker.on('message', (answer: TextAnswer) => {
       if ('error' in answer)
-        this.#done(({ reject }) => reject(internalError(`a text could not be worked on: ${answer.error}`)));
+        this.#done(({ reject }) => reject(internalError(`a text could not be processed: ${answer.error}`)));
       else this.#done(({ resolve }) => resolve(answer.result));
     });
     worker.on('error', (error: NodeJS.ErrnoException) => {
@@ -109,7 +109,7 @@ export class TextThread implements TextTasks {
         reject(
           error.code === 'ERR_WORKER_OUT_OF_MEMORY'
             ? tooMuch()
-            : internalError(`a text could not be worked on: ${error.message}`),
+            : internalError(`a text could not be processed: ${error.message}`),
         ),
       );
     });

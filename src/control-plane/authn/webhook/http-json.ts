@@ -78,6 +78,6 @@ function parseBody(url: string, status: number, text: string): unknown {
     return JSON.parse(text);
   } catch {
     if (status >= 300) return text;
-    throw new KubeletError('Invalid', `${url} answered ${status} with what is no JSON`);
+    throw new KubeletError('Invalid', `${url} answered ${status} with a body that is not JSON`);
   }
 }

@@ -315,7 +315,7 @@ function addressOfListener(bindAddress: string): string {
 
 function preparePki(options: ControlPlaneOptions, { clock, log }: BaseDeps): Promise<ClusterPki> {
   const serviceAddresses = options.serviceCidrs.map(firstAddress);
-  if (serviceAddresses.length === 0) throw new KubeletError('Invalid', '--service-cluster-ip-range names no range');
+  if (serviceAddresses.length === 0) throw new KubeletError('Invalid', '--service-cluster-ip-range contains no range');
   return ensureClusterPki({
     folder: path.resolve(options.dataDir),
     nowMs: clock.nowMs(),

@@ -60,7 +60,7 @@ test('what is wrong keeps the server from starting, and is named', async () => {
     readAdmissionSettings(path.join(folder, 'none.yaml')),
     /--admission-control-config-file .*none.yaml cannot be read/,
   );
-  await refused('a: [', /is no YAML/);
+  await refused('a: [', /is not YAML/);
   await refused(`${head}kind: AdmissionConfiguration\n`, /wrong.yaml: .*kind/);
   await refused(`${head}plugins: [{name: Nope}]\n`, /there is no admission plugin "Nope"$/);
   await refused(`${head}plugins: [{name: EventRateLimit, path: none.yaml}]\n`, /none.yaml cannot be read/);

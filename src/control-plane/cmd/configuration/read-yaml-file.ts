@@ -17,7 +17,7 @@ export async function loadYamlReader(flag: string, duplicates: 'allowed' | 'refu
     const { document, errors } = parseYaml(text, MAX_LEXEMES);
     const [error] = errors;
     if (document === undefined || error !== undefined)
-      throw new KubeletError('Invalid', `--${flag} ${file} is no YAML: ${error?.message ?? 'it is empty'}`);
+      throw new KubeletError('Invalid', `--${flag} ${file} is not YAML: ${error?.message ?? 'it is empty'}`);
     const { value, problems } = toPlainValue(document, limits);
     const unusable = problems.find((problem) => !problem.duplicate || duplicates === 'refused');
     if (unusable !== undefined) throw new KubeletError('Invalid', `--${flag} ${file}: ${unusable.message}`);

@@ -73,7 +73,7 @@ describe('what extenders answer', () => {
     ['has reasons that are no texts', () => readFilterAnswer({ failedNodes: { a: 1 } }, true)],
     ['has points that are no numbers', () => readPriorities([{ host: 'a', score: '1' }])],
     ['has points that are no whole numbers', () => readPriorities([{ host: 'a', score: 0.5 }])],
-    ['is no list of points', () => readPriorities({ a: 1 })],
+    ['is not a list of points', () => readPriorities({ a: 1 })],
     ['has victims that are no list', () => readPreemptionAnswer({ nodeNameToMetaVictims: { a: { pods: 'u' } } })],
     ['reports that it has not bound', () => throwReported({ error: 'no' })],
   ] as const) {

@@ -116,7 +116,7 @@ function fieldOf(value: unknown, name: string): unknown {
 }
 
 function listOf(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Error(`${what} is no list`);
+  if (!Array.isArray(value)) throw new Error(`${what} is not a list`);
   return value as readonly unknown[];
 }
 
@@ -127,7 +127,7 @@ function textOf(value: unknown, what: string): string {
 
 function entriesOf(value: unknown, what: string): readonly (readonly [string, unknown])[] {
   if (!isPresent(value)) return [];
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${what} is no map`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`${what} is not a map`);
   return Object.entries(value);
 }
 

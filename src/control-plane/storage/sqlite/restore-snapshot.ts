@@ -21,7 +21,7 @@ export interface RestoredStore {
 /** Makes a store at `file`, which must not be there. Objects keep their resource versions. */
 export function restoreSqlite(file: string): RestoredStore {
   if (existsSync(file))
-    throw new KubeletError('Conflict', `${file} is there already: move it aside before restoring`, { op: 'restore' });
+    throw new KubeletError('Conflict', `${file} already exists: move it aside before restoring`, { op: 'restore' });
   const database = openDatabase(file);
   const history = database.prepare(
     'INSERT INTO history (revision, key, previous, deleted, value) VALUES (?, ?, 0, 0, ?)',

@@ -177,7 +177,7 @@ function toSignal(name: string | undefined): Signal {
   const known: Readonly<Record<string, Signal>> = Signal;
   const signal = known[name];
   if (signal === undefined)
-    throw new KubeletError('Invalid', `CRI knows no signal ${JSON.stringify(name)}`, { op: 'CreateContainer' });
+    throw new KubeletError('Invalid', `the CRI has no signal ${JSON.stringify(name)}`, { op: 'CreateContainer' });
   return signal;
 }
 

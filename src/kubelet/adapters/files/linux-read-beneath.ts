@@ -78,7 +78,7 @@ async function openRegular(
     await demandMount(ops, found, { path, mount });
     const { mode } = await ops.fstat(found);
     if ((Number(mode) & constants.S_IFMT) !== constants.S_IFREG)
-      throw new KubeletError('Invalid', `${path}: is no regular file`);
+      throw new KubeletError('Invalid', `${path}: is not a regular file`);
     // Through the descriptor, so it is the identical file that was checked.
     return await ops.open(fdPath(found), constants.O_RDONLY);
   } finally {

@@ -62,7 +62,7 @@ export class LateFile<T> {
     } catch (error) {
       const problem = `${file} cannot be used: ${errorMessage(error)}`;
       if (problem !== this.#problem)
-        log.error('a required file cannot be used; it is read again until it can', {
+        log.error('a required file cannot be used; reading it again until it is valid', {
           file,
           error: errorMessage(error),
         });

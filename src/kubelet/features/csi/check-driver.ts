@@ -35,7 +35,7 @@ export function checkRegistering({
 }): void {
   const errors = new FieldErrors();
   validateCsiDriverName(errors, 'name', name);
-  if (errors.list.length > 0) throw new KubeletError('Invalid', 'the name is no name of a CSI driver');
+  if (errors.list.length > 0) throw new KubeletError('Invalid', 'the name is not a valid name of a CSI driver');
   if (
     !endpoint.startsWith('/') ||
     Buffer.byteLength(endpoint) > MAX_SOCKET_PATH_BYTES ||

@@ -90,7 +90,11 @@ test('a plugin with an invalid name, path or versions is refused before it is us
   const names = ['../../etc', 'a/b', '..', 'd\nexample', 'd\u001b[2J', '__proto__', '', 'x'.repeat(64), '-d'];
   const endpoints = ['csi.sock', 'dns:///evil', '../x.sock', '\u0000abstract', '/a\nb', '', `/${'x'.repeat(200)}`];
   for (const name of names)
-    assert.throws(() => registry.validate({ ...registering, name }), /no name of a CSI driver/, JSON.stringify(name));
+    assert.throws(
+      () => registry.validate({ ...registering, name }),
+      /not a valid name of a CSI driver/,
+      JSON.stringify(name),
+    );
   for (const endpoint of endpoints)
     assert.throws(
       () => registry.validate({ ...registering, endpoint }),

@@ -50,7 +50,7 @@ function fieldsOf(text: string): { uidMappings: Mapping[]; gidMappings: Mapping[
 
 function mappingsOf(value: unknown): Mapping[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw new Error('mappings are no list');
+  if (!Array.isArray(value)) throw new Error('mappings are not a list');
   return value.map((item: Readonly<Record<string, unknown>> | null) => {
     const id = (name: string): number => {
       const number = item?.[name] ?? 0;

@@ -29,8 +29,8 @@ export class OrphanFolders {
       this.#left = left;
       const [first] = this.#retry.values();
       if (first !== undefined)
-        log.warn('folders of vanished pods cannot be removed', { count: left, error: first.error });
-      else log.info('all folders of vanished pods are removed');
+        log.warn('folders of removed pods cannot be deleted', { count: left, error: first.error });
+      else log.info('all folders of removed pods are deleted');
     }
     return left;
   }

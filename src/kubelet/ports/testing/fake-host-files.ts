@@ -160,7 +160,7 @@ export class FakeHostFiles implements HostFiles {
   async readBeneath(root: string, file: string, limitBytes: number): Promise<Uint8Array> {
     await this.#enter('readBeneath', path.join(root, file));
     const { type, content } = this.tree.existing(pathBeneath(this.tree, root, file), false);
-    if (type !== 'file') throw new KubeletError('Invalid', `${file}: is no regular file`);
+    if (type !== 'file') throw new KubeletError('Invalid', `${file}: is not a regular file`);
     if (content.length > limitBytes) throw new KubeletError('Invalid', `${file}: is larger than ${limitBytes} bytes`);
     return content.slice();
   }

@@ -187,7 +187,7 @@ export class Harness {
       done = true;
     };
     work.then(settle, settle);
-    if (!(await this.clock.advanceUntil(() => done, limitMs))) throw new Error(`nothing came of it in ${limitMs} ms`);
+    if (!(await this.clock.advanceUntil(() => done, limitMs))) throw new Error(`no result within ${limitMs} ms`);
     return work;
   }
 

@@ -187,7 +187,11 @@ test('names that are paths or look like options reach no program and no folder',
     const world = iscsiNode();
     void world.manager.ensure(testPod('u1', [volume])).catch(() => undefined);
     await world.clock.settle();
-    assert.match(world.events[0] ?? '', /names no (target|disk)$|is no name of a disk$/, JSON.stringify(volume));
+    assert.match(
+      world.events[0] ?? '',
+      /names no (target|disk)$|is not a valid name of a disk$/,
+      JSON.stringify(volume),
+    );
     assert.deepEqual([world.processes.runs, await world.files.list(`${ROOT}/plugins`)], [[], []]);
   }
   const program = iscsiNode();

@@ -82,7 +82,7 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
     // option.
     for (const part of folder.split('/'))
       if (part === '' || part === '.' || part === '..' || part.startsWith('-') || /\s/.test(part))
-        throw new KubeletError('Invalid', `${this.name}: ${JSON.stringify(id)} is no name of a disk`);
+        throw new KubeletError('Invalid', `${this.name}: ${JSON.stringify(id)} is not a valid name of a disk`);
     const at = `${this.#folder}/${spec.mode === 'Block' ? 'volumeDevices/' : ''}${folder}`;
     return { key: `${this.name}/${id}`, path: spec.mode === 'Block' ? '' : at, context: { ...context, at } };
   }

@@ -117,7 +117,7 @@ export class FlexDriver {
     const [command] = args;
     const path = `${this.#parts.driverDir}/${driver.replaceAll('/', '~')}/${program}`;
     if (program === '' || driver.split('/').includes('..'))
-      throw new KubeletError('Invalid', `flexVolume driver ${JSON.stringify(driver)} is no name of a driver`);
+      throw new KubeletError('Invalid', `flexVolume driver ${JSON.stringify(driver)} is not a valid name of a driver`);
     const answer = await this.#parts.processes
       .run(path, args, { timeoutMs: CALL_LIMIT_MS, outputLimitBytes: OUTPUT_LIMIT_BYTES })
       .catch((error: unknown) => {

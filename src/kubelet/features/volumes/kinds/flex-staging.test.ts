@@ -104,7 +104,7 @@ test('a name of a driver’s own is used, and one that leaves its folder is refu
   const wrong = world({ getvolumename: { status: 'Success', volumeName: '../../x' } });
   void wrong.manager.ensure(testPod('u1', [flex])).catch(() => undefined);
   await wrong.clock.settle();
-  assert.match(wrong.events[0] ?? '', /is no name of a volume/);
+  assert.match(wrong.events[0] ?? '', /is not a valid name of a volume/);
 });
 
 test('what a driver says it unmounted and did not is neither removed nor detached', async () => {

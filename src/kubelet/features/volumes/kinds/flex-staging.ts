@@ -49,7 +49,7 @@ export class FlexStaging implements VolumeStaging {
     if (isPath || encodeURIComponent(`${driver}/${volume}`).length > LONGEST_NAME)
       throw new KubeletError(
         'Invalid',
-        `flexVolume driver ${driver}: ${JSON.stringify(volume)} is no name of a volume`,
+        `flexVolume driver ${driver}: ${JSON.stringify(volume)} is not a valid name of a volume`,
       );
     const at = `${this.#parts.folder}/${driver}/mounts/${volume}`;
     return { key: `${driver}/${volume}`, path: at, context: { driver, volume } };
