@@ -26,7 +26,7 @@ export interface HealthReporterOptions {
   readonly log: Logger;
 }
 
-/** A port that another program had is tried again so soon. */
+/** The pause before another attempt at a port that another program uses. */
 const CHECK_MS = 10_000;
 
 /** Keeps the health check ports of services open, and their answers up to date. */

@@ -235,7 +235,7 @@ function warnOfHiddenVariables(warn: Warn, path: string, { env = [] }: AnyContai
   }
 }
 
-/** Every pair of ports may be worth a warning; so many of them are enough. */
+/** Limits the warnings, because every pair of ports may cause one. */
 const MAX_PAIR_WARNINGS = 100;
 const MAX_COMPARED = 1000;
 

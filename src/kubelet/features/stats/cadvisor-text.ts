@@ -35,7 +35,7 @@ function partsOf({ container, id, image, name, namespace, pod }: GroupLabels): L
 /** A line's own labels after each part of the group's, by name, as writers of the format sort them. */
 type Places = readonly [string, string, string, string];
 
-/** Lines of one kind have the same labels of their own in every group: they are formatted once per response. */
+/** Labels that are equal in all groups are formatted once per response. */
 class OwnLabels {
   readonly #known = new Map<string, Places>();
 

@@ -8,7 +8,7 @@ import { mergeHints } from './merge-hints.ts';
 /** Counts what the manager does. */
 export interface TopologyManagerObserver {
   admitted(outcome: { readonly durationMs: number; readonly failed: boolean }): void;
-  /** All resources of a container, or of a pod, are on one NUMA node, or could not be. */
+  /** Whether all resources of a container or of a pod could be allocated on one NUMA node. */
   aligned(scope: 'container' | 'pod', succeeded: boolean): void;
 }
 
