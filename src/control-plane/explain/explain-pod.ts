@@ -1,6 +1,6 @@
 import { findCondition } from '../../api/conditions.ts';
 import type { Container } from '../../api/core/container.ts';
-import type { ContainerStatus } from '../../api/core/pod-status.ts';
+import type { ContainerStateRunning, ContainerStateTerminated, ContainerStatus } from '../../api/core/pod-status.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { Blocker, PodExplanation } from '../../api/explanation/explanation.ts';
 import { isTerminalPhase } from '../../api/pod.ts';
@@ -138,9 +138,7 @@ function suggestionsFor(pod: Pod, container: Container, status: ContainerStatus)
   if (status.ready || (waiting !== undefined && !/Image|Registry|^CrashLoopBackOff$/.test(waiting.reason ?? '')))
     return [];
   const isPlainInit = container.restartPolicy !== 'Always' && (pod.spec.initContainers ?? []).includes(container);
-  return explainContainer({ pod, container, status, sinceMs: 0, said: {}, isPlainInit }).flatMap(
-    ({ suggestions = [] }) => suggestions,
-  );
+  return explainContainer({ pod, container, status, sinceMs: 0, said: {}, isPlainInit }).suggestions ?? [];
 }
 
 /** The explanation from the pod's status and events, if the node's agent provides none. */
@@ -197,74 +195,81 @@ interface ContainerCase {
   readonly isPlainInit: boolean;
 }
 
-function explainContainer({ pod, container, status, sinceMs, said, isPlainInit }: ContainerCase): Blocker[] {
-  const { name, image = '' } = container;
-  const { namespace, name: podName } = pod.metadata;
-  const { waiting, running, terminated } = status.state ?? {};
-  if (running !== undefined) {
-    const startedMs = timeMs(running.startedAt) ?? sinceMs;
-    if (isPlainInit)
-      return [
-        {
-          step: `init container ${name}`,
-          cause: 'it is still running; the next container starts when it has succeeded',
-          sinceMs: startedMs,
-          suggestions: [`kubectl logs ${podName} -n ${namespace} -c ${name}`],
-        },
-      ];
-    const type = status.started === false ? 'startup' : 'readiness';
-    const notReadyMs =
-      timeMs(findCondition(pod.status?.conditions, 'ContainersReady')?.lastTransitionTime) ?? startedMs;
-    return [
-      {
-        step: `${type} of container ${name}`,
-        cause: `its ${type} probe has not succeeded yet`,
-        sinceMs: Math.max(startedMs, notReadyMs),
-        ...said,
-        suggestions: [`kubectl logs ${podName} -n ${namespace} -c ${name}`],
-      },
-    ];
-  }
-  const ended = terminated ?? status.lastState?.terminated;
-  const end =
-    ended === undefined
-      ? undefined
-      : `exit code ${ended.exitCode}${ended.reason === undefined ? '' : ` (${ended.reason})`}`;
-  const endedMs = timeMs(ended?.finishedAt) ?? sinceMs;
+function explainContainer(facts: ContainerCase): Blocker {
+  const { waiting, running, terminated } = facts.status.state ?? {};
+  if (running !== undefined) return explainRunning(facts, running);
+  const ended = terminated ?? facts.status.lastState?.terminated;
+  const isRestarting = waiting?.reason === 'CrashLoopBackOff' || (waiting === undefined && ended !== undefined);
+  return isRestarting ? explainRestart(facts, ended) : explainStart(facts);
+}
+
+/** An init container that has not ended yet, or a container whose probe has not succeeded. */
+function explainRunning(
+  { pod, container: { name }, status, sinceMs, said, isPlainInit }: ContainerCase,
+  { startedAt }: ContainerStateRunning,
+): Blocker {
+  const suggestions = [`kubectl logs ${pod.metadata.name} -n ${pod.metadata.namespace} -c ${name}`];
+  const startedMs = timeMs(startedAt) ?? sinceMs;
+  if (isPlainInit)
+    return {
+      step: `init container ${name}`,
+      cause: 'it is still running; the next container starts when it has succeeded',
+      sinceMs: startedMs,
+      suggestions,
+    };
+  const type = status.started === false ? 'startup' : 'readiness';
+  const notReadyMs = timeMs(findCondition(pod.status?.conditions, 'ContainersReady')?.lastTransitionTime) ?? startedMs;
+  return {
+    step: `${type} of container ${name}`,
+    cause: `its ${type} probe has not succeeded yet`,
+    sinceMs: Math.max(startedMs, notReadyMs),
+    ...said,
+    suggestions,
+  };
+}
+
+function explainRestart(
+  { pod, container: { name }, status, sinceMs }: ContainerCase,
+  ended: ContainerStateTerminated | undefined,
+): Blocker {
+  const { waiting, terminated } = status.state ?? {};
   const reason = waiting?.reason ?? '';
-  if (reason === 'CrashLoopBackOff' || (waiting === undefined && end !== undefined)) {
-    return [
-      {
-        step: `restart container ${name}`,
-        cause: reason === '' ? 'it has ended' : reason,
-        sinceMs: endedMs,
-        ...(end !== undefined && { lastError: end }),
-        suggestions: [
-          `kubectl logs ${podName} -n ${namespace} -c ${name}${terminated === undefined ? ' --previous' : ''}`,
-        ],
-      },
-    ];
-  }
+  const ofEarlierRun = terminated === undefined ? ' --previous' : '';
+  return {
+    step: `restart container ${name}`,
+    cause: reason === '' ? 'it has ended' : reason,
+    sinceMs: timeMs(ended?.finishedAt) ?? sinceMs,
+    ...(ended !== undefined && {
+      lastError: `exit code ${ended.exitCode}${ended.reason === undefined ? '' : ` (${ended.reason})`}`,
+    }),
+    suggestions: [`kubectl logs ${pod.metadata.name} -n ${pod.metadata.namespace} -c ${name}${ofEarlierRun}`],
+  };
+}
+
+/** A container that has not started yet, or whose image is not there. */
+function explainStart({ pod, container: { name, image = '' }, status, sinceMs, said }: ContainerCase): Blocker {
+  const { waiting } = status.state ?? {};
+  const reason = waiting?.reason ?? '';
   const lastError = waiting?.message ?? said.lastError;
   const since = { sinceMs, ...(lastError !== undefined && { lastError }) };
   if (/Image|Registry/.test(reason))
-    return [
-      { step: `pull image ${image}`, cause: reason, ...since, suggestions: [imageSuggestion(lastError ?? '', reason)] },
-    ];
-  const cause =
-    reason === '' || reason === 'ContainerCreating' || reason === 'PodInitializing' ? 'it is being created' : reason;
-  return [
-    {
-      step: `start container ${name}`,
-      cause,
+    return {
+      step: `pull image ${image}`,
+      cause: reason,
       ...since,
-      suggestions: [
-        /Config/.test(reason)
-          ? 'create the missing ConfigMap or Secret, or correct its name'
-          : `kubectl describe pod ${podName} -n ${namespace}`,
-      ],
-    },
-  ];
+      suggestions: [imageSuggestion(lastError ?? '', reason)],
+    };
+  const isBeingCreated = reason === '' || reason === 'ContainerCreating' || reason === 'PodInitializing';
+  return {
+    step: `start container ${name}`,
+    cause: isBeingCreated ? 'it is being created' : reason,
+    ...since,
+    suggestions: [
+      /Config/.test(reason)
+        ? 'create the missing ConfigMap or Secret, or correct its name'
+        : `kubectl describe pod ${pod.metadata.name} -n ${pod.metadata.namespace}`,
+    ],
+  };
 }
 
 function imageSuggestion(message: string, reason: string): string {

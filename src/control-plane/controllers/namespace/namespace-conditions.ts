@@ -16,18 +16,30 @@ const listed = (counts: ReadonlyMap<string, number>, format: (name: string, coun
     .map(([name, count]) => format(name, count))
     .join(', ');
 
+type UntimedCondition = Omit<NamespaceCondition, 'lastTransitionTime'>;
+
 /**
  * The conditions that show why a namespace is still terminating, with upstream's texts
  * (pkg/controller/namespace/deletion).
  */
-export function namespaceConditions(
-  namespace: Namespace,
-  { counts, finalizers, failures }: Remains,
-  nowText: string,
-): NamespaceCondition[] {
+export function namespaceConditions(namespace: Namespace, remains: Remains, nowText: string): NamespaceCondition[] {
+  const wanted = computeConditions(remains);
+  const before = namespace.status?.conditions ?? [];
+  const merged = wanted.map((condition): NamespaceCondition => {
+    const old = before.find(({ type }) => type === condition.type);
+    const same =
+      old?.status === condition.status && old.reason === condition.reason && old.message === condition.message;
+    if (same) return old;
+    const lastTransitionTime = old?.status === condition.status ? (old.lastTransitionTime ?? nowText) : nowText;
+    return { ...condition, lastTransitionTime };
+  });
+  return [...before.filter(({ type }) => !wanted.some((condition) => condition.type === type)), ...merged];
+}
+
+function computeConditions({ counts, finalizers, failures }: Remains): readonly UntimedCondition[] {
   const remaining = counts.size > 0;
   const held = finalizers.size > 0;
-  const wanted: readonly Omit<NamespaceCondition, 'lastTransitionTime'>[] = [
+  return [
     {
       type: 'NamespaceDeletionDiscoveryFailure',
       status: 'False',
@@ -80,14 +92,4 @@ export function namespaceConditions(
           message: 'All content-preserving finalizers finished',
         },
   ];
-  const before = namespace.status?.conditions ?? [];
-  const merged = wanted.map((condition): NamespaceCondition => {
-    const old = before.find(({ type }) => type === condition.type);
-    const same =
-      old?.status === condition.status && old.reason === condition.reason && old.message === condition.message;
-    if (same) return old;
-    const lastTransitionTime = old?.status === condition.status ? (old.lastTransitionTime ?? nowText) : nowText;
-    return { ...condition, lastTransitionTime };
-  });
-  return [...before.filter(({ type }) => !wanted.some((condition) => condition.type === type)), ...merged];
 }
