@@ -68,6 +68,7 @@ it('the gates add their roles to the default policy, and nothing is added withou
       'system:cluster-trust-bundle-discovery',
       'system:controller:kube-apiserver-serving-clustertrustbundle-publisher',
       'system:controller:podcertificaterequestcleaner',
+      'system:controller:storage-version-migrator-controller',
     ],
   );
   assert.deepEqual(
