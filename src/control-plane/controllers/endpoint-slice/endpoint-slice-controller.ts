@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { endpointLabels } from '../../../api/annotations.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import type { ObjectIndex } from '../../../api/client/object-store.ts';
-import { keyOf } from '../../../api/client/resource-type.ts';
+import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { endpointSlices, nodes, pods, services } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -10,6 +10,8 @@ import type { Service } from '../../../api/core/service.ts';
 import type { EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
+import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
+import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { newEndpointSlice } from '../../controller-runtime/new-endpoint-slice.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
 import { createQueueController } from '../../controller-runtime/queue-controller.ts';
@@ -24,11 +26,15 @@ import { LabelIndex } from '../../controller-runtime/label-index.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { groupEndpoints } from './group-endpoints.ts';
 import { planSlices } from './plan-slices.ts';
+import { isTopologyModeAuto, TopologyMode } from './topology-mode.ts';
+import { changesZoneShares, computeZoneShares } from './zone-shares.ts';
+import type { ZoneShares } from './zone-shares.ts';
 
 const WORKERS = 5;
 /** Its event wakes the service; this timeout covers a slice that was deleted before its event. */
 const AWAITED_MS = 1000;
 const CONTROLLER_NAME = 'endpointslice-controller.k8s.io';
+const AUTO = 'Auto';
 const { headless } = endpointLabels;
 
 /** Publishes the pods of each service, in slices of a hundred (upstream: endpointslice controller). */
@@ -56,6 +62,7 @@ export function createEndpointSliceController(options: ControllerOptions): Contr
       return [
         wakeServices({ ...parts, add }),
         parts.slices.addHandlers({ onAdd: wake, onUpdate: (_, slice) => wake(slice), onDelete: wake }),
+        syncer.followNodes(add),
       ];
     },
   });
@@ -73,6 +80,11 @@ class SliceSyncer {
   readonly #parts: Parts;
   readonly #pods: LabelIndex<Pod>;
   readonly #byService: ObjectIndex<EndpointSlice>;
+  readonly #withTopology: ObjectIndex<Service>;
+  readonly #topology = new TopologyMode();
+  readonly #recorder: EventRecorder;
+  /** Absent until a service asks for it after a change of nodes. */
+  #shares: { readonly value: ZoneShares | undefined } | undefined;
   /** Created slices that the watch has not shown yet; planning without them would create them twice. */
   readonly #awaited = new Map<string, { readonly key: string; readonly sinceMs: number }>();
 
@@ -85,6 +97,30 @@ class SliceSyncer {
         ? [`${metadata.namespace}/${metadata.labels[endpointLabels.serviceName] ?? ''}`]
         : [],
     );
+    this.#withTopology = parts.services.index('topology-mode', (service) =>
+      isTopologyModeAuto(service) ? [AUTO] : [],
+    );
+    this.#recorder = createEventRecorder({ ...options, component: 'endpoint-slice-controller' });
+  }
+
+  /** Hints of topology mode Auto depend on the zones and CPUs of all nodes. Returns the function that unsubscribes. */
+  followNodes(add: (key: string) => void): () => void {
+    const wake = (): void => {
+      this.#shares = undefined;
+      for (const service of this.#withTopology.get(AUTO)) add(formatKey(keyOf(service)));
+    };
+    return this.#parts.nodes.addHandlers({
+      onAdd: wake,
+      onUpdate: (before, after) => {
+        if (changesZoneShares(before, after)) wake();
+      },
+      onDelete: wake,
+    });
+  }
+
+  #zoneShares(): ZoneShares | undefined {
+    this.#shares ??= { value: computeZoneShares(this.#parts.nodes.list()) };
+    return this.#shares.value;
   }
 
   /** A pass reads every pod of the service; pod events meanwhile are merged into one pass. */
@@ -109,14 +145,20 @@ class SliceSyncer {
     if (this.#isAwaiting(key)) return AWAITED_MS;
     const service = this.#parts.services.getByKey(key);
     // The garbage collector deletes the slices of a deleted service.
-    if (service === undefined || service.metadata.deletionTimestamp !== undefined || !hasManagedEndpoints(service))
+    if (service === undefined || service.metadata.deletionTimestamp !== undefined || !hasManagedEndpoints(service)) {
+      this.#topology.forget(key);
       return undefined;
+    }
     const endpoints = endpointsOf(service, this.#pods.select(service.metadata.namespace, serviceSelector(service)));
     const existing = this.#byService.get(key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-    const plan = planSlices(
+    const { groups, events } = this.#topology.apply(key, {
+      service,
+      groups: groupEndpoints(service, endpoints, (name) => this.#parts.nodes.get({ namespace: '', name })),
       existing,
-      groupEndpoints(service, endpoints, (name) => this.#parts.nodes.get({ namespace: '', name })),
-    );
+      shares: () => this.#zoneShares(),
+    });
+    for (const event of events) this.#recorder.event(services, service, event);
+    const plan = planSlices(existing, groups);
     const labels = labelsOf(service);
     const stale = existing.filter(
       (slice) =>

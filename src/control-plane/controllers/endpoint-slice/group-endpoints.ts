@@ -5,6 +5,7 @@ import type { Endpoint, EndpointPort } from '../../../api/discovery/endpoint-sli
 import { portsIn } from '../../controller-runtime/service-endpoints.ts';
 import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
 import type { AddressType, Group } from './plan-slices.ts';
+import { isTopologyModeAuto } from './topology-mode.ts';
 
 /** The endpoints of a service by family and ports. A family without endpoints has one empty group. */
 export function groupEndpoints(
@@ -34,16 +35,13 @@ export function groupEndpoints(
   });
 }
 
-const TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
-
 /**
  * The hints of an endpoint for the service's traffic distribution: clients of its zone; or clients of its node, and of
  * its zone for nodes without an endpoint. An endpoint with an unknown location has no hint, and then proxies ignore all
- * hints (upstream: trafficdist ReconcileHints). The older annotation takes precedence; it sets no hints here.
+ * hints (upstream: trafficdist ReconcileHints). The older annotation takes precedence; TopologyMode sets its hints.
  */
-function trafficHints({ metadata, spec }: Service): (endpoint: Endpoint) => Endpoint['hints'] {
-  const mode = metadata.annotations?.[TOPOLOGY_MODE]?.toLowerCase();
-  const wanted = mode === 'auto' ? undefined : spec.trafficDistribution;
+function trafficHints(service: Service): (endpoint: Endpoint) => Endpoint['hints'] {
+  const wanted = isTopologyModeAuto(service) ? undefined : service.spec.trafficDistribution;
   const forZone = ({ zone }: Endpoint): Endpoint['hints'] =>
     zone === undefined ? undefined : { forZones: [{ name: zone }] };
   switch (wanted) {

@@ -26,7 +26,8 @@ export interface SlicePlan {
   readonly delete: readonly EndpointSlice[];
 }
 
-const identity = (endpoint: Endpoint): string => endpoint.targetRef?.uid ?? endpoint.addresses.join(',');
+/** The pod of an endpoint, or its addresses. */
+export const identityOf = (endpoint: Endpoint): string => endpoint.targetRef?.uid ?? endpoint.addresses.join(',');
 
 /**
  * The smallest change of slices that publishes the groups (upstream: endpointslice reconciler): existing endpoints stay
@@ -51,13 +52,13 @@ export function planSlices(existing: readonly EndpointSlice[], groups: readonly 
 }
 
 function planGroup(own: readonly EndpointSlice[], { addressType, ports, endpoints }: Group): SlicePlan {
-  const missing = new Map(endpoints.map((endpoint) => [identity(endpoint), endpoint]));
+  const missing = new Map(endpoints.map((endpoint) => [identityOf(endpoint), endpoint]));
   const drafts = own.map((slice) => {
     const kept: Endpoint[] = [];
     let changed = false;
     for (const endpoint of slice.endpoints) {
-      const wanted = missing.get(identity(endpoint));
-      missing.delete(identity(endpoint));
+      const wanted = missing.get(identityOf(endpoint));
+      missing.delete(identityOf(endpoint));
       if (wanted === undefined) changed = true;
       else {
         changed ||= !isDeepStrictEqual(wanted, endpoint);
