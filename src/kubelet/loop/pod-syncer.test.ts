@@ -51,13 +51,16 @@ function harness() {
     resizes: [] as string[],
     objects: [] as string[],
     places: false,
+    mounts: false,
+    refreshedAfter: [] as (string | undefined)[],
     handlers: [] as string[],
     admissionState: { kind: 'admitted' } as AdmissionState,
     cached: emptyPodRuntimeStatus(identity, 0),
   };
   const syncer = new KubeletPodSyncer({
     runtime: {
-      syncPod: async ({ placement }) => {
+      syncPod: async ({ placement, volumes }) => {
+        if (world.mounts) await volumes();
         if (world.places || (world.cgroupError ?? world.folderError) !== undefined) await placement();
         calls.push('sync');
         world.onSync();
@@ -107,10 +110,11 @@ function harness() {
       removePod: () => void calls.push('remove probes'),
     },
     status: {
-      refresh: () => ({
-        phase: (world.phases.length > 1 ? world.phases.shift() : world.phases[0]) as PodPhase,
-        reason: world.reason,
-      }),
+      refresh: () => {
+        world.refreshedAfter.push(calls.at(-1));
+        const phase = (world.phases.length > 1 ? world.phases.shift() : world.phases[0]) as PodPhase;
+        return { phase, reason: world.reason };
+      },
       whileActing: (_uid, act) => act(),
       deadlineInMs: () => world.deadlineInMs,
     },
@@ -241,6 +245,13 @@ describe('a sync of a pod', () => {
     );
     await sync({ 'spec.hostUsers': false });
     assert.deepEqual([calls.slice(2), world.handlers.at(-1)], [['ask for the handler', 'sync'], 'kata']);
+  });
+
+  it('refreshes the status when the volumes are ready', async () => {
+    const { world, sync } = harness();
+    world.mounts = true;
+    await sync();
+    assert.ok(world.refreshedAfter.includes('ensure volumes'), world.refreshedAfter.join());
   });
 
   it('does nothing to a pod that is over, and says so', async () => {

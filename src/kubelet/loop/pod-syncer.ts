@@ -25,6 +25,7 @@ import type { UserNamespaces } from '../features/user-namespaces/user-namespaces
 import type { VolumeManager } from '../features/volumes/volume-manager.ts';
 import type { PodUid } from '../model/ids.ts';
 import { podUid } from '../model/ids.ts';
+import type { PodVolumes } from '../model/pod-volumes.ts';
 import type { PodRuntimeStatus } from '../model/runtime-status.ts';
 import { isAnythingRunning } from '../model/runtime-status.ts';
 import type { PodObjects } from '../ports/cluster-objects.ts';
@@ -85,7 +86,7 @@ export class KubeletPodSyncer implements PodSyncer {
    * concurrently.
    */
   async syncPod({ pod: wanted, signal }: { pod: Pod; signal: AbortSignal }): Promise<SyncResult> {
-    const { status, explain, monitor, volumes, runtime, cache, recorder } = this.#parts;
+    const { status, explain, monitor, runtime, cache, recorder } = this.#parts;
     const uid = podUid(wanted.metadata.uid);
     if (!cache.isRead(uid))
       throw new KubeletError('Unavailable', 'the runtime has not reported the state of this pod yet', {
@@ -119,7 +120,7 @@ export class KubeletPodSyncer implements PodSyncer {
       pod,
       status: cache.getOrEmpty(nameOf(pod)),
       placement: () => this.#place(pod, signal),
-      volumes: () => volumes.ensure(pod, signal),
+      volumes: () => this.#mountVolumes(pod, signal),
       mayBegin: () => this.#parts.admission.mayBegin(wanted),
       signal,
     };
@@ -133,6 +134,14 @@ export class KubeletPodSyncer implements PodSyncer {
       retryInMs: this.#retryInMs(pod, outcome),
       failed: outcome.failures.some((failure) => failure.retryAtMs === undefined),
     };
+  }
+
+  /** The sandbox may be ready already: the condition PodReadyToStartContainers waits for the volumes only. */
+  async #mountVolumes(pod: Pod, signal: AbortSignal): Promise<PodVolumes> {
+    const { status, volumes } = this.#parts;
+    const mounted = await volumes.ensure(pod, signal);
+    status.refresh(podUid(pod.metadata.uid));
+    return mounted;
   }
 
   /** Prepares what the pod needs before its sandbox and containers are created. */

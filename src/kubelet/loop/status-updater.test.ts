@@ -12,6 +12,17 @@ describe('the status of a pod', () => {
     assert.deepEqual([updater.refresh(uid), statuses.get(uid)], [undefined, undefined]);
   });
 
+  it('is not ready to start containers while a volume is missing', () => {
+    const { updater, world, contain } = createStatusUpdaterWorld();
+    world.runtime = { ...contain('running'), containers: [] };
+    const readyToStart = (): unknown =>
+      updater.refresh(uid)?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
+    world.blockers = [{ step: 'volume secret', cause: 'is being set up', sinceMs: 0 }];
+    const before = readyToStart();
+    world.blockers = [];
+    assert.deepEqual([before, readyToStart()], ['False', 'True']);
+  });
+
   it('is the one in the API server for a pod that ended long ago and left nothing else', () => {
     const ended = {
       name: 'main',

@@ -18,6 +18,7 @@ import { generatePodStatus } from '../features/status/pod-status.ts';
 import type { ProbeVerdicts, RestartRules, StartFailures } from '../features/status/interfaces.ts';
 import type { StatusManager } from '../features/status/status-manager.ts';
 import type { WorkerStates } from '../features/pod-workers/worker-states.ts';
+import type { VolumeManager } from '../features/volumes/volume-manager.ts';
 import type { PodUid } from '../model/ids.ts';
 import { podUid } from '../model/ids.ts';
 import type { PodRuntimeStatus } from '../model/runtime-status.ts';
@@ -41,6 +42,7 @@ export interface StatusUpdaterParts {
   readonly actuated: Pick<ResourceCheckpoint, 'container' | 'podLevel'>;
   /** Processes that the kernel killed. */
   readonly oomKills: Pick<OomRecords, 'of'>;
+  readonly volumes: Pick<VolumeManager, 'blockers'>;
   readonly deviceHealth?: DeviceHealth;
   readonly rules: RestartRules;
   readonly probes: ProbeVerdicts;
@@ -137,6 +139,7 @@ export class StatusUpdater {
       deviceHealth: (container) => this.#parts.deviceHealth?.(pod, container),
       runtimeName,
       stopSignals: this.#parts.stopSignals,
+      waitsForVolumes: this.#parts.volumes.blockers(uid).length > 0,
       hidesReadyToStart: this.#parts.hidesReadyToStart,
       hostIps,
       resize: this.#resizeOf(uid),

@@ -136,6 +136,7 @@ function composeStatus(
     | 'probes'
     | 'shutdownState'
     | 'states'
+    | 'volumes'
   >,
 ): StatusUpdater {
   const { settings, platform, records, directory, states, cache } = parts;
@@ -153,6 +154,7 @@ function composeStatus(
     allocation: parts.allocation,
     actuated: records.actuated,
     oomKills: parts.oomWatcher.records,
+    volumes: parts.volumes,
     deviceHealth: createDeviceHealth({ ...parts, gates: settings.config.gates }),
     runtimeName: platform.runtimeName,
     stopSignals: settings.config.gates.enabled('ContainerStopSignals'),

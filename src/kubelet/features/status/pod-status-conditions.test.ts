@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
+import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { container, pod, record, exited, rules, runtime, generate, conditions } from './testing/status-builder.ts';
 
 describe('readiness and conditions', () => {
@@ -15,6 +16,21 @@ describe('readiness and conditions', () => {
       ContainersReady: 'True',
       PodScheduled: 'True',
     });
+  });
+
+  it('is ready to start containers when its volumes are, although the sandbox exists before', () => {
+    const sandboxOnly = { ...runtime(record('web')), containers: [] };
+    const readyToStart = (of: PodRuntimeStatus, waitsForVolumes: boolean): unknown =>
+      conditions(generate(pod(), of, { waitsForVolumes })).PodReadyToStartContainers;
+    assert.deepEqual(
+      [
+        readyToStart(sandboxOnly, true),
+        readyToStart(sandboxOnly, false),
+        readyToStart(runtime(record('web')), true),
+        readyToStart({ ...sandboxOnly, sandboxes: [] }, false),
+      ],
+      ['False', 'True', 'True', 'False'],
+    );
   });
 
   it('waits for the startup probe before started, and for readiness before ready', () => {

@@ -58,6 +58,8 @@ export interface PodStatusFacts {
   readonly runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
   readonly stopSignals?: boolean;
+  /** Whether volumes of the pod are not ready. Upstream creates no sandbox before they are. */
+  readonly waitsForVolumes?: boolean;
   /** Of the gate PodReadyToStartContainersCondition, where it is off. */
   readonly hidesReadyToStart?: boolean | undefined;
   /** The node's addresses, primary family first; may be empty in standalone mode. */
@@ -119,7 +121,7 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
     pod,
     phase,
     statuses,
-    sandboxReady: !rules.needsNewSandbox(pod, runtime),
+    sandboxReady: !rules.needsNewSandbox(pod, runtime) && !isWaitingForVolumes(facts),
     restartingAll: rules.shouldRestartAllContainers(pod, runtime),
     previous: previous?.conditions ?? [],
     resize: facts.isTerminal ? [] : (facts.resize?.conditions ?? []),
@@ -138,6 +140,10 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
  * A terminal phase is final, whichever run of the agent reported it. A pod that was stopped is Failed only until its
  * containers determine the phase; a later loss of records does not turn success into failure.
  */
+/** Volumes of a pod that had containers are mounted; they only show new content. */
+const isWaitingForVolumes = ({ runtime, waitsForVolumes }: PodStatusFacts): boolean =>
+  waitsForVolumes === true && runtime.containers.length === 0;
+
 function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): PodPhase {
   if (isTerminalPhase(facts.pod.status?.phase)) return facts.pod.status.phase;
   const { override } = facts;

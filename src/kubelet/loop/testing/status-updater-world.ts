@@ -3,6 +3,7 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import type { PodStatus } from '../../../api/core/pod-status.ts';
 import type { Changes } from '../../../api/testing/pod-builder.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
+import type { Blocker } from '../../../api/explanation/explanation.ts';
 import type { EvictionVerdict } from '../../features/eviction/evicted-record.ts';
 import type { PodVerdict } from '../../features/admission/admission-state.ts';
 import { StatusManager } from '../../features/status/status-manager.ts';
@@ -28,6 +29,7 @@ export function createStatusUpdaterWorld(changes: Changes = {}, restored: Record
     isDefinitionChanged: false,
     verdict: undefined as PodVerdict | undefined,
     evicted: undefined as EvictionVerdict | undefined,
+    blockers: [] as Blocker[],
   };
   const statuses = new StatusManager(clock, { restored: new Map(Object.entries(restored)) });
   /** Of each published status. */
@@ -41,6 +43,7 @@ export function createStatusUpdaterWorld(changes: Changes = {}, restored: Record
     directory: { byUid: () => (world.isKnown ? pod : undefined) },
     allocation: { apply: (asked) => asked, conditions: () => [] },
     actuated: { container: () => undefined, podLevel: () => undefined },
+    volumes: { blockers: () => world.blockers },
     oomKills: { of: () => ({ containerMessage: () => undefined, condition: undefined }) },
     admission: { verdictOn: () => world.verdict },
     evicted: { get: () => world.evicted },
