@@ -124,45 +124,49 @@ export interface CommandLine {
   readonly args: readonly string[];
 }
 
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean', default: false } as const;
+const list = { type: 'string', multiple: true, default: [] as string[] } as const;
+
+const flagTypes = {
+  data: text,
+  'container-runtime-endpoint': text,
+  'cgroup-driver': { type: 'string', default: 'cgroupfs' },
+  'runtime-handler': list,
+  join: text,
+  token: text,
+  'discovery-token-ca-cert-hash': text,
+  listen: text,
+  'ip-family': text,
+  'print-join-command': flag,
+  'join-control-plane': flag,
+  'certificate-key': text,
+  'token-ttl': { type: 'string', default: '24h' },
+  'node-name': text,
+  nodes: text,
+  'node-labels': text,
+  'kubelet-arg': list,
+  'control-plane-arg': list,
+  'node-network-arg': list,
+  detach: flag,
+  standalone: flag,
+  'runtime-only': flag,
+  'no-example': flag,
+  'no-dns': flag,
+  'no-service-routing': flag,
+  'no-network-policy': flag,
+  'no-storage': flag,
+  purge: flag,
+  help: flag,
+} as const;
+
 /** Throws a TypeError with a code that begins with ERR_PARSE_ARGS when a flag is mistyped. */
 export function parseCommandLine(args: readonly string[], environment: NodeJS.ProcessEnv): CommandLine {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean', default: false } as const;
   const command = commandOf(args);
   const { values, tokens } = parseArgs({
     args: [...(command === undefined ? args : args.slice(1))],
     tokens: true,
-    options: {
-      data: text,
-      'container-runtime-endpoint': text,
-      'cgroup-driver': { type: 'string', default: 'cgroupfs' },
-      'runtime-handler': { type: 'string', multiple: true, default: [] },
-      join: text,
-      token: text,
-      'discovery-token-ca-cert-hash': text,
-      listen: text,
-      'ip-family': text,
-      'print-join-command': flag,
-      'join-control-plane': flag,
-      'certificate-key': text,
-      'token-ttl': { type: 'string', default: '24h' },
-      'node-name': text,
-      nodes: text,
-      'node-labels': text,
-      'kubelet-arg': { type: 'string', multiple: true, default: [] },
-      'control-plane-arg': { type: 'string', multiple: true, default: [] },
-      'node-network-arg': { type: 'string', multiple: true, default: [] },
-      detach: flag,
-      standalone: flag,
-      'runtime-only': flag,
-      'no-example': flag,
-      'no-dns': flag,
-      'no-service-routing': flag,
-      'no-network-policy': flag,
-      'no-storage': flag,
-      purge: flag,
-      help: flag,
-    },
+    options: flagTypes,
   });
   const stray = tokens.find((token) => token.kind === 'option' && !isFlagOf(command, token.name));
   if (stray?.kind === 'option') throw mistyped(`--${stray.name} is not a flag of ${command}`);

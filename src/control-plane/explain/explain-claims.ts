@@ -35,10 +35,13 @@ export function explainClaims(pod: Pod, view: ClusterView): readonly Blocker[] {
   });
 }
 
+/** What blocks one claim: its cause and what to do about it. */
+type BlockedClaim = (cause: string, ...suggestions: readonly string[]) => Blocker;
+
 function explainClaim(claim: PersistentVolumeClaim, step: string, view: ClusterView): Blocker[] {
   const { metadata, spec, status } = claim;
   const sinceMs = timeMs(metadata.creationTimestamp) ?? 0;
-  const blocked = (cause: string, ...suggestions: readonly string[]): Blocker => {
+  const blocked: BlockedClaim = (cause, ...suggestions) => {
     const failed = lastEvent(view, metadata.uid, ({ type }) => type === 'Warning');
     return {
       step,
@@ -58,7 +61,6 @@ function explainClaim(claim: PersistentVolumeClaim, step: string, view: ClusterV
       ),
     ];
   if (status?.phase === 'Bound') return [];
-  const className = spec?.storageClassName;
   if ((spec?.volumeName ?? '') !== '')
     return [
       blocked(
@@ -66,6 +68,16 @@ function explainClaim(claim: PersistentVolumeClaim, step: string, view: ClusterV
         `inspect it: kubectl describe pv ${spec?.volumeName}`,
       ),
     ];
+  return explainProvisioning(claim, view, blocked);
+}
+
+/** A claim that names no volume waits for a volume that matches, or for a provisioner. */
+function explainProvisioning(
+  { metadata, spec }: PersistentVolumeClaim,
+  view: ClusterView,
+  blocked: BlockedClaim,
+): Blocker[] {
+  const className = spec?.storageClassName;
   if (className === undefined)
     return [
       blocked(

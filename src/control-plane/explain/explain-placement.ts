@@ -3,6 +3,7 @@ import type { Pod } from '../../api/core/pod.ts';
 import { seededRandom } from '../../base/random.ts';
 import type { Blocker } from '../../api/explanation/explanation.ts';
 import { defaultSchedulerConfig, DEFAULT_SCHEDULER_NAME } from '../scheduler/config/scheduler-config.ts';
+import type { Diagnosis } from '../scheduler/decide/diagnosis.ts';
 import { NO_NODES_MESSAGE, schedulePod } from '../scheduler/decide/schedule-pod.ts';
 import type { NodeInfo } from '../scheduler/framework/node-info.ts';
 import { podInfoOf } from '../scheduler/framework/pod-info.ts';
@@ -62,10 +63,9 @@ export function explainPlacement(pod: Pod, view: Pick<ClusterView, 'unseen'>, sn
       cause: 'the scheduler has found no node; reasons for each node need permission to list all nodes and pods',
     };
   const snapshot = snapshotOf();
-  const info = podInfoOf(pod);
   const decision = schedulePod(
     snapshot,
-    info,
+    podInfoOf(pod),
     { ...profile, scores: [], postFilters: [] },
     { start: 0, random: seededRandom(1) },
   );
@@ -81,34 +81,34 @@ export function explainPlacement(pod: Pod, view: Pick<ClusterView, 'unseen'>, sn
         };
       return { ...base, cause: `node ${decision.nodeName} fits now; the scheduler has not retried yet` };
     }
-    case 'unschedulable': {
-      const { rejections, absent, preFilterReasons, nodeCount } = decision.diagnosis;
-      const all = [
-        ...rejections.values(),
-        ...(preFilterReasons.length > 0 || rejections.size < nodeCount ? [absent] : []),
-      ];
-      // Several plugins read claims; whichever runs first reports a missing one.
-      const missing = claimNamesOf(pod).map(claimNotFound);
-      const plugins = new Set(
-        all.map(({ plugin, reasons }) =>
-          reasons.some((reason) => missing.includes(reason)) ? 'VolumeBinding' : plugin,
-        ),
-      );
-      const cause =
-        preFilterReasons.length > 0
-          ? preFilterReasons.join(', ')
-          : nodeCount === 1
-            ? 'the only node does not fit'
-            : `none of ${nodeCount} nodes fits`;
-      const details = nodeDetails(rejections, (nodeName) => snapshot.node(nodeName), info);
-      return {
-        ...base,
-        cause,
-        ...(details.length > 0 && { details }),
-        suggestions: [...plugins].flatMap((plugin) => suggestions.get(plugin) ?? []),
-      };
-    }
+    case 'unschedulable':
+      return { ...base, ...explainDiagnosis(decision.diagnosis, pod, snapshot) };
   }
+}
+
+function explainDiagnosis(
+  { rejections, absent, preFilterReasons, nodeCount }: Diagnosis,
+  pod: Pod,
+  snapshot: Snapshot,
+): Pick<Blocker, 'cause' | 'details' | 'suggestions'> {
+  const all = [...rejections.values(), ...(preFilterReasons.length > 0 || rejections.size < nodeCount ? [absent] : [])];
+  // Several plugins read claims; the first one that runs reports a missing claim.
+  const missing = claimNamesOf(pod).map(claimNotFound);
+  const plugins = new Set(
+    all.map(({ plugin, reasons }) => (reasons.some((reason) => missing.includes(reason)) ? 'VolumeBinding' : plugin)),
+  );
+  const cause =
+    preFilterReasons.length > 0
+      ? preFilterReasons.join(', ')
+      : nodeCount === 1
+        ? 'the only node does not fit'
+        : `none of ${nodeCount} nodes fits`;
+  const details = nodeDetails(rejections, (nodeName) => snapshot.node(nodeName), podInfoOf(pod));
+  return {
+    cause,
+    ...(details.length > 0 && { details }),
+    suggestions: [...plugins].flatMap((plugin) => suggestions.get(plugin) ?? []),
+  };
 }
 
 const claimNamesOf = ({ spec }: Pod): readonly string[] =>

@@ -15,7 +15,7 @@ import type {
   PullProgress,
 } from '../engine/docker-types.ts';
 import { parseImageName } from '../plan/image-names.ts';
-import type { DockerHttp } from './docker-http.ts';
+import type { DockerCall, DockerHttp } from './docker-http.ts';
 
 const filterText = (filters: Filters): string => JSON.stringify(filters);
 
@@ -64,6 +64,10 @@ function containerCalls(
   | 'resizeContainer'
   | 'stats'
 > {
+  const pathOf = (id: string): string => `/containers/${pathPart(id)}`;
+  /** `path` is below that of the container. */
+  const run = (op: string, id: string, { path = '', ...call }: Partial<Omit<DockerCall, 'op'>>): Promise<void> =>
+    http.run({ op, method: 'POST', path: pathOf(id) + path, ...call });
   return {
     listContainers: async (filters, call) => {
       const query = { all: true, filters: filterText(filters) };
@@ -75,7 +79,7 @@ function containerCalls(
         await http.json({
           op: 'inspect container',
           method: 'GET',
-          path: `/containers/${pathPart(id)}/json`,
+          path: `${pathOf(id)}/json`,
           query: { size },
           signal,
         }),
@@ -93,45 +97,19 @@ function containerCalls(
       });
       return idOf(answer, 'create container');
     },
-    startContainer: (id, call) =>
-      http.run({ op: 'start container', method: 'POST', path: `/containers/${pathPart(id)}/start`, ...call }),
-    stopContainer: (id, graceS, call) =>
-      http.run({
-        op: 'stop container',
-        method: 'POST',
-        path: `/containers/${pathPart(id)}/stop`,
-        query: { t: graceS },
-        ...call,
-      }),
+    startContainer: (id, call) => run('start container', id, { path: '/start', ...call }),
+    stopContainer: (id, graceS, call) => run('stop container', id, { path: '/stop', query: { t: graceS }, ...call }),
     removeContainer: (id, call) =>
-      http.run({
-        op: 'remove container',
-        method: 'DELETE',
-        path: `/containers/${pathPart(id)}`,
-        query: { force: true, v: true },
-        ...call,
-      }),
-    updateContainer: (id, resources, call) =>
-      http.run({
-        op: 'update container',
-        method: 'POST',
-        path: `/containers/${pathPart(id)}/update`,
-        body: resources,
-        ...call,
-      }),
+      run('remove container', id, { method: 'DELETE', query: { force: true, v: true }, ...call }),
+    updateContainer: (id, body, call) => run('update container', id, { path: '/update', body, ...call }),
     resizeContainer: (id, { width, height }) =>
-      http.run({
-        op: 'resize terminal',
-        method: 'POST',
-        path: `/containers/${pathPart(id)}/resize`,
-        query: { w: width, h: height },
-      }),
+      run('resize terminal', id, { path: '/resize', query: { w: width, h: height } }),
     stats: async (id, call) =>
       objectOf<DockerStats>(
         await http.json({
           op: 'read stats',
           method: 'GET',
-          path: `/containers/${pathPart(id)}/stats`,
+          path: `${pathOf(id)}/stats`,
           query: { stream: false, 'one-shot': true },
           ...call,
         }),

@@ -18,6 +18,19 @@ export interface FamilyRanges {
   readonly serviceCidr: string;
 }
 
+export interface RoutingOptions {
+  readonly chainPrefix: string;
+  /** One for each family. */
+  readonly ranges: readonly FamilyRanges[];
+  readonly admitted: readonly AdmittedPort[];
+  readonly kept: readonly AdmittedPort[];
+  /** Empty: services of the type LoadBalancer get no address here. */
+  readonly loadBalancerAddresses: readonly string[];
+  readonly loopbackNodePorts: boolean;
+  readonly zone: string | undefined;
+  readonly backend: 'iptables' | 'nftables';
+}
+
 export interface NodeNetworkOptions {
   readonly kubeconfig: string;
   readonly nodeName: string;
@@ -26,20 +39,7 @@ export interface NodeNetworkOptions {
   /** Undefined: no network between nodes. */
   readonly overlay: OverlayOptions | undefined;
   /** Undefined: no service routing. */
-  readonly routing:
-    | {
-        readonly chainPrefix: string;
-        /** One for each family. */
-        readonly ranges: readonly FamilyRanges[];
-        readonly admitted: readonly AdmittedPort[];
-        readonly kept: readonly AdmittedPort[];
-        /** Empty: services of the type LoadBalancer get no address here. */
-        readonly loadBalancerAddresses: readonly string[];
-        readonly loopbackNodePorts: boolean;
-        readonly zone: string | undefined;
-        readonly backend: 'iptables' | 'nftables';
-      }
-    | undefined;
+  readonly routing: RoutingOptions | undefined;
   /** Of nftables; one that an earlier run left is removed when policies are not enforced. */
   readonly policyTable: string;
   /** Undefined: network policies are not enforced. */
@@ -162,26 +162,8 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
       return wrong(
         `--chain-prefix: ${JSON.stringify(chainPrefix)} is not a name of at most 14 letters, digits and dashes`,
       );
-    const [admitted, kept] = [values.admit, values.keep].map((given) =>
-      given.flatMap((each) => nodePortOf(each) ?? []),
-    );
-    if (admitted?.length !== values.admit.length || kept?.length !== values.keep.length)
-      return wrong('--admit and --keep: not of the form IP:PORT/tcp or IP:PORT/udp');
-    const loadBalancerAddresses = balancerAddresses(values['load-balancer-address'], ranges);
-    if (typeof loadBalancerAddresses === 'string') return wrong(loadBalancerAddresses);
-    const routing =
-      ranges.length === 0
-        ? undefined
-        : {
-            chainPrefix,
-            ranges,
-            admitted,
-            kept,
-            loadBalancerAddresses,
-            loopbackNodePorts: values['loopback-node-ports'],
-            zone: values['node-zone'],
-            backend: backend === 'nftables' ? ('nftables' as const) : ('iptables' as const),
-          };
+    const routing = readRouting(values, { ranges, chainPrefix, backend });
+    if (typeof routing === 'string') return wrong(routing);
     return {
       kind: 'run',
       options: {
@@ -197,6 +179,35 @@ export function parseNodeNetwork(args: readonly string[]): ParsedArguments<NodeN
   } catch (error) {
     return wrong(errorMessage(error));
   }
+}
+
+interface RoutingFlags {
+  readonly admit: readonly string[];
+  readonly keep: readonly string[];
+  readonly 'load-balancer-address'?: Parameters<typeof balancerAddresses>[0];
+  readonly 'loopback-node-ports': boolean;
+  readonly 'node-zone'?: string | undefined;
+}
+
+/** A text: what is wrong. */
+function readRouting(
+  values: RoutingFlags,
+  base: Pick<RoutingOptions, 'ranges' | 'chainPrefix' | 'backend'>,
+): RoutingOptions | undefined | string {
+  const [admitted, kept] = [values.admit, values.keep].map((given) => given.flatMap((each) => nodePortOf(each) ?? []));
+  if (admitted?.length !== values.admit.length || kept?.length !== values.keep.length)
+    return '--admit and --keep: not of the form IP:PORT/tcp or IP:PORT/udp';
+  const loadBalancerAddresses = balancerAddresses(values['load-balancer-address'], base.ranges);
+  if (typeof loadBalancerAddresses === 'string') return loadBalancerAddresses;
+  if (base.ranges.length === 0) return undefined;
+  return {
+    ...base,
+    admitted,
+    kept,
+    loadBalancerAddresses,
+    loopbackNodePorts: values['loopback-node-ports'],
+    zone: values['node-zone'],
+  };
 }
 
 const wrong = (error: string): ParsedArguments<NodeNetworkOptions> => ({ kind: 'error', errors: [error] });

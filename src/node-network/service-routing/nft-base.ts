@@ -60,11 +60,26 @@ export function baseSets(family: IpFamily): ReadonlyMap<string, NftSet> {
   ]);
 }
 
+function routeRules(family: NftServiceFacts['family'], isLoopback: boolean): readonly string[] {
+  const word = nftWord[family];
+  const tuple = `${word} daddr . meta l4proto . th dport`;
+  const loopback = family === 'IPv4' ? '127.0.0.0/8' : '::1/128';
+  return [
+    `${tuple} @${setNames.kept} return`,
+    `${tuple} vmap @${setNames.services}`,
+    ...(isLoopback
+      ? [`ip saddr 127.0.0.0/8 ip daddr 127.0.0.1 meta l4proto . th dport vmap @${setNames.nodePorts}`]
+      : []),
+    // Other addresses of the loopback network cannot leave the machine: a node port on them would lead nowhere.
+    `${word} daddr ${loopback} return`,
+    `fib daddr type local meta l4proto . th dport vmap @${setNames.nodePorts}`,
+  ];
+}
+
 export function baseChains(facts: NftServiceFacts): ReadonlyMap<string, NftChain> {
   const { family, serviceCidr, loopbackNodePorts } = facts;
   const word = nftWord[family];
   const tuple = `${word} daddr . meta l4proto . th dport`;
-  const loopback = family === 'IPv4' ? '127.0.0.0/8' : '::1/128';
   const nat = (hook: string, priority: number, rules: readonly string[]): NftChain => ({
     head: `type nat hook ${hook} priority ${priority}; policy accept;`,
     rules,
@@ -75,21 +90,7 @@ export function baseChains(facts: NftServiceFacts): ReadonlyMap<string, NftChain
   });
   const isLoopback = loopbackNodePorts && family === 'IPv4';
   return new Map([
-    [
-      'route',
-      {
-        rules: [
-          `${tuple} @${setNames.kept} return`,
-          `${tuple} vmap @${setNames.services}`,
-          ...(isLoopback
-            ? [`ip saddr 127.0.0.0/8 ip daddr 127.0.0.1 meta l4proto . th dport vmap @${setNames.nodePorts}`]
-            : []),
-          // Other addresses of the loopback network cannot leave the machine: a node port on them would lead nowhere.
-          `${word} daddr ${loopback} return`,
-          `fib daddr type local meta l4proto . th dport vmap @${setNames.nodePorts}`,
-        ],
-      },
-    ],
+    ['route', { rules: routeRules(family, isLoopback) }],
     ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
     [
       'closed',

@@ -16,7 +16,7 @@ import type { ServedResource } from '../path/served-resource.ts';
 import { FlushScheduler } from '../watch/flush-scheduler.ts';
 import { FrameCache } from '../watch/frame-cache.ts';
 import { WatchConnection } from '../watch/watch-connection.ts';
-import type { FrameOutput } from '../watch/watch-connection.ts';
+import type { FrameOutput, WatchConnectionOptions } from '../watch/watch-connection.ts';
 import { frameForm } from '../watch/watch-frames.ts';
 import { openWatchSocket } from '../watch/watch-socket.ts';
 import { parseWatchOptions } from './list-options.ts';
@@ -67,33 +67,14 @@ export class WatchVerb {
     const { encoding, form } = watchOutput(outputOf(exchange, resource.definition));
     const include = form.as === 'table' ? parseIncludeObject(exchange.query.get('includeObject')) : 'Metadata';
     const { options, timeoutSeconds } = parseWatchOptions(exchange.query, exchange.info);
-    const { clock, registry, random, minRequestTimeoutMs, watchBufferBytes, onEvents, messages } = this.#options;
-    const { http, user } = exchange;
+    const { registry, random, minRequestTimeoutMs } = this.#options;
+    const { http } = exchange;
     const target = new LateOutput();
-    const isSocket = http.upgrade !== undefined;
-    const connection: WatchConnection = new WatchConnection({
-      form: frameForm(resource.definition, { form, include, messages: encoding === 'protobuf' ? messages : undefined }),
+    const messages = encoding === 'protobuf' ? this.#options.messages : undefined;
+    const connection = this.#connect(exchange, resource, {
+      form: frameForm(resource.definition, { form, include, messages }),
       output: target,
-      clock,
-      scheduler: this.#scheduler,
-      frames: this.#frames,
       allowBookmarks: options.allowBookmarks === true,
-      separate: isSocket,
-      hold: (bytes) =>
-        this.#options.unread.hold({
-          connection: http.connection,
-          user: user.name,
-          bytes,
-          waitMs: MOST_STANDSTILL_MS,
-          cut: () => http.cut(),
-        }),
-      onFault: (error) =>
-        this.#options.log.error('Unable to write a watch event; ending the watch', {
-          path: exchange.path.slice(0, 512),
-          error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-        }),
-      limitBytes: watchBufferBytes,
-      onSent: (events, bytes) => onEvents?.(resource, events, bytes),
     });
     const request = resourceRequest(exchange, resource.definition, {
       dryRun: false,
@@ -123,7 +104,7 @@ export class WatchVerb {
       target.attach(to);
       connection.resume();
     };
-    if (isSocket)
+    if (http.upgrade !== undefined)
       return {
         kind: 'taken',
         status: 101,
@@ -142,6 +123,39 @@ export class WatchVerb {
       },
       start: (out) => attach(streamOutput(out, connection)),
     };
+  }
+
+  #connect(
+    exchange: Exchange,
+    resource: ServedResource,
+    { form, output, allowBookmarks }: Pick<WatchConnectionOptions, 'form' | 'output' | 'allowBookmarks'>,
+  ): WatchConnection {
+    const { clock, watchBufferBytes, onEvents, unread, log } = this.#options;
+    const { http, user } = exchange;
+    return new WatchConnection({
+      form,
+      output,
+      clock,
+      scheduler: this.#scheduler,
+      frames: this.#frames,
+      allowBookmarks,
+      separate: http.upgrade !== undefined,
+      hold: (bytes) =>
+        unread.hold({
+          connection: http.connection,
+          user: user.name,
+          bytes,
+          waitMs: MOST_STANDSTILL_MS,
+          cut: () => http.cut(),
+        }),
+      onFault: (error) =>
+        log.error('Unable to write a watch event; ending the watch', {
+          path: exchange.path.slice(0, 512),
+          error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+        }),
+      limitBytes: watchBufferBytes,
+      onSent: (events, bytes) => onEvents?.(resource, events, bytes),
+    });
   }
 }
 

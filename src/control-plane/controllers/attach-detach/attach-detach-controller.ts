@@ -207,42 +207,43 @@ async function ignore(reason: 'AlreadyExists' | 'NotFound', work: Promise<unknow
   }
 }
 
+const mayBeAttached = (volume: Volume): boolean =>
+  volume.persistentVolumeClaim !== undefined ||
+  volume.ephemeral !== undefined ||
+  volume.iscsi !== undefined ||
+  volume.fc !== undefined ||
+  inlineCsiForm(volume, '') !== undefined;
+
+/** The claims of a pod, as `namespace/name`. */
+const claimsOf = ({ metadata, spec }: Pod): readonly string[] =>
+  (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
+    const claim =
+      persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : `${metadata.name}-${name}`);
+    return claim === undefined ? [] : [`${metadata.namespace}/${claim}`];
+  });
+
+/** The part of a node that decides which volumes to attach and detach. */
+const volumesOf = ({ spec, status }: Node): string =>
+  JSON.stringify([
+    hasOutOfServiceTaint({ spec }),
+    status?.volumesAttached,
+    status?.volumesInUse,
+    status?.conditions?.find(({ type }) => type === 'Ready')?.status,
+  ]);
+
 /** Keys are names of nodes. */
 function wakeBy(views: Views, queue: RateLimitingQueue): (() => void)[] {
   const wake = (name: string): void => queue.add(name);
   const wakeOfPod = (pod: Pod): void => {
     // Most pods have only a token volume and nothing to attach.
-    if (
-      (pod.spec.volumes ?? []).some(
-        (volume) =>
-          volume.persistentVolumeClaim !== undefined ||
-          volume.ephemeral !== undefined ||
-          volume.iscsi !== undefined ||
-          volume.fc !== undefined ||
-          inlineCsiForm(volume, '') !== undefined,
-      )
-    )
-      nodeOf(pod).forEach(wake);
+    if ((pod.spec.volumes ?? []).some(mayBeAttached)) nodeOf(pod).forEach(wake);
   };
-  const byClaim = views.pods.index('claim', (pod) =>
-    (pod.spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-      const claim =
-        persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? undefined : `${pod.metadata.name}-${name}`);
-      return claim === undefined ? [] : [`${pod.metadata.namespace}/${claim}`];
-    }),
-  );
+  const byClaim = views.pods.index('claim', claimsOf);
   const wakeOfClaim = ({ namespace, name }: { readonly namespace: string; readonly name: string }): void =>
     byClaim.get(`${namespace}/${name}`).forEach(wakeOfPod);
   const wakeOfVolume = ({ spec }: PersistentVolume): void =>
     wakeOfClaim({ namespace: spec.claimRef?.namespace ?? '', name: spec.claimRef?.name ?? '' });
   const wakeAll = (): void => views.nodes.list().forEach(({ metadata }) => wake(metadata.name));
-  const volumesOf = ({ spec, status }: Node): string =>
-    JSON.stringify([
-      hasOutOfServiceTaint({ spec }),
-      status?.volumesAttached,
-      status?.volumesInUse,
-      status?.conditions?.find(({ type }) => type === 'Ready')?.status,
-    ]);
   const nodeChanged = (before: Node, after: Node): void => {
     if (volumesOf(before) === volumesOf(after)) return;
     wake(after.metadata.name);

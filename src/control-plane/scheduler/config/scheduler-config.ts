@@ -84,13 +84,43 @@ function toConfig(source: SchedulerConfigurationSource, errors: FieldErrors, mod
       'must be greater than or equal to PodInitialBackoffSeconds',
     );
   const extenders = readExtenders(errors, source.extenders ?? []);
+  const { built, order } = readProfiles(errors, {
+    list: profiles.length === 0 ? [{}] : profiles,
+    modules,
+    extenders,
+    percentageOfNodesToScore: percentageOfNodesToScore ?? 0,
+  });
+  const { kubeconfig = '' } = source.clientConnection ?? {};
+  return {
+    profiles: built,
+    initialBackoffMs: podInitialBackoffSeconds * 1000,
+    maxBackoffMs: podMaxBackoffSeconds * 1000,
+    extenders,
+    ...(order !== undefined && { goesBefore: order }),
+    election: readElection(errors, source),
+    ...(kubeconfig !== '' && { kubeconfig }),
+  };
+}
+
+interface ProfilesSource {
+  readonly list: readonly ProfileSource[];
+  readonly modules: LoadedModules;
+  readonly extenders: SchedulerConfig['extenders'];
+  /** For profiles that do not set their own. */
+  readonly percentageOfNodesToScore: number;
+}
+
+/** All profiles by name. They share one queue, so they must agree on its order. */
+function readProfiles(
+  errors: FieldErrors,
+  { list, modules, extenders, percentageOfNodesToScore }: ProfilesSource,
+): { readonly built: ReadonlyMap<string, Profile>; readonly order: PodOrder | undefined } {
   const ignoredResources = extenders.flatMap((extender) => extender.ignoredResources);
   const built = new Map<string, Profile>();
   const orders: { readonly name: string; readonly order: PodOrder | undefined }[] = [];
-  const list: readonly ProfileSource[] = profiles.length === 0 ? [{}] : profiles;
   for (const [index, profile] of list.entries()) {
     const path = `profiles[${index}]`;
-    // A name is made up only where there is nothing to mix it up with.
+    // Only a single profile may leave out its name.
     const schedulerName = profile.schedulerName ?? (list.length === 1 ? DEFAULT_SCHEDULER_NAME : '');
     if (schedulerName === '') errors.required(`${path}.schedulerName`);
     else if (built.has(schedulerName)) errors.duplicate(`${path}.schedulerName`, schedulerName);
@@ -106,7 +136,7 @@ function toConfig(source: SchedulerConfigurationSource, errors: FieldErrors, mod
       schedulerName,
       buildProfile({
         schedulerName,
-        percentageOfNodesToScore: profile.percentageOfNodesToScore ?? percentageOfNodesToScore ?? 0,
+        percentageOfNodesToScore: profile.percentageOfNodesToScore ?? percentageOfNodesToScore,
         plugins: profile.plugins,
         args: readAllArgs(errors, path, profile, { ignoredResources, isModule: (name) => adapted.has(name) }),
         modules: adapted,
@@ -114,17 +144,7 @@ function toConfig(source: SchedulerConfigurationSource, errors: FieldErrors, mod
       }),
     );
   }
-  const order = orders[0]?.order;
-  const { kubeconfig = '' } = source.clientConnection ?? {};
-  return {
-    profiles: built,
-    initialBackoffMs: podInitialBackoffSeconds * 1000,
-    maxBackoffMs: podMaxBackoffSeconds * 1000,
-    extenders,
-    ...(order !== undefined && { goesBefore: order }),
-    election: readElection(errors, source),
-    ...(kubeconfig !== '' && { kubeconfig }),
-  };
+  return { built, order: orders[0]?.order };
 }
 
 function validatePercentage(errors: FieldErrors, path: string, percentage: number | undefined): void {

@@ -149,14 +149,31 @@ export interface Question {
   readonly random: Random;
 }
 
-/**
- * No node fits: what the post-filter plugins make of that (upstream: RunPostFilterPlugins).
- */
+type Rejected = Pick<Diagnosis, 'nodeCount' | 'rejections' | 'absent' | 'preFilterReasons'>;
+
+/** No node fits: runs the post-filter plugins (upstream: RunPostFilterPlugins). */
 function afterFilters(
   question: Question,
-  found: Pick<Diagnosis, 'nodeCount' | 'rejections' | 'absent' | 'preFilterReasons'>,
+  found: Rejected,
   more: { readonly checks: Checks; readonly rejectors: ReadonlySet<string>; readonly nextStart: number },
 ): Extract<Decision, { kind: 'unschedulable' }> {
+  const { reasons, ...outcome } = postFilter(question, found, more.checks);
+  const diagnosis: Diagnosis = { ...found, postFilterMessage: reasons.join(', '), rejectors: more.rejectors };
+  return {
+    kind: 'unschedulable',
+    diagnosis,
+    message: formatDiagnosis(diagnosis),
+    ...outcome,
+    nextStart: more.nextStart,
+  };
+}
+
+interface PostFilterOutcome
+  extends Pick<Extract<Decision, { kind: 'unschedulable' }>, 'preemption' | 'deallocate' | 'nominate'> {
+  readonly reasons: readonly string[];
+}
+
+function postFilter(question: Question, found: Rejected, checks: Checks): PostFilterOutcome {
   const reasons: string[] = [];
   let preemption: Extract<PreemptionOutcome, { kind: 'preempt' }> | undefined;
   let nominate: string | undefined;
@@ -169,7 +186,7 @@ function afterFilters(
         reasons.push(NOT_PREPARED);
         break;
       }
-      const obstacle = more.checks.flatMap((check) => check.obstacle?.() ?? [])[0];
+      const obstacle = checks.flatMap((check) => check.obstacle?.() ?? [])[0];
       deallocate = obstacle?.claim;
       reasons.push(
         obstacle === undefined ? NOTHING_TO_DEALLOCATE : deallocate === undefined ? STILL_NOT_SCHEDULABLE : DEALLOCATED,
@@ -189,7 +206,7 @@ function afterFilters(
     const outcome = computePreemption({
       ...question,
       args: step.args,
-      checks: more.checks,
+      checks,
       rejections: found.rejections,
       absent: found.absent,
     });
@@ -203,14 +220,5 @@ function afterFilters(
     reasons.push(`preemption: ${outcome.message}`);
     if (outcome.kind === 'noCandidates') nominate = '';
   }
-  const diagnosis: Diagnosis = { ...found, postFilterMessage: reasons.join(', '), rejectors: more.rejectors };
-  return {
-    kind: 'unschedulable',
-    diagnosis,
-    message: formatDiagnosis(diagnosis),
-    preemption,
-    deallocate,
-    nominate,
-    nextStart: more.nextStart,
-  };
+  return { reasons, preemption, deallocate, nominate };
 }

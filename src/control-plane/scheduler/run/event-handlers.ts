@@ -57,7 +57,10 @@ function followPods({ pods, cache, queue, config }: SchedulerContext): () => voi
     settle(pod);
     queue.wake({ resource: 'Pod', actions: ['Add'], after: pod });
   };
-  /** The room it leaves, or had been promised. */
+  /** Room that was reserved for a pod of this priority helps only pods that had to respect that. */
+  const wakeUpTo = (priority: number, event: ClusterEvent): void =>
+    queue.wake(event, (other) => podPriority(other) <= priority);
+  /** Pods may fit into the room that it leaves, or that was reserved for it. */
   const leave = (pod: Pod): void => {
     const { uid } = pod.metadata;
     const placed = cache.placedPod(uid) ?? pod;
@@ -66,8 +69,7 @@ function followPods({ pods, cache, queue, config }: SchedulerContext): () => voi
     settle(pod);
     const event: ClusterEvent = { resource: 'Pod', actions: ['Delete'], before: placed };
     if (isAssigned(placed)) queue.wake(event);
-    // A promise that is void helps only those who had to respect it.
-    else if (was !== '') queue.wake(event, (other) => podPriority(other) <= podPriority(pod));
+    else if (was !== '') wakeUpTo(podPriority(pod), event);
   };
   const changePending = (before: Pod, after: Pod): void => {
     const { uid, deletionTimestamp } = after.metadata;
@@ -78,12 +80,9 @@ function followPods({ pods, cache, queue, config }: SchedulerContext): () => voi
     }
     queue.update(before, after);
     cache.nominator.update(before, after);
-    if (nominatedNode(before) !== '' && nominatedNode(before) !== nominatedNode(after)) {
-      queue.wake(
-        { resource: 'Pod', actions: ['Delete'], before },
-        (other) => podPriority(other) <= podPriority(before),
-      );
-    }
+    const was = nominatedNode(before);
+    if (was !== '' && was !== nominatedNode(after))
+      wakeUpTo(podPriority(before), { resource: 'Pod', actions: ['Delete'], before });
   };
   return pods.addHandlers({
     onAdd: (pod) => {

@@ -265,14 +265,18 @@ export class SchedulingCycle {
       if (writes !== undefined) context.objects.revert(writes.volumes, writes.claims);
       for (const { claim } of claims) context.objects.assumedResourceClaims.settle(claim, 'failed');
     };
+    /** What was reserved so far is given back before the pod is queued again. */
+    const fail = async (message: string, undo: () => Promise<void> | void): Promise<void> => {
+      await undo();
+      await unreserve(context, chosen);
+      if (!context.stopping.aborted) this.#bindFailed(queued, assumed, message);
+    };
+    const undoClaims = (): Promise<void> => unreserveClaims(context, claims, pod);
     if (hasReservations(profile.binding)) {
       try {
         await reserveAndPermit(context, chosen);
       } catch (error) {
-        release();
-        await unreserve(context, chosen);
-        if (context.stopping.aborted) return;
-        return this.#bindFailed(queued, assumed, errorMessage(error));
+        return fail(errorMessage(error), release);
       }
     }
     if (writes !== undefined) {
@@ -281,10 +285,7 @@ export class SchedulingCycle {
       try {
         await bindVolumes(context, writes, profile.volumeBindTimeoutMs);
       } catch (error) {
-        release();
-        await unreserve(context, chosen);
-        if (context.stopping.aborted) return;
-        return this.#bindFailed(queued, assumed, `running PreBind plugin "VolumeBinding": ${errorMessage(error)}`);
+        return fail(`running PreBind plugin "VolumeBinding": ${errorMessage(error)}`, release);
       }
     }
     try {
@@ -292,16 +293,12 @@ export class SchedulingCycle {
       await this.#awaitDevices({ pod, nodeName, claims, profile });
     } catch (error) {
       if (context.stopping.aborted) return;
-      await unreserveClaims(context, claims, pod);
-      await unreserve(context, chosen);
-      return this.#bindFailed(queued, assumed, `running PreBind plugin "DynamicResources": ${errorMessage(error)}`);
+      return fail(`running PreBind plugin "DynamicResources": ${errorMessage(error)}`, undoClaims);
     }
     const result = await this.#preBindAndBind(chosen);
     if (result.kind === 'failed') {
       if (context.stopping.aborted) return;
-      await unreserveClaims(context, claims, pod);
-      await unreserve(context, chosen);
-      return this.#bindFailed(queued, assumed, result.message);
+      return fail(result.message, undoClaims);
     }
     this.#ended(pod, profile.schedulerName, 'scheduled');
     const { namespace, name } = pod.metadata;

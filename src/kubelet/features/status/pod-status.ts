@@ -96,20 +96,11 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   };
   const { init, regular, ephemeral } = rules.isGivenUp(pod, runtime) ? endStatuses(pod, known, 'given up') : known;
   const judged = {
-    init: init.map((status) => {
-      const containers = pod.spec.initContainers ?? [];
-      return (
-        beingReplaced(facts, status, { containers, published: previous?.initContainerStatuses }) ??
-        judge(facts, status, containers)
-      );
+    init: judgeAll(facts, init, {
+      containers: pod.spec.initContainers ?? [],
+      published: previous?.initContainerStatuses,
     }),
-    regular: regular.map((status) => {
-      const { containers } = pod.spec;
-      return (
-        beingReplaced(facts, status, { containers, published: previous?.containerStatuses }) ??
-        judge(facts, status, containers)
-      );
-    }),
+    regular: judgeAll(facts, regular, { containers: pod.spec.containers, published: previous?.containerStatuses }),
   };
   const statuses = [...judged.init, ...judged.regular];
   const phase = finalPhase(facts, phaseOf(facts, statuses));
@@ -136,14 +127,14 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   return status;
 }
 
-/**
- * A terminal phase is final, whichever run of the agent reported it. A pod that was stopped is Failed only until its
- * containers determine the phase; a later loss of records does not turn success into failure.
- */
 /** Volumes of a pod that had containers are mounted; they only show new content. */
 const isWaitingForVolumes = ({ runtime, waitsForVolumes }: PodStatusFacts): boolean =>
   waitsForVolumes === true && runtime.containers.length === 0;
 
+/**
+ * A terminal phase is final, whichever run of the agent reported it. A pod that was stopped is Failed only until its
+ * containers determine the phase; a later loss of records does not turn success into failure.
+ */
 function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): PodPhase {
   if (isTerminalPhase(facts.pod.status?.phase)) return facts.pod.status.phase;
   const { override } = facts;
@@ -194,7 +185,7 @@ function reasonOf(facts: PodStatusFacts, phase: PodPhase): Pick<PodStatus, 'reas
 function beingReplaced(
   { isUndecided, runtime, runtimeName, rules }: PodStatusFacts,
   status: ContainerStatus,
-  known: { readonly containers: readonly AnyContainer[]; readonly published: readonly ContainerStatus[] | undefined },
+  known: KnownContainers,
 ): ContainerStatus | undefined {
   if (isUndecided !== true || status.state?.running !== undefined) return undefined;
   const published = known.published?.find(({ name }) => name === status.name);
@@ -204,6 +195,14 @@ function beingReplaced(
   if (container === undefined || stopped === undefined) return undefined;
   return rules.isDefinitionChanged(container, stopped) ? published : undefined;
 }
+
+interface KnownContainers {
+  readonly containers: readonly AnyContainer[];
+  readonly published: readonly ContainerStatus[] | undefined;
+}
+
+const judgeAll = (facts: PodStatusFacts, statuses: readonly ContainerStatus[], known: KnownContainers) =>
+  statuses.map((status) => beingReplaced(facts, status, known) ?? judge(facts, status, known.containers));
 
 /** Sets `started` and `ready` (upstream: prober_manager.go UpdatePodStatus). */
 function judge(facts: PodStatusFacts, status: ContainerStatus, containers: readonly AnyContainer[]): ContainerStatus {
