@@ -79,6 +79,19 @@ test('a task goes on in each turn however long each takes', async () => {
   assert.ok(turns >= 8 && turns <= 14, String(turns));
 });
 
+test('a task goes on in each turn even if the share is used up whenever it is asked for', async () => {
+  let nowMs = 0;
+  const share = new TurnShare(() => (nowMs += 20));
+  const done: string[] = [];
+  const tasks = ['a', 'b', 'c'].map(async (name) => {
+    await share.pause();
+    done.push(name);
+  });
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  assert.deepEqual(done, ['a', 'b', 'c']);
+  await Promise.all(tasks);
+});
+
 test('a paused task continues after work that was queued before, in the same turn while the share lasts', async () => {
   const { share } = world();
   const seen: string[] = [];

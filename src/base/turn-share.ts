@@ -63,11 +63,14 @@ export class TurnShare {
     this.#sinceMs = undefined;
     if (this.#resting.length === 0) return;
     this.#begin(this.#workedMs());
-    this.#release();
+    this.#continueOne();
   }
 
   #release(): void {
-    if (this.#resting.length === 0 || this.#isUsedUp()) return;
+    if (this.#resting.length > 0 && !this.#isUsedUp()) this.#continueOne();
+  }
+
+  #continueOne(): void {
     this.#resting.shift()?.();
     this.#releaseLater();
   }

@@ -105,7 +105,7 @@ class ObjectRegistry implements Registry {
 
   async list(request: ResourceRequest, options: Parameters<Registry['list']>[1]): Promise<ServedList> {
     const { cache, storage } = this.#shared.homes.of(request.definition);
-    const list = await readList(cache, storage, request, options);
+    const list = await readList({ cache, storage, pace: this.#shared.pace }, request, options);
     const { storedAs } = request.definition;
     if (storedAs === undefined) return list;
     await storedAs.prepare?.(list.items.map(({ object }) => object));

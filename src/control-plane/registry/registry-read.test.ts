@@ -72,6 +72,23 @@ describe('the registry lists and watches', () => {
     assert.deepEqual(names(before), ['w1', 'w2', 'w3', 'w4', 'w5']);
   });
 
+  test('pages of a selection that takes several turns are of one version, and the store is not asked for them', async () => {
+    await fixture.stop();
+    let ms = 0;
+    fixture = await startRegistry([], { workedMs: () => (ms += 20) });
+    await makeMany(120);
+    const all = names(await list({ labelSelector: 'odd=true' }));
+    const reading = list({ labelSelector: 'odd=true', limit: 50 });
+    const removing = Promise.all(
+      ['w1', 'w97', 'w99'].map((name) => fixture.registry.delete(fixture.request(widgets, name), {})),
+    );
+    const [first] = await Promise.all([reading, removing]);
+    await fixture.storage.compact(await fixture.storage.revision());
+    const second = await list({ labelSelector: 'odd=true', limit: 50, continue: first.continue ?? '' });
+    assert.deepEqual([...names(first), ...names(second)], all);
+    assert.equal(names(await list({ labelSelector: 'odd=true' })).length, all.length - 3);
+  });
+
   test('keeps a bounded number of lists for their next pages, the newest ones', async () => {
     await makeMany(2);
     const firstPages: ServedList[] = [];

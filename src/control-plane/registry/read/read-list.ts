@@ -1,5 +1,6 @@
 import { isKind } from '../../../base/errors.ts';
 import type { ListOptions } from '../../../api/client/api-client.ts';
+import type { TurnShare } from '../../../base/turn-share.ts';
 import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { Storage } from '../../storage/storage.ts';
@@ -9,21 +10,24 @@ import { storagePrefix } from '../definition-index.ts';
 import type { KindCache, WatchCache } from '../cache/watch-cache.ts';
 import type { ResourceRequest, ServedList } from '../registry.ts';
 import { parseSelection } from './selection.ts';
-import type { Selection } from './selection.ts';
+import { gatherPage } from './gather-page.ts';
+import type { PageScope } from './gather-page.ts';
 import type { ListSnapshotId } from '../cache/list-snapshots.ts';
 import type { ObjectList } from '../cache/object-list.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
 import { parseRevision } from './parse-revision.ts';
 
 /** A page while it is collected. */
-interface Page {
+interface Page extends PageScope {
   readonly kind: KindCache;
   /** The requested version. */
   readonly shown: ResourceDefinition;
-  readonly prefix: string;
-  readonly selection: Selection;
-  readonly limit: number;
-  readonly afterKey: string;
+}
+interface Sources {
+  readonly cache: WatchCache;
+  readonly storage: Storage;
+  /** Of all reads and writes: a list rests while it selects or decodes many objects. */
+  readonly pace: Pick<TurnShare, 'rest'>;
 }
 interface Gathered {
   readonly items: readonly CachedObject[];
@@ -34,12 +38,8 @@ interface Gathered {
 }
 
 /** The semantics of `resourceVersion`, `resourceVersionMatch`, `limit` and `continue`, as the API documents them. */
-export async function readList(
-  cache: WatchCache,
-  storage: Storage,
-  request: ResourceRequest,
-  options: ListOptions,
-): Promise<ServedList> {
+export async function readList(sources: Sources, request: ResourceRequest, options: ListOptions): Promise<ServedList> {
+  const { cache } = sources;
   const { definition, namespace } = request;
   const selection = parseSelection(definition, options);
   const token = continueToken(options);
@@ -56,10 +56,10 @@ export async function readList(
   if (exact === undefined || exact < 0) {
     await notOlderThan(cache, exact === undefined ? options.resourceVersion : undefined);
     await prepareFields(page, page.kind.objects);
-    gathered = fromCache(cache, page, cache.revision);
+    gathered = await fromCache(sources, page, cache.revision);
   } else {
     await cache.waitFor(exact);
-    gathered = await ofRevision(cache, storage, page, exact);
+    gathered = await ofRevision(sources, page, exact);
   }
   const { items, revision, lastKey, remaining } = gathered;
   return {
@@ -99,16 +99,17 @@ export async function notOlderThan(cache: WatchCache, resourceVersion: string | 
  * rest is read from the store. Compacted versions are refused even if nothing has changed, so that versions expire as
  * with upstream.
  */
-async function ofRevision(cache: WatchCache, storage: Storage, page: Page, revision: number): Promise<Gathered> {
+async function ofRevision(sources: Sources, page: Page, revision: number): Promise<Gathered> {
+  const { cache, storage, pace } = sources;
   const snapshot = cache.snapshots.find(snapshotId(page, revision));
   if (snapshot !== undefined) {
     await prepareFields(page, snapshot);
-    return gather(page, snapshot, revision);
+    return { ...(await gatherPage(page, snapshot, pace)), revision };
   }
-  if (page.kind.lastChange > revision) return fromStore(cache, storage, page, revision);
+  if (page.kind.lastChange > revision) return fromStore(sources, page, revision);
   await mustBeRemembered(storage, page, revision);
   await prepareFields(page, page.kind.objects);
-  return page.kind.lastChange > revision ? fromStore(cache, storage, page, revision) : fromCache(cache, page, revision);
+  return page.kind.lastChange > revision ? fromStore(sources, page, revision) : fromCache(sources, page, revision);
 }
 
 /** Asks for nothing at that version. */
@@ -120,12 +121,12 @@ async function mustBeRemembered(storage: Storage, page: Page, revision: number):
 }
 
 /** Only a first page stores a snapshot; otherwise repeated requests would keep it forever. */
-function fromCache(cache: WatchCache, page: Page, revision: number): Gathered {
-  const { objects } = page.kind;
-  const gathered = gather(page, objects, revision);
-  if (gathered.lastKey !== undefined && page.afterKey === '')
-    cache.snapshots.keep(snapshotId(page, gathered.revision), () => objects.snapshot(page.prefix));
-  return gathered;
+async function fromCache({ cache, pace }: Sources, page: Page, atRevision: number): Promise<Gathered> {
+  const revision = Math.max(atRevision, 1);
+  const gathered = await gatherPage(page, page.kind.objects, pace, (take) => {
+    if (page.afterKey === '') cache.snapshots.keep(snapshotId(page, revision), take);
+  });
+  return { ...gathered, revision };
 }
 
 /** How often objects that arrived during a conversion are converted too. */
@@ -152,25 +153,7 @@ function snapshotId({ kind, prefix }: Page, revision: number): ListSnapshotId {
   return { place: storagePrefix(kind.definition) + prefix, revision };
 }
 
-function gather({ prefix, selection, limit, afterKey }: Page, objects: ObjectList, revision: number): Gathered {
-  const items: CachedObject[] = [];
-  let lastKey = '';
-  let left = 0;
-  for (const [key, object] of objects.range(prefix, afterKey)) {
-    if (selection.name !== undefined && object.object.metadata.name !== selection.name) continue;
-    if (!selection.everything && !selection.matches(object.object)) continue;
-    if (limit > 0 && items.length === limit) {
-      // With a selection it is only known that there are more.
-      left = selection.everything ? objects.countAfter(prefix, lastKey) : 1;
-      break;
-    }
-    items.push(object);
-    lastKey = key;
-  }
-  return { items, revision: Math.max(revision, 1), lastKey: left > 0 ? lastKey : undefined, remaining: left };
-}
-
-async function fromStore(cache: WatchCache, storage: Storage, page: Page, revision: number): Promise<Gathered> {
+async function fromStore({ cache, storage, pace }: Sources, page: Page, revision: number): Promise<Gathered> {
   const { kind, selection, limit, shown } = page;
   const place = storagePrefix(kind.definition);
   const items: CachedObject[] = [];
@@ -185,6 +168,7 @@ async function fromStore(cache: WatchCache, storage: Storage, page: Page, revisi
       })
       .catch((error: unknown) => refuseForgotten(error, page, afterKey));
     for (const item of stored.items) {
+      await pace.rest();
       const object = cache.decode(kind.definition, item);
       if (object === undefined) continue;
       await shown.storedAs?.prepare?.([object.object]);

@@ -120,6 +120,8 @@ export interface FixtureOptions {
   readonly wrap?: (storage: Storage, clock: FakeClock) => Storage;
   /** Authorization checks of the registry itself. Absent: everything is allowed. */
   readonly authorize?: (attributes: AuthorizationAttributes) => AuthorizationDecision;
+  /** By which reads and writes share turns of the event loop. Absent: the clock, which stands still. */
+  readonly workedMs?: () => number;
   /** Absent: widgets and gadgets. */
   readonly kinds?: readonly ResourceDefinition[];
 }
@@ -152,7 +154,7 @@ async function onStorage(
   storage: Storage,
   clock: FakeClock,
   admission: readonly AdmissionPlugin[],
-  { authorize = () => ({ decision: 'allow', reason: '' }), kinds = plainKinds }: FixtureOptions,
+  { authorize = () => ({ decision: 'allow', reason: '' }), workedMs, kinds = plainKinds }: FixtureOptions,
 ): Promise<RegistryFixture> {
   const definitions = new DefinitionIndex(kinds);
   const cache = new WatchCache({ storage, definitions, clock, log: recordingLog() });
@@ -164,6 +166,7 @@ async function onStorage(
     storage,
     definitions,
     clock,
+    ...(workedMs !== undefined && { workedMs }),
     random: seededRandom(1),
     policy: permissivePolicy,
     allocationSettings: { serviceCidrs: [], nodePorts: { first: 30000, last: 32767 } },
