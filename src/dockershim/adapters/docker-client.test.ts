@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { createDockerClient } from './docker-client.ts';
 import type { DockerHttp } from './docker-http.ts';
 
-it('credentials of a registry are sent as Docker reads them: base64 for URLs with padding', async () => {
+it('credentials of a registry are sent as Docker expects them: base64 for URLs with padding', async () => {
   const sent: string[] = [];
   const http = {
     lines: ({ headers }: { headers?: Record<string, string> }) => {

@@ -19,12 +19,11 @@ import type { DockerCall, DockerHttp } from './docker-http.ts';
 
 const filterText = (filters: Filters): string => JSON.stringify(filters);
 
-/** Ids and names stand in paths; a name of an image has slashes, which Docker takes as they are. */
+/** Ids and names are part of paths. An image name contains slashes, which Docker accepts as they are. */
 const pathPart = (name: string): string => name.split('/').map(encodeURIComponent).join('/');
 
 /**
- * Docker Engine's API over HTTP. The shapes of the answers are Docker's; all that is checked is that they are objects,
- * and lists of objects.
+ * Docker Engine's API over HTTP. Of the answers only this is checked: that they are objects, or lists of objects.
  */
 export function createDockerClient(http: DockerHttp): DockerEngine {
   return {
@@ -65,7 +64,7 @@ function containerCalls(
   | 'stats'
 > {
   const pathOf = (id: string): string => `/containers/${pathPart(id)}`;
-  /** `path` is below that of the container. */
+  /** `path` is relative to the container's path. */
   const run = (op: string, id: string, { path = '', ...call }: Partial<Omit<DockerCall, 'op'>>): Promise<void> =>
     http.run({ op, method: 'POST', path: pathOf(id) + path, ...call });
   return {
@@ -212,19 +211,19 @@ function imageCalls(http: DockerHttp): Pick<DockerEngine, 'listImages' | 'inspec
   };
 }
 
-/** Docker takes a header without padding for one without credentials, and says nothing. */
+/** Docker treats a header without padding as a header without credentials, and reports no error. */
 function paddedBase64Url(text: string): string {
   return Buffer.from(text, 'utf8').toString('base64').replaceAll('+', '-').replaceAll('/', '_');
 }
 
-/** Docker's answers are taken at their word, but what is no object has no members to ask for. */
+/** Docker's answers are trusted, but they must be objects, because the callers read their members. */
 function objectOf<T extends object>(answer: unknown, op: string): T {
   if (isRecord(answer)) return answer as T;
   throw new KubeletError('Internal', `${op}: Docker's answer is not an object`, { op });
 }
 
 function listOf<T extends object>(answer: unknown, op: string): readonly T[] {
-  // `null` is Docker's empty list; no answer at all is none.
+  // Docker encodes an empty list as `null`. An empty answer is an error.
   const list = answer === null ? [] : answer;
   if (Array.isArray(list) && list.every(isRecord)) return list as readonly unknown[] as readonly T[];
   throw new KubeletError('Internal', `${op}: Docker's answer is not a list of objects`, { op });

@@ -11,7 +11,7 @@ import { createDockerClient } from './docker-client.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A server in Docker's place, which answers the question for its version. */
+/** A server that stands in for Docker and answers the request for its version. */
 async function withDocker(
   handler: Handler,
   use: (http: DockerHttp, requests: string[]) => Promise<void>,
@@ -45,7 +45,7 @@ async function withDocker(
 const inspect = { op: 'inspect', method: 'GET', path: '/containers/a/json' } as const;
 
 describe('HTTP to Docker', () => {
-  it('asks for the version once and speaks it', async () => {
+  it('asks for the version once and uses it', async () => {
     const handler: Handler = (_request, response) => response.end('{"Id":"a"}');
     await withDocker(handler, async (http, requests) => {
       assert.deepEqual(await http.json(inspect), { Id: 'a' });
@@ -61,19 +61,19 @@ describe('HTTP to Docker', () => {
     [500, 'Internal'],
     [503, 'Unavailable'],
   ] as const)
-    it(`takes ${status} for ${kind}, with Docker's words`, async () => {
+    it(`maps ${status} to ${kind} and keeps Docker's message`, async () => {
       const handler: Handler = (_request, response) => response.writeHead(status).end('{"message":"no such thing"}');
       await withDocker(handler, (http) => assert.rejects(http.json(inspect), { kind, message: 'no such thing' }));
     });
 
-  it('takes 304 for success: it was done before', async () => {
+  it('treats 304 as success: the work was already done', async () => {
     const handler: Handler = (_request, response) => response.writeHead(304).end();
     await withDocker(handler, async (http) => {
       await createDockerClient(http).stopContainer('a', 1);
     });
   });
 
-  it('refuses an answer without an end', async () => {
+  it('refuses an endless answer', async () => {
     const chunk = Buffer.alloc(1024 * 1024, 'x');
     const handler: Handler = (_request, response) => {
       const write = (): void => {
@@ -87,7 +87,7 @@ describe('HTTP to Docker', () => {
     );
   });
 
-  it('refuses a line without an end', async () => {
+  it('refuses an endless line', async () => {
     const handler: Handler = (_request, response) => {
       response.write('x'.repeat(3 * 1024 * 1024));
     };
@@ -99,7 +99,7 @@ describe('HTTP to Docker', () => {
     });
   });
 
-  it('says that Docker is away, also when it goes in the middle', async () => {
+  it('reports that Docker is unavailable, also when the connection breaks in the middle', async () => {
     await assert.rejects(new DockerHttp('/nowhere/docker.sock').json(inspect), {
       kind: 'Unavailable',
       message: /ENOENT/,
@@ -111,7 +111,7 @@ describe('HTTP to Docker', () => {
     await withDocker(handler, (http) => assert.rejects(http.json(inspect), { kind: 'Unavailable' }));
   });
 
-  it('stops with its caller', async () => {
+  it('stops when its caller aborts', async () => {
     const caller = new AbortController();
     const handler: Handler = () => caller.abort();
     await withDocker(handler, (http) =>
@@ -133,7 +133,7 @@ describe('HTTP to Docker', () => {
     );
   });
 
-  it('refuses a raw connection with the words of Docker', async () => {
+  it("reports Docker's message when a raw connection is refused", async () => {
     const folder = mkdtempSync(join(tmpdir(), 'kts-docker-http-'));
     const server = createServer((request, response) => {
       if (request.url === '/version') return void response.end('{"ApiVersion":"1.43"}');
@@ -152,7 +152,7 @@ describe('HTTP to Docker', () => {
     }
   });
 
-  it('writes names so that they stay in their part of the path', async () => {
+  it('encodes names so that they cannot change the path', async () => {
     const handler: Handler = (_request, response) => response.end('{}');
     await withDocker(handler, async (http, requests) => {
       const client = createDockerClient(http);
@@ -175,7 +175,7 @@ describe('the version of the API', () => {
   ] as const)
     it(`is ${want} with an engine of ${oldest} to ${newest}`, () => assert.equal(chooseVersion(newest, oldest), want));
 
-  it('has to be one that both know', () => {
+  it('must be one that both support', () => {
     for (const [newest, oldest] of [
       ['1.40', '1.12'],
       ['1.60', '1.55'],
@@ -187,8 +187,8 @@ describe('the version of the API', () => {
   });
 });
 
-describe('nonsense in place of an answer', () => {
-  it('is no list: an empty one is written, and an empty answer is a failure', async () => {
+describe('a malformed answer', () => {
+  it('is not read as a list; Docker writes empty lists, so an empty answer is a failure', async () => {
     let text = '';
     await withDocker(
       (_request, response) => response.end(text),
@@ -203,7 +203,7 @@ describe('nonsense in place of an answer', () => {
   });
 
   for (const nonsense of ['', 'null', '5', '"x"', '[5]', '[null]'])
-    it(`is an error that says what was asked: ${nonsense || 'nothing'}`, () =>
+    it(`is an error that names the operation: ${nonsense || 'nothing'}`, () =>
       withDocker(
         (_request, response) => response.end(nonsense),
         async (http) => {

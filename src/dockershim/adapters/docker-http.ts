@@ -12,10 +12,10 @@ import { readText } from '../../base/read-text.ts';
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface DockerCall {
-  /** As an operator knows it, for errors: `create container`. */
+  /** The operation in the words of an operator, for error messages: `create container`. */
   readonly op: string;
   readonly method: 'GET' | 'POST' | 'DELETE' | 'HEAD';
-  /** Below the version: `/containers/json`. */
+  /** The path after the version: `/containers/json`. */
   readonly path: string;
   readonly query?: Query;
   readonly body?: object;
@@ -23,14 +23,16 @@ export interface DockerCall {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A list of a thousand containers has some 3 MB. */
+/** A list of a thousand containers has about 3 MB. */
 const MOST_ANSWER_BYTES = 64 * 1024 * 1024;
 const MOST_ERROR_BYTES = 64 * 1024;
-/** One line of the progress of a pull or of the events. */
+/** The longest line of a pull's progress or of the event stream. */
 const MOST_LINE_CHARACTERS = 1024 * 1024;
 const MOST_SOCKETS = 64;
 const IDLE_SOCKETS = 8;
-/** The engine closes idle connections without a word; a short life avoids requests on a connection that is closing. */
+/**
+ * The engine closes idle connections without notice. A short lifetime avoids requests on a connection that is closing.
+ */
 const IDLE_MS = 10_000;
 
 /** The versions of the API that this client speaks. The oldest is that of Docker 20.10. */
@@ -38,8 +40,8 @@ const oldestVersion = [1, 41] as const;
 const newestVersion = [1, 51] as const;
 
 /**
- * HTTP to Docker Engine over its unix socket. `node:http` and no client library: the well-known ones bring ssh, tar and
- * a second gRPC into a root process, for two dozen calls of JSON (docs/adr/docker-client.md).
+ * HTTP to Docker Engine over its unix socket, with `node:http` and without a client library: the well-known libraries
+ * would load ssh, tar and a second gRPC into a root process, for about twenty JSON calls (docs/adr/docker-client.md).
  */
 export class DockerHttp {
   readonly #socketPath: string;
@@ -49,7 +51,7 @@ export class DockerHttp {
     maxFreeSockets: IDLE_SOCKETS,
     timeout: IDLE_MS,
   });
-  /** Agreed on with the first call that Docker answers. */
+  /** Negotiated with the first call that Docker answers. */
   #version: string | undefined;
 
   constructor(socketPath: string) {
@@ -60,7 +62,7 @@ export class DockerHttp {
     this.#agent.destroy();
   }
 
-  /** The answer as JSON. Rejects as `DockerEngine` says; an answer that is no JSON is `Internal`. */
+  /** The answer as JSON. Rejects as `DockerEngine` says; an answer that is not JSON is `Internal`. */
   async json(call: DockerCall): Promise<unknown> {
     const answer = await this.#answer(call);
     const text = await this.#text(call, answer);
@@ -76,7 +78,7 @@ export class DockerHttp {
     await this.#text(call, await this.#answer(call));
   }
 
-  /** The body as it comes. */
+  /** The body as a stream of chunks. */
   async stream(call: DockerCall): Promise<AsyncIterable<Uint8Array>> {
     return this.#answer(call, { isOwn: true });
   }
@@ -103,7 +105,7 @@ export class DockerHttp {
     }
   }
 
-  /** The raw connection that attach and exec switch to. */
+  /** A raw connection, which attach and exec switch to. */
   async hijack(call: DockerCall): Promise<Duplex> {
     const path = await this.#pathOf(call);
     return new Promise((resolve, reject) => {
@@ -113,7 +115,7 @@ export class DockerHttp {
         resolve(socket);
       });
       request.on('response', (answer) => {
-        // The connection is closed when the answer was read: its words come first.
+        // The connection is closed after the answer was read: it has the error message.
         request.removeAllListeners('close');
         void this.#text(call, answer)
           .then((text) => reject(refused(call, answer.statusCode ?? 0, text)))
@@ -128,7 +130,7 @@ export class DockerHttp {
     const path = await this.#pathOf(call);
     const answer = await this.#exchange(call, path, isOwn);
     const status = answer.statusCode ?? 0;
-    // 304: started or stopped before.
+    // 304: it was already started or stopped.
     if ((status >= 200 && status < 300) || status === 304) return answer;
     throw refused(call, status, await this.#text(call, answer, MOST_ERROR_BYTES));
   }

@@ -30,7 +30,7 @@ async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
 const LINE = '2026-11-23T00:00:01.000000001Z stdout F one\n';
 
 describe('log files', () => {
-  it('are made with their folder, and say where they end', () =>
+  it('are created with their folder, and report where they end', () =>
     inFolder(async (folder) => {
       const path = join(folder, 'c', '0.log');
       const { file, end } = await logFiles.open(path);
@@ -43,7 +43,7 @@ describe('log files', () => {
       await again.file.close();
     }));
 
-  it('lose a line that a crash tore', () =>
+  it('lose a line that was cut by a crash', () =>
     inFolder(async (folder) => {
       const path = join(folder, '0.log');
       writeFileSync(path, `${LINE}2026-11-23T00:00:02Z stdo`);
@@ -54,7 +54,7 @@ describe('log files', () => {
       assert.equal(readFileSync(path, 'utf8'), `${LINE}next\n`);
     }));
 
-  it('that end with a line of many pieces count all of them: they have one time stamp', () =>
+  it('that end with a line of many pieces count all of them, because they have the same time stamp', () =>
     inFolder(async (folder) => {
       const path = join(folder, '0.log');
       const piece = LINE.replace(' F one', ` P ${'x'.repeat(16 * 1024)}`);
@@ -64,7 +64,7 @@ describe('log files', () => {
       assert.equal(end?.lines, 64);
     }));
 
-  it('of any length are read at their end only', () =>
+  it('of any length are read only at their end', () =>
     inFolder(async (folder) => {
       const path = join(folder, '0.log');
       for (let index = 0; index < 10; index += 1) appendFileSync(path, LINE.repeat(2000));
@@ -84,7 +84,7 @@ describe('records of sandboxes', () => {
     dns: { servers: [], searches: [] },
   };
 
-  it('are there after a restart, and gone after their removal', () =>
+  it('survive a restart, and are gone after their removal', () =>
     inFolder(async (folder) => {
       await (await openRecordFiles(folder)).write(id, record);
       const records = await openRecordFiles(folder);
@@ -95,7 +95,7 @@ describe('records of sandboxes', () => {
       assert.deepEqual([await records.read(id), await records.list()], [undefined, []]);
     }));
 
-  it('that were torn or are of another version count as none', () =>
+  it('that are damaged or of another version are ignored', () =>
     inFolder(async (folder) => {
       const records = await openRecordFiles(folder);
       for (const text of ['', '{"version":1,"rec', '{"version":2,"record":{}}', '{"version":1,"record":{"pod":5}}']) {
@@ -104,7 +104,7 @@ describe('records of sandboxes', () => {
       }
     }));
 
-  it('do not keep what a killed shim had begun to write', () =>
+  it('are removed if a killed shim had not finished writing them', () =>
     inFolder(async (folder) => {
       writeFileSync(join(folder, `${id}.tmp`), '{"ver');
       await openRecordFiles(folder);
@@ -122,7 +122,7 @@ describe('records of sandboxes', () => {
 });
 
 describe('this machine', () => {
-  it('kills a process of a container only, whatever number it was given', async () => {
+  it('kills only processes of the container, whatever process id it is given', async () => {
     const child = spawn('sleep', ['60']);
     await once(child, 'spawn');
     const pid = child.pid ?? 0;
@@ -135,7 +135,7 @@ describe('this machine', () => {
     assert.deepEqual((await once(child, 'exit'))[1], 'SIGTERM');
   });
 
-  it('makes missing sources of mounts and leaves what is there', () =>
+  it('creates missing mount sources and leaves existing ones unchanged', () =>
     inFolder(async (folder) => {
       const file = join(folder, 'file');
       writeFileSync(file, 'x');
@@ -155,7 +155,7 @@ describe('this machine', () => {
       await assert.rejects(linuxShimHost.readProfile(file), { kind: 'Invalid' });
     }));
 
-  it('runs the plugin of the first folder that has it', () =>
+  it('runs the plugin from the first folder that contains it', () =>
     inFolder(async (folder) => {
       for (const name of ['one', 'two']) {
         mkdirSync(join(folder, name));

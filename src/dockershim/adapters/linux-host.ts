@@ -13,16 +13,16 @@ const MOST_PROFILE_BYTES = 1024 * 1024;
 const MOST_CONFIG_BYTES = 1024 * 1024;
 const MOST_CONFIG_FILES = 100;
 const MOST_PLUGIN_OUTPUT_BYTES = 1024 * 1024;
-/** As the CRI's calls: the agent gives a sandbox four minutes. */
+/** The same limit as for calls of the CRI: the agent gives a sandbox four minutes. */
 const PLUGIN_TIMEOUT_MS = 220_000;
 
-/** This machine, as the shim uses it. */
+/** The Linux machine that the shim runs on. */
 export const linuxShimHost: ShimHost = {
   ensureDirectory: async (directory) => {
     try {
       await mkdir(directory, { recursive: true });
     } catch (error) {
-      // A file, a socket or a device is mounted as it is.
+      // An existing file, socket or device is mounted as it is.
       if (errnoOf(error) === 'EEXIST') return;
       throw failure(error, `the source ${directory} of a mount cannot be made`);
     }
@@ -45,7 +45,7 @@ export const linuxShimHost: ShimHost = {
   },
   isProcessOf,
   killProcess: (pid, containerId) => {
-    // In the same turn, so that no other process gets the number in between.
+    // Checked and killed in the same turn of the event loop, so that no other process gets this process id in between.
     if (!isProcessOf(pid, containerId)) return;
     try {
       process.kill(pid, 'SIGKILL');
@@ -64,7 +64,10 @@ export const linuxShimHost: ShimHost = {
   },
 };
 
-/** Docker names a container's control group after it, with either driver: `.../<id>` or `.../docker-<id>.scope`. */
+/**
+ * Docker names a container's cgroup after the container, with either cgroup driver: `.../<id>` or
+ * `.../docker-<id>.scope`.
+ */
 function isProcessOf(pid: number, containerId: string): boolean {
   if (!/^[0-9a-f]{64}$/.test(containerId)) return false;
   try {
@@ -74,7 +77,10 @@ function isProcessOf(pid: number, containerId: string): boolean {
   }
 }
 
-/** The CNI plugins and configurations of this machine. `pluginFolders`: the first that has a plugin counts. */
+/**
+ * The CNI plugins and configurations of this machine. A plugin is taken from the first of `pluginFolders` that contains
+ * it.
+ */
 export function createCniHost(folders: {
   readonly configFolder: string;
   readonly pluginFolders: readonly string[];
@@ -111,7 +117,7 @@ async function readConfigs(folder: string): Promise<readonly ConfigFile[]> {
         try {
           return { name, text: await readBounded(path.join(folder, name), MOST_CONFIG_BYTES) };
         } catch {
-          // A folder, or a file that was removed meanwhile. One that cannot be read is as good as none.
+          // A folder, or a file that was removed meanwhile. A file that cannot be read is treated as missing.
           return undefined;
         }
       }),
@@ -125,7 +131,7 @@ async function findPlugin(name: string, folders: readonly string[]): Promise<str
     try {
       if ((await stat(file)).isFile()) return file;
     } catch {
-      continue; // The next folder may have it.
+      continue; // The next folder may contain it.
     }
   }
   throw new KubeletError('NotFound', `failed to find plugin "${name}" in path [${folders.join(' ')}]`, { op: 'CNI' });

@@ -6,13 +6,13 @@ import { logEndOf } from '../plan/log-lines.ts';
 import type { LogEnd } from '../plan/log-lines.ts';
 import type { LogFiles } from '../shim/container-logs.ts';
 
-/** Holds some lines of the greatest length. */
+/** Long enough for several lines of the maximum length. */
 const TAIL_BYTES = 128 * 1024;
 const TAIL_GROWTH = 8;
-/** Pieces of one line have one time stamp; a line of this length is not looked through to its beginning. */
+/** All pieces of a line have the same time stamp. Longer lines are not read back to their beginning. */
 const MOST_TAIL_BYTES = 64 * 1024 * 1024;
 
-/** Log files of containers, readable by root alone, as containerd makes them. */
+/** Log files of containers, readable only by root, as containerd creates them. */
 export const logFiles: LogFiles = {
   open: async (file) => {
     await mkdir(path.dirname(file), { recursive: true });
@@ -33,7 +33,7 @@ export const logFiles: LogFiles = {
   },
 };
 
-/** As much of the file as has the time of its last line. */
+/** Reads as much of the file's end as has the time of the last line. */
 async function readEnd(handle: FileHandle): Promise<LogEnd | undefined> {
   const { size } = await handle.stat();
   for (let bytes = TAIL_BYTES; ; bytes *= TAIL_GROWTH) {
@@ -44,7 +44,7 @@ async function readEnd(handle: FileHandle): Promise<LogEnd | undefined> {
   }
 }
 
-/** The last whole lines. What follows the last end of a line is cut off the file. */
+/** The last complete lines. An incomplete last line is cut off the file. */
 async function readTail(handle: FileHandle, size: number, bytes: number): Promise<string> {
   const start = Math.max(0, size - bytes);
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - start), 0, size - start, start);

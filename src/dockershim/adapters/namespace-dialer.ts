@@ -8,7 +8,7 @@ import { programEnvironment } from '../../base/program-environment.ts';
 export interface Dialer {
   /** Rejects with `Unavailable` and the kernel's reason. */
   connect(port: number): Promise<Socket>;
-  /** Connections stay open; the process behind it ends. */
+  /** Stops the process. Connections stay open. */
   close(): void;
 }
 
@@ -24,8 +24,9 @@ const enterNetwork: SpawnInside = (pid, program, args, options) =>
   spawn('nsenter', [`--net=/proc/${pid}/ns/net`, program, ...args], options);
 
 /**
- * Runs inside the namespace, which a thread of Node cannot enter: opens connections and hands the open sockets over.
- * Paused from the start, so that what the pod writes first is read by the receiver. Ends with the channel.
+ * This code runs in a process inside the network namespace, because a thread of Node cannot enter one. It opens
+ * connections and sends the open sockets to the parent. A socket is paused from the start, so that the receiver reads
+ * the first bytes from the pod. The process ends when the channel closes.
  */
 const CONNECT = `
 const { connect } = require('node:net');
@@ -55,7 +56,7 @@ interface Waiting {
 
 const MOST_WORDS = 1024;
 
-/** In the words that clients of other runtimes know. */
+/** The same text as other runtimes use, because clients know it. */
 const reasons: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
   ['ECONNRESET', 'connection reset by peer'],
@@ -65,8 +66,8 @@ const reasons: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Connects through one process of ours in the network namespace of `pid`. It starts with the first connection and
- * passes sockets, so bytes do not go through it.
+ * Connects through one process in the network namespace of `pid`. The process starts with the first connection and
+ * passes sockets to this process, so it does not copy the data.
  */
 export class NamespaceDialer implements Dialer {
   readonly #pid: number;

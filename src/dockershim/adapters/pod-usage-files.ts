@@ -6,7 +6,10 @@ import { flatKeys, interfacesOf, podGroupOf, podMemory, soleNumber } from '../pl
 
 const NANOS_PER_MICROSECOND = 1000n;
 
-/** Of the pod whose sandbox has this process. What cannot be read is left out: pods end at any moment. */
+/**
+ * Usage of the pod whose sandbox has this process id. Files that cannot be read are left out: a pod may end at any
+ * moment.
+ */
 export async function readPodUsage(pid: number): Promise<PodUsage> {
   const [cgroup, mounts, network] = await Promise.all(
     [`/proc/${pid}/cgroup`, '/proc/self/mountinfo', `/proc/${pid}/net/dev`].map(textOf),
@@ -43,7 +46,7 @@ async function cpuNanosOf(
   return micros === undefined ? undefined : micros * NANOS_PER_MICROSECOND;
 }
 
-/** The kernel's files: some pages at most. */
+/** Files of the kernel have at most a few pages. */
 async function textOf(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');

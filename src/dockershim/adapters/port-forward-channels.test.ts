@@ -75,19 +75,19 @@ async function open(protocols: readonly string[], decode = (data: Buffer): Buffe
   return { webSocket, heard };
 }
 
-/** What each channel begins with. */
+/** The first bytes of each channel. */
 function name(port: number): Buffer {
   const bytes = Buffer.alloc(2);
   bytes.writeUInt16LE(port);
   return bytes;
 }
 
-describe('a port forwarded over channels of a WebSocket', () => {
+describe('a port forwarded over the channels of a WebSocket', () => {
   beforeEach(setUp);
   afterEach(tearDown);
 
   for (const protocols of [['v4.channel.k8s.io'], []])
-    it(`carries bytes both ways after its name with ${protocols[0] ?? 'no protocol'}`, async () => {
+    it(`sends the port number and then bytes both ways with ${protocols[0] ?? 'no protocol'}`, async () => {
       pod.on('taken', (socket: Socket) =>
         socket.once('data', (data: Buffer) => socket.end(`heard ${data.toString()}`)),
       );
@@ -110,7 +110,7 @@ describe('a port forwarded over channels of a WebSocket', () => {
     assert.deepEqual(heard.get(0)?.subarray(2), Buffer.from([0, 255, 7]));
   });
 
-  it('says on the channel of errors that nothing listens, and goes on with the other ports', async () => {
+  it('reports on the error channel that the port is closed, and keeps serving the other ports', async () => {
     const gone = createServer().listen(0, '127.0.0.1');
     await once(gone, 'listening');
     ports = [portOf(gone), portOf(pod)];
@@ -123,7 +123,7 @@ describe('a port forwarded over channels of a WebSocket', () => {
     assert.equal(heard.get(2)?.subarray(2).toString(), 'second');
   });
 
-  it('stops reading a client whose pod does not read, and goes on when it does', async () => {
+  it('stops reading from a client while the pod does not read, and continues afterwards', async () => {
     const taken = once(pod, 'taken') as Promise<[Socket]>;
     const { webSocket, heard } = await open(['v4.channel.k8s.io']);
     const [socket] = await taken;
@@ -141,7 +141,7 @@ describe('a port forwarded over channels of a WebSocket', () => {
     assert.equal(heard.get(0)?.subarray(2).toString(), String(32 * (piece.length - 1) + 1));
   });
 
-  it('ends its connections with the client', async () => {
+  it('closes its connections when the client leaves', async () => {
     const taken = once(pod, 'taken') as Promise<[Socket]>;
     const { webSocket } = await open(['v4.channel.k8s.io']);
     const [socket] = await taken;
@@ -155,7 +155,7 @@ describe('a port forwarded over channels of a WebSocket', () => {
 });
 
 describe('what a client asks for', () => {
-  it('is a protocol with channels, or none', () => {
+  it('is a protocol with channels, or no protocol', () => {
     assert.equal(channelProtocolOf([]), '');
     assert.equal(channelProtocolOf(['v5.channel.k8s.io', 'v4.channel.k8s.io']), 'v4.channel.k8s.io');
     assert.equal(channelProtocolOf(['SPDY/3.1+portforward.k8s.io']), undefined);

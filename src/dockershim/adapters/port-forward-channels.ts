@@ -11,14 +11,14 @@ import type { Dialer } from './namespace-dialer.ts';
 const BINARY = 'v4.channel.k8s.io';
 const BASE64 = 'v4.base64.channel.k8s.io';
 
-/** Two channels each, and a channel is one byte. */
+/** Each port uses two channels, and a channel number is one byte. */
 const MOST_PORTS = 100;
-/** `0` is the first channel of the protocol in base64. */
+/** In the base64 form of the protocol, the first channel is `0`. */
 const FIRST_DIGIT = 48;
 
 export interface ChannelForwarding {
   readonly client: WebSocketClient;
-  /** As the client listed them in its `Sec-WebSocket-Protocol`. */
+  /** The protocols in the client's `Sec-WebSocket-Protocol`. */
   readonly asked: readonly string[];
   readonly ports: readonly number[];
   readonly dialer: Dialer;
@@ -26,7 +26,7 @@ export interface ChannelForwarding {
   readonly idleMs: number;
 }
 
-/** undefined for a client that speaks none of them. Naming no protocol means the binary one. */
+/** undefined for a client that supports none of them. A client that names no protocol gets the binary one. */
 export function channelProtocolOf(asked: readonly string[]): string | undefined {
   if (asked.length === 0) return '';
   return asked.find((each) => each === BINARY || each === BASE64);
@@ -36,10 +36,10 @@ export const isForwardable = (ports: readonly number[]): boolean =>
   ports.length > 0 && ports.length <= MOST_PORTS && ports.every((port) => port >= 1 && port <= 65_535);
 
 /**
- * Forwards ports over one WebSocket, as clients did before there were tunnels: for the port with index i channel 2i
- * carries data and channel 2i+1 what goes wrong. Each begins with its port, in two bytes, the lower one first. There is
- * one connection to each port; when all have ended, so does the WebSocket
- * (upstream: cri-streaming/pkg/streaming/portforward/websocket.go).
+ * Forwards ports over one WebSocket, as clients did before port forwarding through tunnels. For the port with index i,
+ * channel 2i carries data and channel 2i+1 carries errors. Each channel starts with its port in two bytes,
+ * little-endian. Each port has one connection; when all connections have ended, the WebSocket is closed (upstream:
+ * cri-streaming/pkg/streaming/portforward/websocket.go).
  */
 export async function servePortForwardChannels(forwarding: ChannelForwarding): Promise<void> {
   const { client, asked, ports, dialer, clock, idleMs } = forwarding;
@@ -48,7 +48,7 @@ export async function servePortForwardChannels(forwarding: ChannelForwarding): P
   const protocol = channelProtocolOf(asked) ?? '';
   const webSocket = await acceptWebSocket(client, protocol);
   const channels = new Channels(webSocket, protocol === BASE64);
-  // It is not read before the connections are open: the client may send at once.
+  // The socket is not read before the connections are open, because the client may send data immediately.
   const opened = await Promise.all(ports.map((port, index) => openPort(channels, { port, index, dialer })));
   const connections = new Map(opened.flatMap((each, index) => (each === undefined ? [] : [[2 * index, each]])));
   const messages = readMessages(webSocket, {
@@ -74,7 +74,7 @@ interface PortToOpen {
   readonly dialer: Dialer;
 }
 
-/** undefined: the channel for errors has the reason. */
+/** undefined after a failure; the error channel has the reason. */
 async function openPort(channels: Channels, { port, index, dialer }: PortToOpen): Promise<Duplex | undefined> {
   const name = Buffer.alloc(2);
   name.writeUInt16LE(port);
@@ -82,7 +82,7 @@ async function openPort(channels: Channels, { port, index, dialer }: PortToOpen)
   await channels.send(2 * index + 1, name);
   try {
     const connection = await dialer.connect(port);
-    // Its end is seen where it is read.
+    // The readers of the connection handle its errors.
     return connection.on('error', () => undefined);
   } catch (cause) {
     const words = `an error occurred forwarding port ${port}: ${errorMessage(cause)}`;
@@ -114,7 +114,7 @@ function roomIn(target: Duplex, next: () => void): void {
   target.on('drain', done).on('close', done);
 }
 
-/** Messages with the number of a channel before their bytes. */
+/** Messages that start with the number of a channel. */
 class Channels {
   readonly #webSocket: WebSocket;
   readonly #isBase64: boolean;
@@ -124,7 +124,7 @@ class Channels {
     this.#isBase64 = isBase64;
   }
 
-  /** Resolves when there is room for more, also when the client is gone. */
+  /** Resolves when there is room for more, and when the client has left. */
   send(channel: number, data: Buffer): Promise<void> {
     const message = this.#isBase64
       ? Buffer.from(String.fromCharCode(FIRST_DIGIT + channel) + data.toString('base64'), 'latin1')

@@ -35,7 +35,7 @@ async function setUp(): Promise<void> {
     head: Buffer.alloc(0),
     clock,
     idleMs: IDLE_MS,
-    // Entering a namespace needs rights; the way of the bytes is the same without.
+    // Entering a namespace needs root. Without it, the data takes the same path.
     dialer: new NamespaceDialer(process.pid, (_pid, program, args, options) => {
       const child = spawn(program, args, options);
       children.push(child);
@@ -80,7 +80,7 @@ describe('a forwarded port', () => {
   beforeEach(setUp);
   afterEach(tearDown);
 
-  it('carries several connections at one time, and ends without words', async () => {
+  it('carries several connections concurrently, and ends without an error text', async () => {
     server.on('taken', (socket: Socket) => socket.pipe(socket));
     const pairs = ['0', '1', '2'].map((id) => openPair(id));
     pairs.forEach(({ data }, index) => data.end(`hello ${index}`));
@@ -88,7 +88,7 @@ describe('a forwarded port', () => {
     assert.deepEqual(await Promise.all(pairs.map(({ error }) => textOf(error))), ['', '', '']);
   });
 
-  it('tells on the stream of errors that nothing listens', async () => {
+  it('reports on the error stream that the port is closed', async () => {
     const closed = port();
     server.close();
     await once(server, 'close');
@@ -120,7 +120,7 @@ describe('a forwarded port', () => {
     assert.equal(children.length, 1);
   });
 
-  it('starts another process when its own was killed', async () => {
+  it('starts another process when the first one was killed', async () => {
     server.on('taken', (socket: Socket) => socket.pipe(socket));
     for (const id of ['0', '1']) {
       const { data } = openPair(id);
@@ -132,20 +132,20 @@ describe('a forwarded port', () => {
     assert.equal(children.length, 2);
   });
 
-  it('passes on what the pod says first, and its end', async () => {
+  it('forwards the first bytes from the pod, and the end of its connection', async () => {
     server.on('taken', (socket: Socket) => socket.end('welcome'));
     const { data, error } = openPair('0');
     assert.deepEqual(await Promise.all([textOf(data), textOf(error)]), ['welcome', '']);
   });
 
-  it('ends the connections when the client is cut, also one that is not read', async () => {
+  it('closes the connections when the client is cut off, also a connection that is not read', async () => {
     const taken = new Promise<void>((resolve) => {
       server.on('taken', () => accepted.length === 2 && resolve());
     });
     const stuck = openPair('0');
     openPair('1');
     await taken;
-    // More than the kernel holds: the pod reads nothing.
+    // More than the kernel buffers: the pod reads nothing.
     stuck.data.write(Buffer.alloc(32 * 1024 * 1024));
     const closed = accepted.map((socket) => once(socket.resume(), 'close').catch(() => undefined));
     await clock.advance(IDLE_MS);

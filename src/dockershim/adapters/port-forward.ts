@@ -11,21 +11,21 @@ import type { Dialer } from './namespace-dialer.ts';
 /** The protocol of port-forward (upstream: apimachinery/pkg/util/portforward). */
 export const PORT_FORWARD_PROTOCOL = 'portforward.k8s.io';
 
-/** Two for each connection through the forwarded ports. */
+/** Each forwarded connection uses two streams. */
 const MOST_STREAMS = 512;
 
 export interface PortForwarding {
   readonly socket: Duplex;
   readonly head: Buffer;
-  /** To the pod. It is closed with the client. */
+  /** Connections to the pod. They are closed when the client leaves. */
   readonly dialer: Dialer;
   readonly clock: Clock;
   readonly idleMs: number;
 }
 
 /**
- * Serves the connections of one `kubectl port-forward`. Each is a pair of streams with the same request id: one for
- * data, one for what goes wrong. Ends with the client's connection.
+ * Serves the connections of one `kubectl port-forward`. Each connection is a pair of streams with the same request id:
+ * one for data, one for errors. Ends when the client's connection ends.
  */
 export function servePortForward({ socket, head, dialer, clock, idleMs }: PortForwarding): void {
   const onActivity = cutWhenIdle([socket], { clock, idleMs });
@@ -52,12 +52,12 @@ export function servePortForward({ socket, head, dialer, clock, idleMs }: PortFo
     void forward({ data, error, port, onActivity, dialer, open });
     return true;
   };
-  // The session holds on to the connection, and the connection to it.
+  // No variable keeps the session: its connection refers to it.
   const session = new SpdySession(socket, Buffer.alloc(0), accept, MOST_STREAMS);
   session.onClose(() => {
     waiting.clear();
     dialer.close();
-    // A stream that the pod does not read has no end: the connection is not left to it.
+    // A stream that the pod does not read never ends, so the connections are closed here.
     for (const connection of open) connection.destroy();
   });
   if (head.length > 0) socket.unshift(head);

@@ -5,13 +5,13 @@ import { writeFileAtomic } from '../../base/write-file-atomic.ts';
 import { decodeRecord, encodeRecord } from '../shim/sandbox-record.ts';
 import type { SandboxRecords } from '../shim/shim-ports.ts';
 
-/** Ids of Docker; nothing else becomes part of a path. */
+/** Only ids of Docker may become part of a path. */
 const dockerId = /^[0-9a-f]{12,64}$/;
 
-/** One file for each sandbox below `folder`; a write is whole or did not happen. */
+/** One file for each sandbox in `folder`. Files are replaced atomically. */
 export async function openRecordFiles(folder: string): Promise<SandboxRecords> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // Of a shim that was killed while it wrote.
+  // Temporary files of a shim that was killed while it wrote.
   for (const name of await readdir(folder)) if (name.endsWith('.tmp')) await rm(path.join(folder, name));
   const fileOf = (id: string): string => {
     if (!dockerId.test(id)) throw new KubeletError('Invalid', `${JSON.stringify(id)} is not the id of a sandbox`);

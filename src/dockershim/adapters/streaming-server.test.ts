@@ -24,7 +24,7 @@ const MINUTE_MS = 60_000;
 let engine: FakeDockerEngine;
 let clock: FakeClock;
 let server: StreamingServer;
-/** Docker's side of the connection of the command. */
+/** Docker's end of the command's connection. */
 let docker: Duplex;
 let sizes: TerminalSize[];
 
@@ -50,7 +50,7 @@ async function setUp(): Promise<void> {
   });
 }
 
-/** Hooks belong to suites. */
+/** Hooks must be in a suite. */
 function withServer(): void {
   beforeEach(setUp);
   afterEach(() => server.close());
@@ -109,7 +109,7 @@ async function refusal(answering: ReturnType<typeof upgrade>): Promise<[number |
 describe('exec over SPDY', () => {
   withServer();
 
-  it('joins the streams and ends with the exit code', async () => {
+  it('connects the streams and reports the exit code', async () => {
     engine.execs = { stdout: Buffer.alloc(0), exitCode: 7 };
     const { streams } = await spdyClient(execUrl({ stdin: true }), ['error', 'stdin', 'stdout', 'stderr']);
     streams['stdin']?.end('typed');
@@ -126,7 +126,7 @@ describe('exec over SPDY', () => {
     );
   });
 
-  it('ends the connection to Docker when the client leaves in the middle', async () => {
+  it('closes the connection to Docker when the client leaves early', async () => {
     const { connection } = await spdyClient(execUrl({ stdin: true }), ['error', 'stdin', 'stdout', 'stderr']);
     docker.write(frame(1, 'out'));
     const ended = once(docker, 'end');
@@ -135,7 +135,7 @@ describe('exec over SPDY', () => {
     await ended;
   });
 
-  it('fails in the words of Docker', async () => {
+  it("reports Docker's error message", async () => {
     engine.startExec = async () => {
       throw new Error('the container is paused');
     };
@@ -144,7 +144,7 @@ describe('exec over SPDY', () => {
     assert.equal(message, 'the container is paused');
   });
 
-  it('gives Docker the newest size of the terminal, one at a time', async () => {
+  it('sends Docker the newest size of the terminal, one request at a time', async () => {
     const waiting: (() => void)[] = [];
     engine.resizeExec = async (_id, size) => {
       sizes.push(size);
@@ -158,7 +158,7 @@ describe('exec over SPDY', () => {
     ]);
     const sent = async (width: number): Promise<void> => {
       streams['resize']?.write(JSON.stringify({ Width: width, Height: 24 }));
-      // On one connection: what comes later passes only after what was sent before.
+      // Both use one connection, so what is sent later arrives later.
       streams['stdin']?.write('.');
       await once(docker, 'data');
     };
@@ -180,7 +180,7 @@ describe('exec over SPDY', () => {
     waiting[2]?.();
   });
 
-  it('keeps no more than a little for a slow reader, and leaves no listeners behind', async () => {
+  it('buffers little for a slow reader, and removes its listeners', async () => {
     const { streams } = await spdyClient(execUrl(), ['error', 'stdout', 'stderr']);
     const stdout = streams['stdout'] as SpdyStream;
     const warnings: Error[] = [];
@@ -188,7 +188,7 @@ describe('exec over SPDY', () => {
     process.on('warning', onWarning);
     const piece = frame(1, Buffer.alloc(64 * 1024, 'x'));
     let sentPieces = 0;
-    // Turns enough for all that would be taken from Docker without end.
+    // Enough turns of the event loop to read everything, if reading were not limited.
     for (let turn = 0; turn < 5000 && sentPieces < 2000; turn += 1) {
       if (!docker.writableNeedDrain) {
         docker.write(piece);
@@ -210,7 +210,7 @@ describe('exec over SPDY', () => {
 describe('attach', () => {
   withServer();
 
-  it('joins the streams of a terminal, and its end is success', async () => {
+  it('connects the streams of a terminal, and reports success at the end', async () => {
     const url = server.tickets.attach(
       AttachRequest.fromPartial({ containerId: 'c', stdin: true, stdout: true, tty: true }),
     );
@@ -223,7 +223,7 @@ describe('attach', () => {
     assert.equal((JSON.parse(await textOf(streams['error'] as SpdyStream)) as { status: string }).status, 'Success');
   });
 
-  it('ends without a client when the container had ended before: Docker would wait for its next start', async () => {
+  it('ends without an answer when the container had already ended, because Docker would wait for its next start', async () => {
     const url = server.tickets.attach(AttachRequest.fromPartial({ containerId: 'gone', stdout: true, tty: true }));
     const { streams } = await spdyClient(url, ['error', 'stdout', 'resize']);
     const stdout = streams['stdout'] as SpdyStream;
@@ -278,7 +278,7 @@ describe('a ticket', () => {
     assert.deepEqual(await refusal(upgrade(url)), [404, 'no such stream: it was used before, or its minute is over\n']);
   });
 
-  it('is good for a minute', async () => {
+  it('is valid for a minute', async () => {
     const [early, late] = [execUrl(), execUrl()];
     await clock.advance(MINUTE_MS - 1);
     await spdyClient(early, []);
@@ -286,14 +286,14 @@ describe('a ticket', () => {
     assert.equal((await refusal(upgrade(late)))[0], 404);
   });
 
-  it('has a secret that must be right', async () => {
+  it('needs the correct secret', async () => {
     const url = execUrl();
     for (const wrong of [`${url}x`, url.slice(0, -1), url.replace(/[^/]+$/, ''), `${new URL(url).origin}/__proto__`])
       assert.equal((await refusal(upgrade(wrong)))[0], 404, wrong);
     await spdyClient(url, []);
   });
 
-  it('leaves no timer behind once it is used, nor when the server closes', async () => {
+  it('leaves no timer behind when it is used or the server closes', async () => {
     const url = execUrl();
     const armed = clock.armedTimers;
     execUrl();
@@ -306,7 +306,7 @@ describe('a ticket', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('is one of at most a thousand that wait', async () => {
+  it('is one of at most a thousand that are pending', async () => {
     for (let count = 0; count < 1000; count += 1) execUrl();
     assert.throws(() => execUrl(), { kind: 'Unavailable', message: /1000 streams wait/ });
     await clock.advance(MINUTE_MS);
@@ -314,7 +314,7 @@ describe('a ticket', () => {
   });
 });
 
-describe('a client that wants something else', () => {
+describe('a client with an unexpected request', () => {
   withServer();
 
   it('is refused: a plain request', async () => {
@@ -330,7 +330,7 @@ describe('a client that wants something else', () => {
     assert.equal((await refusal(upgrade(execUrl(), { 'x-stream-protocol-version': 'v3.channel.k8s.io' })))[0], 403);
   });
 
-  it('is cut when it does not open its streams, and Docker is not asked', async () => {
+  it('is disconnected when it does not open its streams, and Docker is not called', async () => {
     let asked = 0;
     engine.createExec = async () => `exec${(asked += 1)}`;
     const { connection } = await spdyClient(execUrl(), ['error']);

@@ -25,7 +25,7 @@ export interface StreamingServerParts {
   readonly host: Pick<ShimHost, 'isProcessOf'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** A stream over which nothing passes for so long is cut. */
+  /** A stream without data for this long is closed. */
   readonly idleMs: number;
 }
 
@@ -39,14 +39,14 @@ type Ticket =
   | { readonly kind: 'attach'; readonly request: AttachRequest }
   | { readonly kind: 'portForward'; readonly request: PortForwardRequest };
 
-/** As upstream's streaming server (upstream: kubelet/pkg/cri/streaming/request_cache.go). */
+/** The same values as upstream's streaming server (upstream: kubelet/pkg/cri/streaming/request_cache.go). */
 const TICKET_LIFE_MS = 60_000;
 const MOST_TICKETS = 1000;
 const TICKET_BYTES = 16;
 
 /**
- * The server that exec, attach and port-forward are pointed to: on the loopback address, by URLs that hold a secret and
- * are good for one connection within a minute.
+ * Serves exec, attach and port-forward. It listens on the loopback address. Each URL contains a secret and is valid for
+ * one connection within a minute.
  */
 export async function startStreamingServer(parts: StreamingServerParts): Promise<StreamingServer> {
   const waiting = new Map<string, { readonly ticket: Ticket; readonly timer: Timer }>();

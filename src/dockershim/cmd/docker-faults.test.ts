@@ -1,4 +1,4 @@
-// Each call of the CRI, while each of the calls of Docker that it makes goes wrong in each way.
+// Each call of the CRI is made while each call to Docker that it makes fails in each way.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -26,7 +26,7 @@ const usualCodes: Readonly<Record<DockerFault, string>> = {
   500: 'Unknown',
 };
 
-/** What the world holds before the call. */
+/** What exists before the call. */
 type Stage = 'nothing' | 'sandbox' | 'created' | 'running' | 'exited';
 
 interface Fixture {
@@ -73,11 +73,11 @@ interface Call {
   readonly run: (world: Fixture, options: CallOptions) => Promise<unknown>;
   /** How the kubelet goes on after a failure; the same call again unless given. */
   readonly retry?: (world: Fixture) => Promise<unknown>;
-  /** Routes whose 404 is success: what is gone need not be ended, and what is missing is pulled or left out. */
+  /** Routes whose 404 means success: a missing object needs no stop or removal, and is pulled or left out. */
   readonly mayBeGone?: readonly string[];
 }
 
-/** Only their status counts: garbage behind a good one does no harm. */
+/** For these only the status is read, so a malformed body after a good status does no harm. */
 const unread: readonly string[] = [
   'POST /containers/ID/start',
   'POST /containers/ID/stop',
@@ -98,7 +98,7 @@ async function first(stream: AsyncIterable<unknown>): Promise<unknown> {
   return undefined;
 }
 
-/** Removes what the failed call left in the lists, as the kubelet does, and calls again. */
+/** Removes what the failed call left, as the lists show it and as the kubelet does, and calls again. */
 async function removeAndRun(world: Fixture): Promise<unknown> {
   const { items } = await world.runtime.listPodSandbox({});
   for (const { id } of items) {
@@ -137,7 +137,7 @@ const calls: Readonly<Record<string, Call>> = {
   podSandboxStatus: {
     stage: 'sandbox',
     run: async ({ runtime, podSandboxId, fixture }, options) => {
-      // Soon after its start the shim does not ask.
+      // Shortly after the start of a sandbox the shim does not ask Docker.
       await fixture.clock.advance(2000);
       return runtime.podSandboxStatus({ podSandboxId }, options);
     },
@@ -155,7 +155,7 @@ const calls: Readonly<Record<string, Call>> = {
     retry: async (world) => {
       const { runtime, containerId } = world;
       const { status } = await runtime.containerStatus({ containerId });
-      // It started, and the answer was lost.
+      // It was started, and the answer was lost.
       if (status?.startedAt === 0n) await runtime.startContainer({ containerId });
     },
   },
@@ -195,7 +195,7 @@ const calls: Readonly<Record<string, Call>> = {
   },
   podSandboxStats: {
     stage: 'running',
-    // Such a container is left out.
+    // Such a container is not in the list.
     mayBeGone: ['GET /containers/ID/json', 'GET /containers/ID/stats'],
     run: ({ runtime, podSandboxId }, options) => runtime.podSandboxStats({ podSandboxId }, options),
   },
@@ -254,7 +254,7 @@ async function codeOf(call: Promise<unknown>): Promise<string> {
   }
 }
 
-/** The calls of Docker that an undisturbed call makes, each once. */
+/** The calls to Docker that a successful call makes, each once. */
 async function routesOf({ stage, run }: Call): Promise<readonly string[]> {
   const world = await createWorld(stage);
   const begin = world.server.routes.length;
@@ -270,7 +270,7 @@ async function close({ fixture, http, server }: Fixture): Promise<void> {
   await server.close();
 }
 
-/** What is left when everything that the lists show is removed. */
+/** What is left after everything that the lists show was removed. */
 async function leftoversOf({ fixture, runtime }: Fixture): Promise<readonly string[]> {
   const { engine, cni, records, clock, logs } = fixture;
   const { items } = await runtime.listPodSandbox({});
@@ -317,9 +317,9 @@ async function failOnce(call: Call, route: string, fault: DockerFault): Promise<
   }
 }
 
-describe('a call of the CRI whose call of Docker fails', () => {
+describe('a call of the CRI during which a call to Docker fails', () => {
   for (const [name, call] of Object.entries(calls))
-    it(`${name} says why, leaves nothing behind, and succeeds the next time`, async () => {
+    it(`${name} reports why, leaves nothing behind, and succeeds the next time`, async () => {
       const routes = await routesOf(call);
       assert.ok(routes.length > 0);
       const seen: Record<string, string> = {};

@@ -26,14 +26,14 @@ import type { DockershimOptions } from './dockershim-flags.ts';
 
 export { defaultDockershimOptions } from './dockershim-flags.ts';
 
-/** The kernel's lowest. */
+/** The kernel's lowest OOM score adjustment. */
 const LOWEST_OOM_SCORE = -1000;
 
 export interface RunningDockershim {
   stop(): Promise<void>;
 }
 
-/** Containers run on while the shim is stopped. */
+/** Containers keep running while the shim is stopped. */
 export async function startDockershim(options: DockershimOptions, log: Logger): Promise<RunningDockershim> {
   const clock = systemClock;
   const http = new DockerHttp(parseEndpoint(options.dockerEndpoint));
@@ -100,7 +100,10 @@ export async function startDockershim(options: DockershimOptions, log: Logger): 
   };
 }
 
-/** Docker is taken to have the rights that this process has: without one to lower scores it keeps its own. */
+/**
+ * This assumes that Docker has the same privileges as this process. Without the privilege to lower OOM scores, Docker
+ * keeps its own score.
+ */
 async function readLowestOomScore(): Promise<number> {
   if (hasSysResource(await readFile('/proc/self/status', 'utf8'))) return LOWEST_OOM_SCORE;
   return Number(await readFile('/proc/self/oom_score_adj', 'utf8'));

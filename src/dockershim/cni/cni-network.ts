@@ -13,7 +13,7 @@ export interface Attached {
   readonly ips: readonly string[];
 }
 
-/** Attaches pods to the network of the machine: runs the plugins of its first valid configuration. */
+/** Attaches pods to the network of the machine: runs the plugins of the first valid configuration. */
 export class CniNetwork {
   readonly #host: CniHost;
 
@@ -21,7 +21,7 @@ export class CniNetwork {
     this.#host = host;
   }
 
-  /** Read again with each call: the file of a network may come long after the shim. */
+  /** Read with each call, because the file of a network may be written long after the shim started. */
   async choose(): Promise<ChosenNetwork> {
     return chooseNetwork(await this.#host.readConfigs());
   }
@@ -34,8 +34,8 @@ export class CniNetwork {
   }
 
   /**
-   * Runs the plugins in their order, each with the result of the one before it. Rejects with `Internal` when one fails;
-   * the caller then detaches, also from those that did not run.
+   * Runs the plugins in order, each with the result of the one before it. Rejects with `Internal` when one fails. The
+   * caller then detaches, which also calls the plugins that did not run.
    */
   async attach(attachment: Attachment, network: NetworkConfig): Promise<Attached> {
     let result: unknown;
@@ -44,7 +44,7 @@ export class CniNetwork {
     return { network, result, ips: addressesOf(result) };
   }
 
-  /** Runs the plugins backwards. One that fails stops none of the others; the first failure is thrown at the end. */
+  /** Runs the plugins in reverse order. If one fails, the others still run; the first failure is thrown at the end. */
   async detach(attachment: Attachment, { network, result }: Pick<Attached, 'network' | 'result'>): Promise<void> {
     const failures: unknown[] = [];
     for (const plugin of network.plugins.toReversed()) {

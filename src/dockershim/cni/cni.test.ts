@@ -7,7 +7,7 @@ import { addressesOf, pluginCall, pluginError } from './plugin-call.ts';
 const list = (name: string): string => JSON.stringify({ name, cniVersion: '1.0.0', plugins: [{ type: 'bridge' }] });
 
 describe('the network of a machine', () => {
-  it('is that of the first valid file, in the order of names', () => {
+  it('comes from the first valid file in alphabetical order', () => {
     const files = [
       { name: '20-b.conflist', text: list('b') },
       { name: '00-readme.txt', text: list('no') },
@@ -17,7 +17,7 @@ describe('the network of a machine', () => {
     assert.equal(chosen.kind === 'found' && chosen.network.name, 'b');
   });
 
-  it('is missing with the reason', () => {
+  it('is missing, and the error says why', () => {
     assert.deepEqual(chooseNetwork([]), { kind: 'none', why: 'no file with the ending .conf, .conflist or .json' });
     const chosen = chooseNetwork([{ name: 'a.conf', text: '[]' }]);
     assert.deepEqual(chosen, { kind: 'none', why: 'a.conf: not a JSON object' });
@@ -63,7 +63,7 @@ describe('the call of a plugin', () => {
   const call = (previous: unknown): ReturnType<typeof pluginCall> =>
     pluginCall('ADD', { network, plugin, attachment, previous, pluginPath: '/cni' });
 
-  it('has what the specification asks for in its environment', () => {
+  it('has the environment that the specification requires', () => {
     assert.deepEqual(call(undefined).environment, {
       CNI_COMMAND: 'ADD',
       CNI_CONTAINERID: 'box',
@@ -74,7 +74,7 @@ describe('the call of a plugin', () => {
     });
   });
 
-  it('has the host ports for a plugin that can map them, and the result before it', () => {
+  it('has the host ports for a plugin that supports them, and the previous result', () => {
     assert.deepEqual(JSON.parse(call({ ips: [] }).input), {
       type: 'portmap',
       name: 'n',
@@ -94,7 +94,7 @@ describe('the call of a plugin', () => {
     for (const odd of [undefined, 'x', {}, { ips: 5 }]) assert.deepEqual(addressesOf(odd), []);
   });
 
-  it('fails with the words of the plugin', () => {
+  it("fails with the plugin's error message", () => {
     const output = { stdout: '', stderr: 'panic\n' };
     assert.equal(pluginError(output, { msg: 'no address', details: 'range is full' }), 'no address; range is full');
     assert.equal(pluginError(output, undefined), 'panic');

@@ -1,7 +1,7 @@
 import { KubeletError } from '../../base/errors.ts';
 import { isRecord, parseRecord } from '../../base/json-record.ts';
 
-/** One plugin of a network: its configuration as it stands in the file. */
+/** One plugin of a network, with its configuration from the file. */
 export interface PluginConfig {
   readonly type: string;
   readonly capabilities: Readonly<Record<string, boolean>>;
@@ -15,7 +15,7 @@ export interface NetworkConfig {
   readonly plugins: readonly PluginConfig[];
 }
 
-/** A file of the folder of configurations. */
+/** A file in the folder of network configurations. */
 export interface ConfigFile {
   readonly name: string;
   readonly text: string;
@@ -26,12 +26,12 @@ export type ChosenNetwork =
   | { readonly kind: 'none'; readonly why: string };
 
 const extensions = ['.conf', '.conflist', '.json'];
-/** Plugins are started by this name from the folder of plugins: it must be a file's name. */
+/** The name of the program in the plugin folder. It must be a plain file name. */
 const pluginName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-/** The CNI specification's characters of a network's name. */
+/** The characters that the CNI specification allows in a network's name. */
 const networkName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 
-/** The first valid file in the order of names, as every CNI runtime does (cri-dockerd: network/cni/cni.go). */
+/** The first valid file in alphabetical order, as in every CNI runtime (cri-dockerd: network/cni/cni.go). */
 export function chooseNetwork(files: readonly ConfigFile[]): ChosenNetwork {
   const problems: string[] = [];
   const candidates = files

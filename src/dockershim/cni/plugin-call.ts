@@ -64,7 +64,7 @@ export function pluginCall(
   };
 }
 
-/** What a plugin asked for by its capabilities (the CNI conventions). */
+/** The arguments for the capabilities that a plugin declares (the CNI conventions). */
 function runtimeConfigOf({ capabilities }: PluginConfig, attachment: Attachment): Record<string, unknown> {
   const mappings = attachment.portMappings.filter(({ hostPort }) => hostPort > 0);
   const { servers, searches } = attachment.dns;
@@ -84,7 +84,7 @@ function portMapping({ protocol, containerPort, hostPort, hostIp }: PortMapping)
   return { hostPort, containerPort, protocol: protocols[protocol] ?? 'tcp', ...(hostIp !== '' && { hostIP: hostIp }) };
 }
 
-/** The addresses of a result, of every version of the specification, without the length of their prefix. */
+/** The addresses of a result in any version of the specification, without prefix lengths. */
 export function addressesOf(result: unknown): string[] {
   if (!isRecord(result)) return [];
   const { ips, ip4, ip6 } = result;
@@ -94,7 +94,7 @@ export function addressesOf(result: unknown): string[] {
   return listed.filter((each) => typeof each === 'string').map((each) => each.split('/', 1)[0] ?? '');
 }
 
-/** The words of a plugin that failed: the message of its error, else what it wrote. */
+/** The error text of a failed plugin: the message of its error, else its output. */
 export function pluginError(output: { readonly stdout: string; readonly stderr: string }, parsed: unknown): string {
   if (isRecord(parsed) && typeof parsed['msg'] === 'string') {
     const details = parsed['details'];

@@ -31,22 +31,22 @@ export interface DockerEngine {
   version(call?: CallSignal): Promise<DockerVersion>;
   info(call?: CallSignal): Promise<DockerInfo>;
 
-  /** Also those that do not run. */
+  /** Includes containers that do not run. */
   listContainers(filters: Filters, call?: CallSignal): Promise<readonly ContainerSummary[]>;
-  /** `size`: reads the size of the writable layer too, which costs a walk over its files. */
+  /** `size`: also computes the size of the writable layer, which reads all of its files. */
   inspectContainer(id: string, options?: CallSignal & { readonly size?: boolean }): Promise<ContainerInspect>;
-  /** Resolves with the id. `Conflict`: the name is taken. */
+  /** Resolves with the id. Rejects with `Conflict` when the name is taken. */
   createContainer(name: string, body: CreateContainerBody, call?: CallSignal): Promise<string>;
-  /** Starting one that runs is success. */
+  /** Starting a running container is success. */
   startContainer(id: string, call?: CallSignal): Promise<void>;
-  /** Sends the stop signal, and SIGKILL after `graceS` seconds. Stopping one that has stopped is success. */
+  /** Sends the stop signal, and SIGKILL after `graceS` seconds. Stopping a stopped container is success. */
   stopContainer(id: string, graceS: number, call?: CallSignal): Promise<void>;
-  /** With its anonymous volumes; a running one is killed. */
+  /** Also removes its anonymous volumes. A running container is killed. */
   removeContainer(id: string, call?: CallSignal): Promise<void>;
   updateContainer(id: string, resources: DockerResources, call?: CallSignal): Promise<void>;
   resizeContainer(id: string, size: TerminalSize): Promise<void>;
 
-  /** The logs with time stamps, in Docker's frames, or plain for a container with a terminal. */
+  /** The logs with time stamps: in Docker's frames, or plain for a container with a terminal. */
   readLogs(id: string, range: LogRange): Promise<AsyncIterable<Uint8Array>>;
   attach(id: string, streams: { readonly stdin: boolean } & CallSignal): Promise<Duplex>;
 
@@ -61,17 +61,20 @@ export interface DockerEngine {
   inspectImage(name: string, call?: CallSignal): Promise<ImageInspect>;
   /** Yields the progress; a pull that failed ends with a line that has an `error`. */
   pullImage(reference: string, auth: RegistryAuth | undefined, signal: AbortSignal): AsyncIterable<PullProgress>;
-  /** Removes a tag, and the image with its last one. */
+  /** Removes a tag. Removing the last tag removes the image. */
   removeImage(name: string, call?: CallSignal): Promise<void>;
 
-  /** Lasts until aborted, or until the engine ends it. `onOpen`: from here on nothing is missed. */
+  /**
+   * Runs until it is aborted or the engine ends it. `onOpen` is called when the stream is open: later events are not
+   * missed.
+   */
   events(filters: Filters, options: EventOptions): AsyncIterable<DockerEvent>;
 }
 
 export interface LogRange {
-  /** Docker's notation: seconds, a point, nanoseconds. What was written at that moment is included. */
+  /** In Docker's notation: seconds, a point, nanoseconds. Includes lines of exactly that time. */
   readonly since: string;
-  /** Until the container ends; else what is there. */
+  /** true: until the container ends. false: only the existing lines. */
   readonly isFollowed: boolean;
   readonly signal: AbortSignal;
 }

@@ -1,6 +1,6 @@
 /**
- * What the shim reads and writes of Docker Engine's API, version 1.41 and newer (the API's own reference documentation).
- * Only the members in use. Everything that Docker answers may be missing: an older or newer engine leaves members out.
+ * The parts of Docker Engine's API, version 1.41 and newer, that the shim uses (the API's own reference documentation).
+ * All members of answers are optional, because an older or newer engine may leave members out.
  */
 
 export interface DockerVersion {
@@ -95,7 +95,7 @@ export interface DeviceSpec {
   readonly CgroupPermissions: string;
 }
 
-/** The resources that may also be changed while the container runs. */
+/** The resources that can be changed while the container runs. */
 export interface DockerResources {
   readonly CpuShares?: number;
   readonly CpuQuota?: number;
@@ -104,7 +104,7 @@ export interface DockerResources {
   readonly CpusetMems?: string;
   /** Bytes. */
   readonly Memory?: number;
-  /** Bytes of memory and swap together; -1 is no limit. */
+  /** Bytes of memory and swap together; -1 means no limit. */
   readonly MemorySwap?: number;
 }
 
@@ -211,7 +211,7 @@ export interface DockerStats {
   };
 }
 
-/** What a registry is asked with; the words of Docker's API. */
+/** The credentials for a registry; member names of Docker's API. */
 export interface RegistryAuth {
   readonly username?: string;
   readonly password?: string;

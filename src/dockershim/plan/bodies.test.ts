@@ -47,7 +47,7 @@ function container(config: DeepPartial<ContainerConfig>, lowestOomScore = -1000)
 }
 
 describe('the container of a sandbox', () => {
-  it('has no network of Docker and shares what containers join', () => {
+  it('has no network from Docker and shares the namespaces that containers join', () => {
     const { HostConfig: host } = sandbox({ hostname: 'web' });
     assert.equal(host.NetworkMode, 'none');
     assert.equal(host.IpcMode, 'shareable');
@@ -55,7 +55,7 @@ describe('the container of a sandbox', () => {
     assert.equal(host.UTSMode, undefined);
   });
 
-  it("has the host's namespaces where the pod asks for them, and then no name of its own", () => {
+  it("has the host's namespaces if the pod asks for them, and then no host name of its own", () => {
     const namespaceOptions = { network: NamespaceMode.NODE, pid: NamespaceMode.NODE, ipc: NamespaceMode.NODE };
     const body = sandbox({ hostname: 'web', linux: { securityContext: { namespaceOptions } } });
     assert.equal(body.Hostname, undefined);
@@ -63,7 +63,7 @@ describe('the container of a sandbox', () => {
     assert.deepEqual([NetworkMode, PidMode, IpcMode, UTSMode], ['host', 'host', 'host', 'host']);
   });
 
-  it('is the last to be killed for memory, as far as Docker may say so', () => {
+  it('is the last to be killed when memory is short, as far as Docker may set this', () => {
     assert.equal(sandbox({}).HostConfig.OomScoreAdj, -998);
     const config = PodSandboxConfig.fromPartial({ metadata });
     const parts = {
@@ -77,7 +77,7 @@ describe('the container of a sandbox', () => {
     assert.equal(sandboxBody(parts).HostConfig.OomScoreAdj, 0);
   });
 
-  it('carries labels, annotations and the time of its making', () => {
+  it('carries labels, annotations and its creation time', () => {
     assert.deepEqual(sandbox({ labels: { a: 'b' }, annotations: { c: 'd' } }, 'gvisor').Labels, {
       a: 'b',
       'annotation.c': 'd',
@@ -96,7 +96,7 @@ describe('the container of a sandbox', () => {
     assert.throws(() => sandbox({ linux }), { kind: 'Unimplemented' });
   });
 
-  it("has the pod's resolv.conf, or Docker's when the pod says nothing", () => {
+  it("has the pod's resolv.conf, or Docker's when the pod does not set one", () => {
     const dnsConfig = { servers: ['10.0.0.10', 'fd00::a'], searches: ['ns.svc', 'svc'], options: ['ndots:5'] };
     assert.equal(
       resolvConf(PodSandboxConfig.fromPartial({ dnsConfig })),
@@ -122,7 +122,7 @@ describe('the body of a container', () => {
       assert.equal(container({ linux: { securityContext: { namespaceOptions } } }).HostConfig.PidMode, mode);
     });
 
-  it('takes command and arguments apart, and leaves out what the image has', () => {
+  it('passes command and arguments separately, and leaves out those that the image sets', () => {
     const body = container({ command: ['sh'], args: ['-c', 'x'], envs: [{ key: 'A', value: Buffer.from('é=1') }] });
     assert.deepEqual([body.Entrypoint, body.Cmd, body.Env], [['sh'], ['-c', 'x'], ['A=é=1']]);
     const plain = container({});
@@ -131,7 +131,7 @@ describe('the body of a container', () => {
     assert.deepEqual(plain.Healthcheck, { Test: ['NONE'] });
   });
 
-  it('names its log below the folder of the pod', () => {
+  it('stores the path of its log, relative to the folder of the pod', () => {
     assert.equal(
       container({ logPath: 'c/1.log' }).Labels['io.kubernetes.container.logpath'],
       '/var/log/pods/p/c/1.log',
@@ -139,7 +139,7 @@ describe('the body of a container', () => {
     assert.equal(container({}).Labels['io.kubernetes.container.logpath'], '');
   });
 
-  it('mounts with propagation, and relabels only in the notation that has no room for colons', () => {
+  it('mounts with propagation, and relabels only in the notation that does not allow colons', () => {
     const { HostConfig: host } = container({
       mounts: [
         { hostPath: '/a:b', containerPath: '/x', readonly: true, propagation: 1, selinuxRelabel: true },
@@ -152,19 +152,19 @@ describe('the body of a container', () => {
     assert.deepEqual(host.Binds, ['/c:/y:rw,Z,rshared']);
   });
 
-  it('leaves private mounts to Docker, which refuses them for what holds its own folder', () => {
+  it('leaves private mounts to Docker, which refuses them for sources that contain its own folder', () => {
     const { HostConfig: host } = container({ mounts: [{ hostPath: '/', containerPath: '/host' }] });
     assert.equal(host.Mounts?.[0]?.BindOptions.Propagation, '');
     const relabelled = container({ mounts: [{ hostPath: '/', containerPath: '/host', selinuxRelabel: true }] });
     assert.deepEqual(relabelled.HostConfig.Binds, ['/:/host:rw,Z']);
   });
 
-  it('says what Docker cannot do', () => {
+  it('reports what Docker does not support', () => {
     const mounts = [{ containerPath: '/x', image: { image: 'volume:1' } }];
     assert.throws(() => container({ mounts }), { kind: 'Unimplemented', message: /containerd 2/ });
   });
 
-  it('hides kernel files unless it is privileged', () => {
+  it('masks kernel files unless it is privileged', () => {
     const masked = { maskedPaths: ['/proc/kcore'], readonlyPaths: ['/proc/sys'] };
     assert.deepEqual(container({ linux: { securityContext: masked } }).HostConfig.MaskedPaths, ['/proc/kcore']);
     const { MaskedPaths, Privileged } = container({
@@ -186,7 +186,7 @@ describe('the body of a container', () => {
     assert.throws(() => container({ linux: { securityContext: { runAsGroup: { value: 6n } } } }), { kind: 'Invalid' });
   });
 
-  it('never asks for a lower score than Docker may set', () => {
+  it('never requests a lower score than Docker may set', () => {
     const linux = { resources: { oomScoreAdj: -997n } };
     assert.equal(container({ linux }).HostConfig.OomScoreAdj, -997);
     assert.equal(container({ linux }, 0).HostConfig.OomScoreAdj, 0);
@@ -199,7 +199,7 @@ describe('resources', () => {
 
   it('of zero are not set', () => assert.deepEqual(resources({}), {}));
 
-  it('allow no swap beside a limit of memory, or as much as the kubelet says', () => {
+  it('allow no swap with a memory limit, or as much as the kubelet sets', () => {
     assert.deepEqual(resources({ memoryLimitInBytes: 100n }), { Memory: 100, MemorySwap: 100 });
     assert.deepEqual(resources({ memoryLimitInBytes: 100n, memorySwapLimitInBytes: 150n }), {
       Memory: 100,
@@ -211,7 +211,7 @@ describe('resources', () => {
     });
   });
 
-  it('take a quota away with -1', () => {
+  it('remove a quota with -1', () => {
     assert.deepEqual(resources({ cpuQuota: -1n, cpuPeriod: 100_000n }), { CpuQuota: -1, CpuPeriod: 100_000 });
   });
 });
@@ -269,7 +269,7 @@ describe('security options', () => {
 });
 
 describe('signals', () => {
-  it("have Docker's names, and come back as they went", () => {
+  it("have Docker's names, and are the same after a round trip", () => {
     assert.equal(dockerSignal(Signal.SIGRTMINPLUS3), 'SIGRTMIN+3');
     assert.equal(dockerSignal(Signal.SIGRTMAXMINUS2), 'SIGRTMAX-2');
     for (const value of Object.values(Signal).filter((each) => each !== Signal.RUNTIME_DEFAULT))

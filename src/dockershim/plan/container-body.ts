@@ -16,7 +16,7 @@ import { ownHostConfig, refuseUserNamespace } from './sandbox-body.ts';
 export interface ContainerParts {
   readonly config: ContainerConfig;
   readonly sandboxId: string;
-  /** Of the sandbox's pod; the container's log path is relative to it. */
+  /** The log folder of the sandbox's pod; the container's log path is relative to it. */
   readonly logDirectory: string;
   readonly cgroupParent: string;
   readonly securityOpt: readonly string[];
@@ -49,7 +49,7 @@ export function containerBody(parts: ContainerParts): CreateContainerBody {
     OpenStdin: config.stdin,
     StdinOnce: config.stdinOnce,
     ...(config.stopSignal !== Signal.RUNTIME_DEFAULT && { StopSignal: dockerSignal(config.stopSignal) }),
-    // Kubernetes has probes; the image's own check would only cost.
+    // Kubernetes has its own probes; the image's health check would only cost processor time.
     Healthcheck: { Test: ['NONE'] },
     HostConfig: hostConfig(parts, security),
   };
@@ -122,7 +122,7 @@ function userOf(security: LinuxContainerSecurityContext | undefined): { readonly
   return { User: `${user}:${group}` };
 }
 
-/** Docker relabels for SELinux only in the older notation, which has no room for colons in paths. */
+/** Docker relabels for SELinux only in the older notation, which does not allow colons in paths. */
 function mountsOf(mounts: readonly Mount[]): HostConfig {
   const unsupported = mounts.find(({ image }) => image !== undefined && image.image !== '');
   if (unsupported !== undefined)
@@ -157,7 +157,7 @@ function bindOf(mount: Mount): string {
   return `${mount.hostPath}:${mount.containerPath}:${options.join(',')}`;
 }
 
-/** Private is Docker's default, but for sources that hold its own folder, such as `/`: those it makes slaves. */
+/** Docker's default is private, except for sources that contain its own folder, such as `/`: those become slaves. */
 const propagations: Readonly<Record<MountPropagation, string>> = {
   [MountPropagation.PROPAGATION_PRIVATE]: '',
   [MountPropagation.PROPAGATION_HOST_TO_CONTAINER]: 'rslave',
@@ -166,12 +166,12 @@ const propagations: Readonly<Record<MountPropagation, string>> = {
 
 const signalNames = new Map<number, string>(Object.entries(Signal).map(([name, value]) => [value, name]));
 
-/** Docker's names of the real-time signals have a sign: `SIGRTMIN+3`. */
+/** Docker writes real-time signals with a sign: `SIGRTMIN+3`. */
 export function dockerSignal(signal: Signal): string {
   return (signalNames.get(signal) ?? '').replace('PLUS', '+').replace('MINUS', '-');
 }
 
-/** `RUNTIME_DEFAULT` for a signal of the image or of the user that the CRI has no number for. */
+/** `RUNTIME_DEFAULT` for a signal, set by the image or the user, that has no number in the CRI. */
 export function criSignal(name: string): Signal {
   const found = Object.entries(Signal).find(([, value]) => dockerSignal(value) === name.toUpperCase());
   return found?.[1] ?? Signal.RUNTIME_DEFAULT;

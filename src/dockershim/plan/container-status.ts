@@ -8,13 +8,16 @@ import { criResources } from './docker-resources.ts';
 import { nanosOf, parseNanos } from './docker-time.ts';
 import { imageRef } from './image-names.ts';
 
-/** The time the shim wrote, which is finer than Docker's list; Docker's for a container of an earlier shim. */
+/**
+ * The time that the shim wrote, which is more precise than Docker's list; Docker's time for containers of an earlier
+ * shim.
+ */
 export function createdNanos(labels: Readonly<Record<string, string>>, fallback: bigint): bigint {
   const own = labels[labelKeys.createdAt] ?? '';
   return /^\d{1,19}$/.test(own) ? BigInt(own) : fallback;
 }
 
-/** The state as a list shows it. One that is created and did not start has an end: see `statusOf`. */
+/** The state as a list shows it. A created container that did not start has an end time: see `statusOf`. */
 function listedState({ State = '', Status = '' }: ContainerSummary): ContainerState {
   switch (State) {
     case 'created':
@@ -32,7 +35,7 @@ function listedState({ State = '', Status = '' }: ContainerSummary): ContainerSt
   }
 }
 
-/** undefined for a container whose name is not one of Kubernetes. */
+/** undefined for a container without a Kubernetes name. */
 export function listedContainer(summary: ContainerSummary): Container | undefined {
   const name = parseDockerName(summary.Names?.[0] ?? '');
   if (name === undefined) return undefined;
@@ -67,7 +70,7 @@ function endingOf({ State: state = {} }: ContainerInspect, createdAt: bigint): E
   const exited = { state: ContainerState.CONTAINER_EXITED, exitCode };
   if (finishedAt > 0n || parseNanos(state.StartedAt) > 0n)
     return { ...exited, finishedAt, reason: endReason(state.OOMKilled ?? false, exitCode) };
-  // Docker knows that the start failed; the container never ran.
+  // Docker recorded that the start failed; the container never ran.
   if (exitCode !== 0) return { ...exited, finishedAt: createdAt, reason: 'ContainerCannotRun' };
   return { state: ContainerState.CONTAINER_CREATED, finishedAt: 0n, exitCode: 0, reason: '' };
 }

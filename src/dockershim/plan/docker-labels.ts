@@ -1,13 +1,15 @@
-/** Labels by which the shim finds what it made. The first four are cri-dockerd's, so that its tools read ours. */
+/** Labels by which the shim finds its containers. The first four are cri-dockerd's, so that its tools can read ours. */
 export const labelKeys = {
   type: 'io.kubernetes.docker.type',
   sandboxId: 'io.kubernetes.sandbox.id',
   logPath: 'io.kubernetes.container.logpath',
   annotation: 'annotation.',
-  /** Nanoseconds since the Unix epoch. Docker's lists have whole seconds, which do not order quick restarts. */
+  /**
+   * Nanoseconds since the Unix epoch. Docker's lists have whole seconds, which is too coarse to order quick restarts.
+   */
   createdAt: 'io.kubernetes.docker.created-at',
   runtimeHandler: 'io.kubernetes.docker.runtime-handler',
-  /** The image as the pod names it; Docker only knows the id that the container was created from. */
+  /** The image as the pod names it; Docker only stores the id that the container was created from. */
   image: 'io.kubernetes.docker.image',
 } as const;
 
@@ -17,7 +19,7 @@ type Text = Readonly<Record<string, string>>;
 
 const ours: ReadonlySet<string> = new Set(Object.values(labelKeys).filter((key) => key !== labelKeys.annotation));
 
-/** Docker has labels only: annotations are labels with a prefix. */
+/** Docker has labels but no annotations: annotations are stored as labels with a prefix. */
 export function writeLabels(labels: Text, annotations: Text, own: Text): Record<string, string> {
   return {
     ...labels,

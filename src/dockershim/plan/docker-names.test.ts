@@ -12,7 +12,7 @@ describe('names of Docker containers', () => {
     assert.equal(containerName({ name: 'app', attempt: 3 }, pod), 'k8s_app_web-0_default_0a1b_3');
   });
 
-  it('give back what they were made of', () => {
+  it('can be parsed into their parts again', () => {
     const part = fc.stringMatching(/^[a-z0-9.-]{1,20}$/);
     fc.assert(
       fc.property(part, part, part, part, fc.nat(), (name, podName, namespace, uid, attempt) => {
@@ -24,16 +24,17 @@ describe('names of Docker containers', () => {
     );
   });
 
-  it('have the attempt of the sandbox in the pod', () => {
+  it('contain the attempt of the sandbox in the pod', () => {
     assert.equal(parseDockerName('/k8s_POD_web-0_default_0a1b_2')?.pod.attempt, 2);
   });
 
-  it('may have a suffix, as cri-dockerd gives one where a name was taken', () => {
+  it('may have a suffix: cri-dockerd adds one when a name is taken', () => {
     assert.equal(parseDockerName('/k8s_app_web-0_default_0a1b_3_5f2e')?.attempt, 3);
   });
 
   for (const name of ['/redis', '/k8s_app_web', '/k8s_app_web-0_default_0a1b_x', '/k9s_a_b_c_d_1', ''])
-    it(`of others are none: ${JSON.stringify(name)}`, () => assert.equal(parseDockerName(name), undefined));
+    it(`of other containers are not parsed: ${JSON.stringify(name)}`, () =>
+      assert.equal(parseDockerName(name), undefined));
 });
 
 describe('names of images', () => {
@@ -44,9 +45,9 @@ describe('names of images', () => {
     ['a@sha256:ab', { repository: 'a', digest: 'sha256:ab' }],
     ['host:1/a:t@sha256:ab', { repository: 'host:1/a', tag: 't', digest: 'sha256:ab' }],
   ] as const)
-    it(`${name} in its parts`, () => assert.deepEqual(parseImageName(name), parts));
+    it(`${name} is parsed`, () => assert.deepEqual(parseImageName(name), parts));
 
-  it('show the digest of a registry, else the id', () => {
+  it("show the registry's digest, else the id", () => {
     assert.equal(imageRef('sha256:1', ['a@sha256:2', 'b@sha256:2']), 'docker-pullable://a@sha256:2');
     assert.equal(imageRef('sha256:1', []), 'docker://sha256:1');
   });

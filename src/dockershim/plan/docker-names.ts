@@ -9,7 +9,7 @@ export interface DockerName {
   /** `POD` for a sandbox. */
   readonly container: string;
   readonly pod: PodSandboxMetadata;
-  /** Of the container; for a sandbox that of the sandbox. */
+  /** The attempt of the container; for a sandbox, of the sandbox. */
   readonly attempt: number;
 }
 
@@ -24,8 +24,8 @@ export function containerName({ name, attempt }: ContainerMetadata, pod: PodSand
 }
 
 /**
- * What a name says; undefined for a container that is not one of Kubernetes. Docker writes names with a slash before
- * them. A suffix after the attempt is allowed: cri-dockerd adds one where a name was taken.
+ * Parses a name; undefined for containers that do not belong to Kubernetes. Docker adds a slash before names. A suffix
+ * after the attempt is allowed: cri-dockerd adds one when a name is taken.
  */
 export function parseDockerName(name: string): DockerName | undefined {
   const parts = name.replace(/^\//, '').split(DELIMITER);

@@ -23,7 +23,7 @@ function positive<Name extends string>(name: Name, value: bigint): { readonly [K
   return (value > 0n ? { [name]: Number(value) } : {}) as { readonly [K in Name]?: number };
 }
 
-/** The CRI's view of what a container was given. */
+/** The resources of a container in the CRI's terms. */
 export function criResources(
   host: DockerResources & { readonly OomScoreAdj?: number },
 ): Partial<LinuxContainerResources> {

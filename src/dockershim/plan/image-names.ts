@@ -8,7 +8,7 @@ export function stripImagePrefix(image: string): string {
   return image;
 }
 
-/** The image of a container as statuses show it: its digest in a registry, else its id. */
+/** The image of a container as statuses show it: the registry's digest, else the id. */
 export function imageRef(id: string, repoDigests: readonly string[]): string {
   const [digest] = repoDigests;
   return digest === undefined ? BY_ID + id : PULLABLE + digest;
@@ -21,7 +21,7 @@ export interface ImageName {
   readonly digest?: string;
 }
 
-/** `host:5000/name:tag@sha256:...` in its parts. */
+/** Splits `host:5000/name:tag@sha256:...` into its parts. */
 export function parseImageName(name: string): ImageName {
   const at = name.indexOf('@');
   const tagged = at === -1 ? name : name.slice(0, at);

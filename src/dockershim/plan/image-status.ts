@@ -8,7 +8,7 @@ const NO_NAME = '<none>';
 const named = (names: readonly string[] | null | undefined): string[] =>
   (names ?? []).filter((name) => !name.startsWith(NO_NAME) && !name.endsWith(NO_NAME));
 
-/** `isPinned`: the image of sandboxes, which image garbage collection must leave. */
+/** `isPinned`: this is the image of sandboxes, which image garbage collection must not remove. */
 export function listedImage(summary: ImageSummary, isPinned: (names: readonly string[]) => boolean): Image {
   const repoTags = named(summary.RepoTags);
   return Image.fromPartial({
@@ -24,7 +24,10 @@ export function imageOf(inspect: ImageInspect, isPinned: (names: readonly string
   return Image.fromPartial({ ...listedImage(inspect, isPinned), ...userOf(inspect.Config?.User ?? '') });
 }
 
-/** The user whose id the image sets, or its name; a group behind a colon does not count (cri-dockerd: core/convert.go). */
+/**
+ * The numeric user id that the image sets, or the user name. A group after a colon is ignored (cri-dockerd:
+ * core/convert.go).
+ */
 function userOf(text: string): DeepPartial<Image> {
   const [user = ''] = text.split(':');
   if (user === '') return {};

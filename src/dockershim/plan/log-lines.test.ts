@@ -14,7 +14,7 @@ interface Written {
   readonly isPartial: boolean;
 }
 
-/** As Docker sends it: one frame a piece, a time stamp before each. */
+/** As Docker sends it: one frame for each piece, which starts with a time stamp. */
 function frame({ stream, text, isPartial }: Written, index: number): Buffer {
   const body = Buffer.concat([Buffer.from(`${timeOf(index)} `), text, Buffer.from(isPartial ? '' : '\n')]);
   const head = Buffer.alloc(8);
@@ -43,7 +43,7 @@ const line = fc
 const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 10 });
 
 describe('logs of Docker', () => {
-  it('are the same in whatever chunks they come', () => {
+  it('are parsed the same however they are split into chunks', () => {
     const piece = fc.record({
       stream: fc.constantFrom('stdout' as const, 'stderr' as const),
       text: line,
@@ -51,7 +51,7 @@ describe('logs of Docker', () => {
     });
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 20 }), sizes, (pieces, cuts) => {
-        // A partial piece that ends with an end of line would be a whole one; Docker never writes such.
+        // A piece that ends with a line break completes its line, so Docker never writes a partial piece with one.
         const reader = new LogFrames();
         const read = inChunks(Buffer.concat(pieces.map(frame)), cuts).flatMap((chunk) => reader.push(chunk));
         const want = pieces.map((each, index) => shown({ ...each, time: timeOf(index) }));
@@ -60,7 +60,7 @@ describe('logs of Docker', () => {
     );
   });
 
-  it('of a terminal are the same in whatever chunks they come', () => {
+  it('of a terminal are parsed the same however they are split into chunks', () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 20 }), sizes, (lines, cuts) => {
         const bytes = Buffer.concat(
@@ -114,7 +114,7 @@ describe('logs of Docker', () => {
   });
 });
 
-describe('a log that goes on after a restart', () => {
+describe('a log that continues after a restart', () => {
   const piece = (time: string, text: string): LogPiece => ({
     stream: 'stdout',
     time,
@@ -122,7 +122,7 @@ describe('a log that goes on after a restart', () => {
     isPartial: false,
   });
 
-  it('knows its end by the last whole line', () => {
+  it('finds its end by the last complete line', () => {
     const tail = `${timeOf(1)} stdout F a\n${timeOf(2)} stdout F b\n${timeOf(2)} stderr P c\n${timeOf(3)} std`;
     assert.deepEqual(logEndOf(tail), { time: timeOf(2), lines: 2 });
     assert.equal(logEndOf(''), undefined);
@@ -137,7 +137,7 @@ describe('a log that goes on after a restart', () => {
         const before = all.slice(0, cut);
         const file = before.map(criLogLine).join('');
         const end = logEndOf(file);
-        // Docker is asked for everything from the last time on.
+        // The shim asks Docker for everything since the last time stamp.
         const again = end === undefined ? all : all.filter(({ time: each }) => each >= end.time);
         const written = new AlreadyWritten(end);
         const rest = again.filter((each) => written.isNew(each));

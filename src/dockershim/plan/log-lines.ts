@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { KubeletError } from '../../base/errors.ts';
 
-/** Docker cuts what a container writes into pieces of this size (the daemon's log copier). */
+/** Docker splits the output of a container into pieces of this size (the daemon's log copier). */
 const MOST_PIECE_BYTES = 16 * 1024;
-/** A time stamp, a piece, and some room. */
+/** Room for a time stamp, a piece, and some more. */
 const MOST_FRAME_BYTES = MOST_PIECE_BYTES + 256;
 const FRAME_HEAD_BYTES = 8;
 const NEW_LINE = 0x0a;
@@ -13,17 +13,17 @@ const streamNames = ['stdin', 'stdout', 'stderr'] as const;
 
 export interface LogPiece {
   readonly stream: 'stdout' | 'stderr';
-  /** RFC 3339 with nanoseconds, as Docker wrote it. */
+  /** RFC 3339 with nanoseconds, as in Docker's output. */
   readonly time: string;
-  /** Without the end of the line. */
+  /** Without the line break. */
   readonly text: Buffer;
-  /** The line goes on in the next piece. */
+  /** The line continues in the next piece. */
   readonly isPartial: boolean;
 }
 
 /**
- * Reads the logs that Docker sends with time stamps: frames of a stream's number and a length, one for each piece.
- * Throws `Invalid` for what Docker never sends.
+ * Reads the logs that Docker sends with time stamps: each piece is a frame with a stream number and a length. Throws
+ * `Invalid` for what Docker never sends.
  */
 export class LogFrames {
   #rest: Buffer = Buffer.alloc(0);
@@ -50,14 +50,14 @@ function parsePiece(frame: Buffer, stream: LogPiece['stream']): LogPiece | undef
   if (space === -1) return undefined;
   const isPartial = frame.at(-1) !== NEW_LINE;
   const line = frame.subarray(space + 1, isPartial ? frame.length : frame.length - 1);
-  // A terminal ends its lines with both; other runtimes leave out both, too.
+  // A terminal ends lines with both characters. Other runtimes remove both, too.
   const text = !isPartial && line.at(-1) === CARRIAGE_RETURN ? line.subarray(0, -1) : line;
   return { stream, time: frame.toString('latin1', 0, space), text, isPartial };
 }
 
 /**
- * Reads the logs of a container with a terminal: lines without frames. A piece of the greatest size without the end of
- * its line is followed by the next time stamp.
+ * Reads the logs of a container with a terminal: it has lines without frames. A piece of the maximum size that does not
+ * end its line is followed by the next time stamp.
  */
 export class TerminalLines {
   #rest: Buffer = Buffer.alloc(0);
@@ -74,7 +74,7 @@ export class TerminalLines {
     }
   }
 
-  /** What was written last, without the end of a line. */
+  /** The rest of the output, without a line break. */
   end(): LogPiece[] {
     const piece = parsePiece(this.#rest, 'stdout');
     this.#rest = Buffer.alloc(0);
@@ -90,18 +90,18 @@ export class TerminalLines {
   }
 }
 
-/** One line of the CRI's log format (upstream: kubelet/kuberuntime/logs). `P`: the line goes on. */
+/** One line of the CRI's log format (upstream: kubelet/kuberuntime/logs). `P`: the line continues. */
 export function criLogLine({ time, stream, text, isPartial }: LogPiece): Buffer {
   return Buffer.concat([Buffer.from(`${time} ${stream} ${isPartial ? 'P' : 'F'} `), text, Buffer.from('\n')]);
 }
 
-/** Where a file ends that the shim wrote: the time of its last line, and how many lines have this time. */
+/** The end of a log file that the shim wrote: the time of its last line, and how many lines have this time. */
 export interface LogEnd {
   readonly time: string;
   readonly lines: number;
 }
 
-/** Of the last bytes of a log file; undefined where they hold no whole line. */
+/** Parses the last bytes of a log file; undefined when they contain no complete line. */
 export function logEndOf(tail: string): LogEnd | undefined {
   const times = tail
     .split('\n')
@@ -111,7 +111,10 @@ export function logEndOf(tail: string): LogEnd | undefined {
   return time === undefined ? undefined : { time, lines: times.filter((each) => each === time).length };
 }
 
-/** Leaves out what the file already holds: Docker's logs are asked for from the last time on, itself included. */
+/**
+ * Skips lines that the file already has: Docker is asked for logs from the last time stamp on, including lines of
+ * exactly that time.
+ */
 export class AlreadyWritten {
   readonly #time: string;
   #left: number;
@@ -127,7 +130,7 @@ export class AlreadyWritten {
       this.#left -= 1;
       return false;
     }
-    // Docker counts in nanoseconds, but an older piece may still come.
+    // Docker's time stamps have nanoseconds, but an older piece may still arrive.
     if (piece.time < this.#time) return false;
     this.#left = 0;
     return true;

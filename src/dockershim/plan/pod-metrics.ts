@@ -1,7 +1,7 @@
 import { MetricDescriptor, MetricType, PodSandboxMetrics } from '../../cri/generated/cri-v1.ts';
 import type { ContainerStats, Metric, PodSandboxStats, UInt64Value } from '../../cri/generated/cri-v1.ts';
 
-/** As cAdvisor labels what it counts of pods. */
+/** The labels that cAdvisor uses for metrics of pods. */
 const podLabels = ['id', 'name', 'image', 'container', 'pod', 'namespace'] as const;
 const interfaceLabels = [...podLabels, 'interface'] as const;
 
@@ -17,7 +17,7 @@ interface Family {
 const NANOS_PER_SECOND = 1_000_000_000n;
 const { COUNTER, GAUGE } = MetricType;
 
-/** Values are whole numbers in the CRI. */
+/** Values are integers in the CRI. */
 const seconds = (nanos: UInt64Value | undefined): UInt64Value | undefined =>
   nanos === undefined ? undefined : { value: nanos.value / NANOS_PER_SECOND };
 
@@ -62,7 +62,7 @@ export const metricDescriptors: readonly MetricDescriptor[] = [
   ),
 ];
 
-/** The statistics of a pod as the figures that the descriptors name. */
+/** The statistics of a pod as the metrics that the descriptors declare. */
 export function podMetrics(stats: PodSandboxStats): PodSandboxMetrics {
   const { id = '', metadata } = stats.attributes ?? {};
   const pod = [metadata?.name ?? '', metadata?.namespace ?? ''];

@@ -1,6 +1,9 @@
 import type { MountInfo } from '../../base/mount-info.ts';
 
-/** What the kernel counts of a pod. Absent: the machine does not count it. Times in nanoseconds, sizes in bytes. */
+/**
+ * The usage of a pod as the kernel counts it. Absent values are not counted on this machine. Times in nanoseconds,
+ * sizes in bytes.
+ */
 export interface PodUsage {
   readonly cpuNanos?: bigint;
   readonly memory?: PodMemory;
@@ -32,7 +35,7 @@ export interface PodGroup {
   readonly folders: ReadonlyMap<CgroupController, string>;
 }
 
-/** The controller of each on version 1. */
+/** The cgroup v1 controller of each value. */
 const v1Names: readonly (readonly [CgroupController, string])[] = [
   ['cpu', 'cpuacct'],
   ['memory', 'memory'],
@@ -40,8 +43,8 @@ const v1Names: readonly (readonly [CgroupController, string])[] = [
 ];
 
 /**
- * The group above that of a sandbox's process, from /proc/PID/cgroup and the mounts: a pod's containers lie side by side.
- * undefined for a process in the root.
+ * The parent cgroup of a sandbox's process, from /proc/PID/cgroup and the mounts. It contains the cgroups of all
+ * containers of the pod. undefined for a process in the root cgroup.
  */
 export function podGroupOf(cgroupText: string, mounts: readonly MountInfo[]): PodGroup | undefined {
   const lines = cgroupText.split('\n').map((line) => {
@@ -68,7 +71,7 @@ function parentOf(path: string): string | undefined {
   return parent === '' ? undefined : parent;
 }
 
-/** The lines `name value` of cpu.stat and memory.stat. */
+/** Parses lines of the form `name value`, as in cpu.stat and memory.stat. */
 export function flatKeys(text: string): ReadonlyMap<string, bigint> {
   return new Map(
     text.split('\n').flatMap((line): [string, bigint][] => {
@@ -78,13 +81,13 @@ export function flatKeys(text: string): ReadonlyMap<string, bigint> {
   );
 }
 
-/** Of a file with one number; undefined where it has none. */
+/** Parses a file with one number; undefined when it has none. */
 export function soleNumber(text: string): bigint | undefined {
   const trimmed = text.trim();
   return /^\d{1,20}$/.test(trimmed) ? BigInt(trimmed) : undefined;
 }
 
-/** From memory.stat, in the names of either version. What can be reclaimed is not in the working set. */
+/** From memory.stat of either version. The working set excludes memory that can be reclaimed. */
 export function podMemory(usage: bigint, stat: ReadonlyMap<string, bigint>): PodMemory {
   const figure = (...names: readonly string[]): bigint =>
     names.map((name) => stat.get(name)).find((value) => value !== undefined) ?? 0n;

@@ -4,7 +4,7 @@ import type { PodSandboxConfig } from '../../cri/generated/cri-v1.ts';
 import type { CreateContainerBody, HostConfig } from '../engine/docker-types.ts';
 import { labelKeys, writeLabels } from './docker-labels.ts';
 
-/** The sandbox dies after everything else of its pod (upstream: qos/policy.go PodInfraOOMAdj). */
+/** The kernel kills the sandbox after everything else of its pod (upstream: qos/policy.go PodInfraOOMAdj). */
 const SANDBOX_OOM_SCORE = -998;
 /** Enough processor time for `pause` (cri-dockerd: core/sandbox_helpers.go defaultSandboxCPUshares). */
 const SANDBOX_CPU_SHARES = 2;
@@ -15,11 +15,11 @@ export interface SandboxParts {
   readonly runtimeHandler: string;
   readonly securityOpt: readonly string[];
   readonly createdAtNanos: bigint;
-  /** The lowest score that this machine lets the runtime set. */
+  /** The lowest OOM score adjustment that the runtime may set on this machine. */
   readonly lowestOomScore: number;
 }
 
-/** What every container of the shim has: one log driver that keeps its size, and no restarts by Docker. */
+/** Common to all containers of the shim: a log driver with limited size, and no restarts by Docker. */
 export const ownHostConfig = {
   LogConfig: { Type: 'json-file', Config: { 'max-size': '20m', 'max-file': '2' } },
   RestartPolicy: { Name: 'no' },
@@ -46,8 +46,8 @@ export function sandboxBody(parts: SandboxParts): CreateContainerBody {
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
       ...ownHostConfig,
-      // No limits: `resources` of a sandbox are those of its pod, whose group has them. A limit here would stay behind when
-      // the pod's are lowered.
+      // No limits: the `resources` of a sandbox are those of its pod, and the pod's cgroup enforces them. A limit here
+      // would stay when the pod's limits are changed.
       CpuShares: SANDBOX_CPU_SHARES,
       ...(linux !== undefined && linux.cgroupParent !== '' && { CgroupParent: linux.cgroupParent }),
       OomScoreAdj: Math.max(SANDBOX_OOM_SCORE, parts.lowestOomScore),

@@ -5,7 +5,7 @@ import { labelKeys, readLabels } from './docker-labels.ts';
 import { parseDockerName } from './docker-names.ts';
 import { nanosOf, parseNanos } from './docker-time.ts';
 
-/** undefined for a container whose name is not one of a sandbox. */
+/** undefined for a container that is not a sandbox by its name. */
 export function listedSandbox(summary: ContainerSummary): PodSandbox | undefined {
   const name = parseDockerName(summary.Names?.[0] ?? '');
   if (name === undefined) return undefined;
@@ -20,7 +20,9 @@ export function listedSandbox(summary: ContainerSummary): PodSandbox | undefined
   });
 }
 
-/** `ips`: the addresses that the network plugin gave, first the pod's own; empty on the host's network. */
+/**
+ * `ips`: the addresses that the network plugin assigned, the pod's primary address first; empty on the host's network.
+ */
 export function sandboxStatusOf(inspect: ContainerInspect, ips: readonly string[]): PodSandboxStatus {
   const written = inspect.Config?.Labels ?? {};
   const host = inspect.HostConfig ?? {};
@@ -45,7 +47,7 @@ function namespacesOf(host: HostConfig): { network: NamespaceMode; pid: Namespac
     mode === 'host' ? NamespaceMode.NODE : other;
   return {
     network: modeOf(host.NetworkMode, NamespaceMode.POD),
-    // Docker containers have a pid namespace each, unless their pod shares one.
+    // Each Docker container has its own pid namespace, unless the pod shares one.
     pid: modeOf(host.PidMode, NamespaceMode.CONTAINER),
     ipc: modeOf(host.IpcMode, NamespaceMode.POD),
   };

@@ -2,17 +2,17 @@ import { KubeletError } from '../../base/errors.ts';
 import { SecurityProfile_ProfileType } from '../../cri/generated/cri-v1.ts';
 import type { SecurityProfile, SELinuxOption } from '../../cri/generated/cri-v1.ts';
 
-/** Of the security context of a container or a sandbox. */
+/** The relevant part of the security context of a container or a sandbox. */
 interface SecurityChoice {
   readonly privileged?: boolean;
   readonly seccomp?: SecurityProfile | undefined;
   readonly apparmor?: SecurityProfile | undefined;
   readonly selinuxOptions?: SELinuxOption | undefined;
-  /** A sandbox has none. */
+  /** Absent for a sandbox. */
   readonly noNewPrivs?: boolean;
 }
 
-/** The seccomp profile of a pod is a file; Docker wants its text. */
+/** A local seccomp profile is a file; Docker expects its text. */
 export type ReadProfile = (file: string) => Promise<string>;
 
 /**

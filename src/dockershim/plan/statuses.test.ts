@@ -58,7 +58,7 @@ describe('the status of a container', () => {
       assert.deepEqual([read, exitCode, reason], want);
     });
 
-  it('has times in nanoseconds, and none before the end', () => {
+  it('has times in nanoseconds, and none for what has not happened', () => {
     const ended = status({ StartedAt: STARTED, FinishedAt: FINISHED });
     assert.equal(ended.startedAt, 1_795_452_152_000_000_001n);
     assert.equal(ended.finishedAt, 1_795_452_153_500_000_000n);
@@ -77,14 +77,14 @@ describe('the status of a container', () => {
 describe('lists', () => {
   const summary = { Id: 'c1', Names: ['/k8s_app_web_ns_u_4'], State: 'exited', Created: 10, ImageID: 'sha256:1' };
 
-  it("order containers by the shim's own time, which is finer than Docker's", () => {
+  it("order containers by the shim's own time, which is more precise than Docker's", () => {
     const Labels = { 'io.kubernetes.docker.created-at': '10500000000', 'io.kubernetes.sandbox.id': 's1' };
     assert.equal(listedContainer({ ...summary, Labels })?.createdAt, 10_500_000_000n);
     assert.equal(listedContainer(summary)?.createdAt, 10_000_000_000n);
     assert.equal(listedContainer({ ...summary, Labels })?.podSandboxId, 's1');
   });
 
-  it('leave out what is not of Kubernetes', () => {
+  it('leave out containers that do not belong to Kubernetes', () => {
     assert.equal(listedContainer({ ...summary, Names: ['/redis'] }), undefined);
     assert.equal(listedSandbox({ ...summary, Names: ['/redis'] }), undefined);
   });
@@ -134,7 +134,7 @@ describe('images', () => {
 });
 
 describe('times of Docker', () => {
-  it('are read to the nanosecond, and zero is never', () => {
+  it('are parsed to the nanosecond; zero means never', () => {
     assert.equal(parseNanos('1970-01-01T00:00:01.5Z'), 1_500_000_000n);
     assert.equal(parseNanos('2026-11-23T17:42:32.000000001+01:00'), parseNanos(STARTED));
     for (const text of [ZERO, '', 'yesterday', undefined, '2026-13-41T00:00:00Z']) assert.equal(parseNanos(text), 0n);

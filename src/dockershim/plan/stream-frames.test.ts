@@ -12,7 +12,7 @@ const frame = (number: number, data: Uint8Array): Buffer => {
 };
 
 describe('StreamFrames', () => {
-  it('gives each stream its bytes in order, in whatever chunks they come', () => {
+  it('gives each stream its bytes in order, however they are split into chunks', () => {
     const part = fc.tuple(fc.constantFrom(1, 2), fc.uint8Array({ maxLength: 40 }));
     fc.assert(
       fc.property(fc.array(part, { maxLength: 15 }), fc.integer({ min: 1, max: 30 }), (parts, size) => {
@@ -32,7 +32,7 @@ describe('StreamFrames', () => {
     );
   });
 
-  it('refuses what is no frame', () => {
+  it('refuses what is not a frame', () => {
     assert.throws(() => new StreamFrames().push(Buffer.from('GET / HTTP')), { kind: 'Invalid' });
   });
 });

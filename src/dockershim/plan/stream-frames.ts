@@ -11,8 +11,8 @@ const STDERR = 2;
 const MOST_STREAM = 3;
 
 /**
- * Takes apart what Docker sends of a command without a terminal: frames of a stream's number and a length. Data is
- * passed on as it comes, not frame by frame. Throws `Invalid` for a head that Docker never sends.
+ * Splits the output that Docker sends for a command without a terminal: each frame has a stream number and a length.
+ * Data is passed on as it arrives, not frame by frame. Throws `Invalid` for a header that Docker never sends.
  */
 export class StreamFrames {
   #head: Buffer = Buffer.alloc(0);

@@ -24,8 +24,9 @@ const eventTypes: ReadonlyMap<string, ContainerEventType> = new Map([
 ]);
 
 /**
- * Who makes and starts containers knows it from the answers. An event of it is for others, and costs Docker several
- * questions while the pod starts: so it waits for what follows. An end is passed on at once.
+ * The kubelet learns of its own creations and starts from the answers of its calls, so these events are only for other
+ * clients. Each event costs Docker several requests while the pod starts. They are therefore delayed and merged. The
+ * end of a container is reported immediately.
  */
 const PATIENCE_MS = 250;
 const mayWait = ({ Action: action }: DockerEvent): boolean => action === 'create' || action === 'start';
@@ -37,14 +38,14 @@ const eventFilters = {
 } as const;
 
 /**
- * Docker's event stream as that of the CRI: what happened, and the whole pod as it is then. Events of one pod that came
- * together show it as it is behind the last of them: Docker is asked once. Ends with Docker's.
+ * Converts Docker's event stream into the CRI's: what happened, and the current state of the whole pod. Events of one
+ * pod that arrive together share one state, which is read from Docker once. Ends when Docker's stream ends.
  */
 export async function* containerEvents(
   parts: ContainerEventsParts,
   signal: AbortSignal,
 ): AsyncIterable<ContainerEventResponse> {
-  // A stream that is read ahead does not end with its reader.
+  // The source is read ahead, so it does not end with its reader.
   const left = new AbortController();
   try {
     const ended = AbortSignal.any([signal, left.signal]);
@@ -84,13 +85,13 @@ async function* batchedEvents(
 
 interface KnownEvent {
   readonly id: string;
-  /** Its own for a sandbox. */
+  /** For a sandbox, its own id. */
   readonly sandboxId: string;
   readonly type: ContainerEventType;
   readonly createdAt: bigint;
 }
 
-/** undefined for what the CRI has no event for. */
+/** undefined for actions that have no event in the CRI. */
 function readEvent(event: DockerEvent): KnownEvent | undefined {
   const type = eventTypes.get(event.Action ?? '');
   const id = event.Actor?.ID ?? '';
@@ -99,16 +100,16 @@ function readEvent(event: DockerEvent): KnownEvent | undefined {
   return { id, sandboxId, type, createdAt: timeOf(event) };
 }
 
-/** Of a sandbox that was removed, perhaps behind the shim's back: its address and host ports are for others. */
+/** A sandbox was removed, perhaps not by the shim: its address and host ports must be freed. */
 async function freeNetwork(sandboxes: Pick<Sandboxes, 'remove'>, id: string): Promise<void> {
   try {
     await sandboxes.remove(id);
   } catch {
-    return; // Its record is left, so the list shows it, and the kubelet tries again.
+    return; // Its record remains, so the list still shows it and the kubelet tries again.
   }
 }
 
-/** JSON holds nanoseconds without their last digits: Docker writes a number. */
+/** A JavaScript number loses the last digits of the nanoseconds that Docker writes. */
 const timeOf = ({ timeNano = 0 }: DockerEvent): bigint => BigInt(Math.round(timeNano));
 
 interface PodStatuses {
@@ -130,7 +131,7 @@ async function podOf(
   return { status: sandbox?.status, containers: statuses.flatMap((each) => each?.status ?? []) };
 }
 
-/** undefined for what was removed meanwhile. */
+/** undefined if it was removed meanwhile. */
 async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;

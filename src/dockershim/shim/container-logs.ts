@@ -17,7 +17,7 @@ export interface LogFile {
 }
 
 export interface LogFiles {
-  /** Opens for appending, makes the file where it is missing, and cuts off a line that was torn by a crash. */
+  /** Opens for appending, creates a missing file, and removes a last line that a crash left incomplete. */
   open(path: string): Promise<{ readonly file: LogFile; readonly end: LogEnd | undefined }>;
 }
 
@@ -30,7 +30,7 @@ export interface ContainerLogsParts {
 
 export interface LoggedContainer {
   readonly id: string;
-  /** Absolute; empty: the pod wants no log. */
+  /** An absolute path; empty if the pod wants no log. */
   readonly path: string;
   readonly isTty: boolean;
 }
@@ -40,17 +40,16 @@ const MOST_RETRY_MS = 10_000;
 
 interface Follower {
   readonly stop: AbortController;
-  /** Opens the file again, between two writes. Absent while none is open: then the next one is opened by its name. */
+  /** Opens the file again, between two writes. Absent while the file is not open: it is then opened by name later. */
   reopen: (() => Promise<void>) | undefined;
-  /** It took too long once: nothing waits for it again. */
+  /** This log took too long once. Nothing waits for it again. */
   isLate: boolean;
   readonly done: Promise<void>;
 }
 
 /**
- * Writes the logs of containers where the CRI wants them, beside Docker's own: the kubelet reads one format, and rotates
- * what it reads. After a restart each file goes on where it ended, so no line is lost or written twice while Docker
- * keeps it.
+ * Copies the logs of containers from Docker to the files that the CRI names: the kubelet reads and rotates one format.
+ * After a restart each copy continues where the file ends, so no line is lost or written twice while Docker keeps it.
  */
 export class ContainerLogs {
   readonly #parts: ContainerLogsParts;
@@ -60,12 +59,12 @@ export class ContainerLogs {
     this.#parts = parts;
   }
 
-  /** Makes the file before the container starts, so that who reads the log of a running container finds it. */
+  /** Creates the file before the container starts, so that it exists while the container runs. */
   async prepare({ path }: LoggedContainer): Promise<void> {
     if (path !== '') await (await this.#parts.files.open(path)).file.close();
   }
 
-  /** From the container's start to its end; a container that is followed already stays as it is. */
+  /** Copies from the container's start to its end. A container that is already followed is not changed. */
   follow(container: LoggedContainer): void {
     if (container.path === '' || this.#followers.has(container.id)) return;
     const stop = new AbortController();
@@ -78,14 +77,14 @@ export class ContainerLogs {
     });
   }
 
-  /** The kubelet renamed the file: makes the new one. False: the container is not followed. */
+  /** Creates the file again after the kubelet renamed it. False: the container is not followed. */
   async reopen(id: string): Promise<boolean> {
     const follower = this.#followers.get(id);
     await follower?.reopen?.();
     return follower !== undefined;
   }
 
-  /** Resolves when everything that an ended container wrote is in its file, or after `limitMs`. */
+  /** Resolves when the complete output of an ended container is in its file, or after `limitMs`. */
   async settled(id: string, limitMs: number): Promise<void> {
     const follower = this.#followers.get(id);
     if (follower === undefined || follower.isLate) return;
@@ -112,7 +111,7 @@ export class ContainerLogs {
       try {
         await this.#copy(container, follower, true);
         if (!(await this.#isRunning(container.id))) {
-          // Docker may break off the logs of a container that ends before their last lines.
+          // Docker may end the log stream of an ended container before its last lines.
           await this.#copy(container, follower, false);
           return;
         }
@@ -160,7 +159,7 @@ export class ContainerLogs {
       if (reader instanceof TerminalLines) await write(reader.end());
       await writer.end();
     } catch (error) {
-      // A failed write is the cause, not the stream that it broke off.
+      // The write failed first. The stream ended because of it.
       if (broken.signal.aborted) await writer.end();
       throw error;
     } finally {

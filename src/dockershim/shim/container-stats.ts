@@ -12,12 +12,12 @@ export interface ContainerStatsParts {
   readonly clock: Clock;
 }
 
-/** Docker walks all files of a writable layer to know its size. */
+/** Docker reads all files of a writable layer to compute its size. */
 const LAYER_AGE_MS = 60_000;
-/** Readings that Docker takes at one time. */
+/** How many readings Docker takes concurrently. */
 const MOST_READINGS = 8;
 
-/** What containers use, in the CRI's words. */
+/** The usage of containers in the CRI's terms. */
 export class ContainerStatsReader {
   readonly #parts: ContainerStatsParts;
   readonly #rates = new CpuRates();
@@ -27,7 +27,7 @@ export class ContainerStatsReader {
     this.#parts = parts;
   }
 
-  /** Of those that run. One that ends meanwhile is left out. */
+  /** Usage of running containers. One that ends meanwhile is left out. */
   async readAll(
     containers: readonly Container[],
     mountpoint: string,
@@ -93,14 +93,14 @@ export class ContainerStatsReader {
     return bytes;
   }
 
-  /** After a list of everything: what was read of others before is of no more use. */
+  /** After a full list: earlier readings of containers that are not in it are discarded. */
   forgetAllBut(ids: ReadonlySet<string>): void {
     this.#rates.forgetAllBut(ids);
     for (const id of this.#layers.keys()) if (!ids.has(id)) this.#layers.delete(id);
   }
 }
 
-/** The names of cgroup v1 and v2 for what can be reclaimed, and for what cannot. */
+/** The names in cgroup v1 and v2 of memory that can be reclaimed, and of memory that cannot. */
 function memoryOf({ memory_stats: memory = {} }: DockerStats): {
   readonly workingSetBytes: { value: bigint };
   readonly usageBytes: { value: bigint };

@@ -49,7 +49,7 @@ async function settle(): Promise<void> {
 }
 
 describe('a container', () => {
-  it('has the sources of its mounts made before it', async () => {
+  it('has its mount sources created first', async () => {
     const { made, engine, id } = await running();
     assert.deepEqual(made, ['/host/a']);
     assert.equal(engine.containers.get(id)?.name, 'k8s_app_web_ns_u_0');
@@ -86,7 +86,7 @@ describe('a container', () => {
     assert.deepEqual(await ids({ state: { state: ContainerState.CONTAINER_RUNNING } }), [id]);
   });
 
-  it('is created and started without a question about what this shim has made', async () => {
+  it("is created and started without asking Docker about the shim's own containers", async () => {
     const asked: string[] = [];
     const engine = new FakeDockerEngine();
     const inspect = engine.inspectContainer.bind(engine);
@@ -100,14 +100,14 @@ describe('a container', () => {
     assert.deepEqual(asked, [podSandboxId]);
   });
 
-  it('starts once: a restart is another container', async () => {
+  it('starts once: each restart is a new container', async () => {
     const { containers, engine, id } = await running();
     await containers.start(id);
     engine.end(id);
     await assert.rejects(containers.start(id), { kind: 'Invalid', message: /state exited/ });
   });
 
-  it('takes new resources with memory and swap together', async () => {
+  it('takes new limits of memory and swap together', async () => {
     const { containers, engine, id } = await running();
     await containers.update(id, LinuxContainerResources.fromPartial({ memoryLimitInBytes: 50n }));
     assert.equal(engine.calls.at(-1), 'update k8s_app_web_ns_u_0 {"Memory":50,"MemorySwap":50}');
@@ -115,7 +115,7 @@ describe('a container', () => {
 });
 
 describe('the log of a container', () => {
-  it('is whole before its end is reported', async () => {
+  it('is complete before the end of the container is reported', async () => {
     const { containers, engine, files, id } = await running();
     const log = new PassThrough();
     engine.logs.set(id, [log]);
@@ -132,7 +132,7 @@ describe('the log of a container', () => {
     assert.equal(files.texts.get(LOG), `${TIME} stdout F one\n${TIME} stdout F two\n`);
   });
 
-  it('gets the lines that Docker broke off at the end', async () => {
+  it('gets the last lines that Docker left out', async () => {
     const { containers, engine, files, id } = await running();
     const followed = new PassThrough();
     engine.logs.set(id, [followed, new PassThrough().end(frame(`${TIME} one\n`)), new PassThrough().end()]);
@@ -145,7 +145,7 @@ describe('the log of a container', () => {
     assert.deepEqual(engine.logRequests, ['0', '0 to the end']);
   });
 
-  it('that does not end keeps nothing back for long', async () => {
+  it('that does not end delays nothing for long', async () => {
     const { containers, engine, clock, id } = await running();
     engine.logs.set(id, [new PassThrough()]);
     await containers.start(id);
@@ -155,11 +155,11 @@ describe('the log of a container', () => {
     await settle();
     await clock.advance(10_000);
     assert.equal((await status).status?.state, ContainerState.CONTAINER_EXITED);
-    // Once is enough.
+    // Waiting once is enough.
     assert.equal((await containers.list(undefined)).length, 1);
   });
 
-  it('is whole before a list shows its end', async () => {
+  it('is complete before a list shows that the container ended', async () => {
     const { containers, engine, files, id } = await running();
     const log = new PassThrough();
     engine.logs.set(id, [log]);
@@ -175,7 +175,7 @@ describe('the log of a container', () => {
     assert.equal(files.texts.get(LOG), `${TIME} stdout F last\n`);
   });
 
-  it('goes on where the file ends, when Docker broke it off', async () => {
+  it('continues at the end of the file after Docker ended the stream', async () => {
     const { containers, engine, files, clock, id } = await running();
     const first = new PassThrough();
     const second = new PassThrough();
@@ -195,7 +195,7 @@ describe('the log of a container', () => {
     assert.equal(files.texts.get(LOG), `${TIME} stdout F one\n${TIME} stdout F two\n`);
   });
 
-  it('survives a full disk: what Docker keeps is written later', async () => {
+  it('survives a full disk: the lines that Docker keeps are written later', async () => {
     const { containers, engine, files, clock, id } = await running();
     const [first, second] = [new PassThrough(), new PassThrough()];
     engine.logs.set(id, [first, second]);
@@ -229,7 +229,7 @@ describe('the log of a container', () => {
     await assert.rejects(containers.reopenLog(id), { kind: 'Invalid' });
   });
 
-  it('is taken up again by a shim that starts, also of what ended meanwhile', async () => {
+  it('is continued by the next shim, also for containers that ended meanwhile', async () => {
     const { containers, engine, files, logs, id } = await running();
     await containers.start(id);
     await logs.stop();
@@ -241,8 +241,8 @@ describe('the log of a container', () => {
   });
 });
 
-describe('the logs of many containers that ended while the shim was away', () => {
-  it('are completed a few at a time, after those of what runs', async () => {
+describe('the logs of many containers that ended while the shim was stopped', () => {
+  it('are completed a few at a time, after those of running containers', async () => {
     const { engine, logs, containers, id } = await running();
     await containers.start(id);
     await logs.stop();
@@ -285,7 +285,7 @@ describe('a command in a container', () => {
     assert.deepEqual([Buffer.from(stdout).toString(), exitCode], ['out', 4]);
   });
 
-  it('has its output cut at 16 MiB of each stream, and its exit code all the same', async () => {
+  it('has its output cut at 16 MiB of each stream, and still reports its exit code', async () => {
     const { engine, host, clock, id } = await running();
     const most = 16 * 1024 * 1024;
     const piece = frame('x'.repeat(1024 * 1024));
@@ -312,7 +312,7 @@ describe('a command in a container', () => {
     assert.deepEqual(killed, ['99 of c']);
   });
 
-  it('is killed when its caller is gone', async () => {
+  it('is killed when its caller aborts', async () => {
     const { engine, host, clock, killed, id } = await running();
     engine.execs = { stdout: Buffer.alloc(0), exitCode: 0, hangs: true };
     const caller = new AbortController();
@@ -326,7 +326,7 @@ describe('a command in a container', () => {
 });
 
 describe('events', () => {
-  it('carry the pod as it is', async () => {
+  it('carry the current state of the pod', async () => {
     const { engine, containers, sandboxes, podSandboxId, id, clock } = await running();
     await containers.start(id);
     engine.end(id, 5);
@@ -349,7 +349,7 @@ describe('events', () => {
     assert.deepEqual(seen, [[id, 2, podSandboxId, [5]]]);
   });
 
-  it('of one pod that come together ask Docker once, and all are passed on', async () => {
+  it('of one pod that arrive together ask Docker once, and all are reported', async () => {
     const { engine, containers, sandboxes, podSandboxId, id, clock } = await running();
     const attributes = { 'io.kubernetes.sandbox.id': podSandboxId };
     engine.eventLines = ['create', 'start', 'die'].map((Action) => ({
@@ -370,7 +370,7 @@ describe('events', () => {
     assert.deepEqual([types, asked < types.length], [[0, 1, 2], true]);
   });
 
-  it('of a sandbox that was removed by hand free its network', async () => {
+  it('of a sandbox that was removed by another client free its network', async () => {
     const { engine, containers, sandboxes, podSandboxId, cni, records, clock } = await running();
     engine.containers.clear();
     cni.calls.length = 0;
@@ -380,7 +380,7 @@ describe('events', () => {
     assert.deepEqual([cni.steps, records.texts.size], [['DEL portmap', 'DEL bridge'], 0]);
   });
 
-  it('of a pod that is gone carry what is left', async () => {
+  it('of a pod that is gone carry the remaining data', async () => {
     const { engine, containers, sandboxes, clock } = createShimFixture();
     engine.eventLines = [{ Action: 'destroy', Actor: { ID: 'x' } }];
     const iterator = containerEvents({ engine, containers, sandboxes, clock }, new AbortController().signal)[
@@ -395,7 +395,7 @@ describe('events', () => {
 });
 
 describe('statistics', () => {
-  it('leave out what does not run, and count what cannot be reclaimed', async () => {
+  it('leave out containers that do not run, and separate memory that can be reclaimed', async () => {
     const { engine, clock, containers, id } = await running();
     const reader = new ContainerStatsReader({ engine, clock });
     assert.deepEqual(await reader.readAll(await containers.list(undefined), '/docker'), []);
@@ -409,7 +409,7 @@ describe('statistics', () => {
 });
 
 describe('images', () => {
-  it('are pulled with the words of the registry when that refuses', async () => {
+  it("report the registry's error message when it refuses a pull", async () => {
     const { images, engine } = createShimFixture();
     engine.pullLines = [{ status: 'Pulling' }, { error: 'manifest for web:9 not found: manifest unknown' }];
     await assert.rejects(images.pull('web:9', undefined), { kind: 'NotFound', message: /web:9.*manifest unknown/ });
@@ -417,7 +417,7 @@ describe('images', () => {
     await assert.rejects(images.pull('web:9', undefined), { kind: 'Unavailable' });
   });
 
-  it('that stop coming are given up', async () => {
+  it('are aborted when a pull makes no progress', async () => {
     const { images, engine, clock } = createShimFixture();
     engine.pullHangs = true;
     const pull = images.pull('web:9', undefined);
@@ -427,7 +427,7 @@ describe('images', () => {
     await refused;
   });
 
-  it('are gone with all their names', async () => {
+  it('are removed with all their names', async () => {
     const { images, engine } = createShimFixture();
     const image = { Id: 'sha256:1', RepoTags: ['a:1', 'b:1'], RepoDigests: [] };
     for (const name of ['a:1', 'b:1', 'sha256:1']) engine.images.set(name, image);

@@ -29,23 +29,26 @@ export interface ContainersParts {
   readonly logs: Pick<ContainerLogs, 'prepare' | 'follow' | 'settled' | 'reopen'>;
   readonly lowestOomScore: number;
   readonly clock: Clock;
-  /** Runtime handlers of the sandboxes that this shim has run, by id: Docker need not be asked for them. */
+  /** The runtime handlers of the sandboxes that this shim has started, by id, so that Docker need not be asked. */
   readonly runtimes: ReadonlyMap<string, string>;
 }
 
-/** How long the last lines of a container that ended may take before its end is reported without them. */
+/** How long the end of a container is held back for the last lines of its log. */
 const LOG_PATIENCE_MS = 10_000;
 const MOST_CACHED_IMAGES = 1000;
 const MOST_CREATED = 1000;
-/** A log that cannot be completed in this time holds up no others. */
+/** A log that is not complete after this time no longer delays the others. */
 const COMPLETION_LIMIT_MS = 60_000;
 
-/** Containers of pods, in the CRI's words. */
+/** The containers of pods in the CRI's terms. */
 export class Containers {
   readonly #parts: ContainersParts;
-  /** Of an image's id: neither changes, and each status needs them. A pull may add a digest; then it shows later. */
+  /**
+   * References of an image, by its id. They are kept because each status needs them. A pull may add a digest, which
+   * then appears later.
+   */
   readonly #images = new Map<string, ImageOfContainer>();
-  /** Created here and not started yet. */
+  /** Containers that this shim created and has not started. */
   readonly #created = new Map<string, LoggedContainer>();
 
   constructor(parts: ContainersParts) {
@@ -87,7 +90,7 @@ export class Containers {
     logs.follow(container);
   }
 
-  /** `graceS`: between the stop signal and SIGKILL. Stopping what is gone is success. */
+  /** `graceS`: the time between the stop signal and SIGKILL. Stopping a missing container is success. */
   async stop(id: string, graceS: number, signal?: AbortSignal): Promise<void> {
     await ignoreNotFound(this.#parts.engine.stopContainer(id, graceS, { signal }));
   }
@@ -116,13 +119,13 @@ export class Containers {
       .map(listedContainer)
       .filter((each) => each !== undefined)
       .filter((each) => state === undefined || each.state === state.state);
-    // Who learns of an end may read the log to its end.
+    // When the end of a container is reported, its log must be complete.
     const ended = listed.filter((each) => each.state === ContainerState.CONTAINER_EXITED);
     await Promise.all(ended.map((each) => this.#parts.logs.settled(each.id, LOG_PATIENCE_MS)));
     return listed;
   }
 
-  /** Of one that ended when its log is complete. */
+  /** The status of an ended container, when its log is complete. */
   async status(id: string, isVerbose: boolean, signal?: AbortSignal): Promise<ContainerStatusResponse> {
     const container = await this.#parts.engine.inspectContainer(id, { signal });
     const status = statusOf(container, await this.#imageOf(container.Image ?? '', signal));
@@ -162,7 +165,10 @@ export class Containers {
     return { sandboxId, runtime: config?.Labels?.[labelKeys.runtimeHandler] ?? '' };
   }
 
-  /** By an earlier shim, or started already: Docker would run it once more; a restart is another container to the kubelet. */
+  /**
+   * Created by an earlier shim, or already started. Docker would run it once more, but for the kubelet a restart is a
+   * new container.
+   */
   async #createdBefore(id: string, signal?: AbortSignal): Promise<LoggedContainer> {
     const inspected = await this.#parts.engine.inspectContainer(id, { signal });
     if (inspected.State?.Status !== 'created')
@@ -181,7 +187,7 @@ export class Containers {
       const { RepoDigests } = await this.#parts.engine.inspectImage(id, { signal });
       found = { id, repoDigests: RepoDigests ?? [] };
     } catch (error) {
-      // The image of a container can be removed by force.
+      // Docker can remove the image of an existing container by force.
       if (!isKind(error, 'NotFound')) throw error;
     }
     if (this.#images.size >= MOST_CACHED_IMAGES) this.#images.clear();
@@ -194,10 +200,14 @@ function loggedContainer({ Id: id, Config: config }: ContainerInspect): LoggedCo
   return { id, path: config?.Labels?.[labelKeys.logPath] ?? '', isTty: config?.Tty ?? false };
 }
 
-/** Ended containers whose logs are completed at one time: each takes a connection to Docker and an open file. */
+/**
+ * How many ended containers have their logs completed concurrently: each uses a connection to Docker and an open file.
+ */
 const MOST_COMPLETED = 8;
 
-/** Follows the logs of what runs already, and completes those of what ended while the shim was away. */
+/**
+ * Follows the logs of running containers, and completes the logs of containers that ended while the shim was stopped.
+ */
 export async function resumeLogs(
   { engine, logs }: Pick<ContainersParts, 'engine' | 'logs'>,
   onError: (id: string, words: string) => void,

@@ -3,7 +3,7 @@ export interface CpuReading {
   readonly coreNanos: bigint;
 }
 
-/** Processor time between one reading and the next, in billionths of a processor. */
+/** Processor time used since the previous reading, in billionths of a core. */
 export class CpuRates {
   readonly #last = new Map<string, CpuReading>();
 

@@ -3,8 +3,9 @@ import type { DockerEngine } from '../engine/docker-engine.ts';
 import type { CreateContainerBody } from '../engine/docker-types.ts';
 
 /**
- * Creates a container by its name. `AlreadyExists`, in the words of other runtimes, when the name is taken: also by one
- * that an earlier call made, whose answer was lost. The kubelet finds that one in its lists.
+ * Creates a container with this name. Rejects with `AlreadyExists`, with the text of other runtimes, when the name is
+ * taken. The name may be taken by an earlier call whose answer was lost; the kubelet then finds that container in its
+ * lists.
  */
 export async function createNamed(
   engine: DockerEngine,
@@ -17,7 +18,7 @@ export async function createNamed(
   } catch (error) {
     if (!isKind(error, 'Conflict')) throw error;
     const id = await idOf(engine, name, signal);
-    // It was removed meanwhile: the next try may have the name.
+    // The other container was removed meanwhile. The next try may get the name.
     if (id === undefined) throw error;
     throw new KubeletError('AlreadyExists', `failed to reserve name "${name}": it is reserved for "${id}"`, {
       cause: error,

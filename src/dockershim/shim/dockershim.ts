@@ -31,7 +31,7 @@ import { needId } from './need-id.ts';
 import type { Sandboxes } from './sandboxes.ts';
 import type { ShimHost } from './shim-ports.ts';
 
-/** Where clients of exec, attach and port-forward connect: each URL is good for one connection. */
+/** The address for exec, attach and port-forward; each URL is valid for one connection. */
 export interface StreamTickets {
   exec(request: ExecRequest): string;
   attach(request: AttachRequest): string;
@@ -51,12 +51,12 @@ export interface DockershimParts {
   readonly clock: Clock;
 }
 
-/** The version of the kubelet's side of the CRI; every runtime answers with it. */
+/** The version of the CRI's kubelet API. All runtimes return this value. */
 const KUBELET_API_VERSION = '0.1.0';
 
 type Served<Api, Missing extends keyof Api> = Omit<Api, Missing>;
 
-/** What Docker has no counterpart for; a caller gets `Unimplemented`, as from older runtimes. */
+/** Docker has no counterpart for these calls. They return `Unimplemented`, as older runtimes do. */
 type MissingCalls =
   | 'streamPodSandboxes'
   | 'streamContainers'
@@ -131,7 +131,7 @@ function engineCalls({
       const { CgroupDriver: driver } = await engine.info({ signal });
       return { linux: { cgroupDriver: driver === 'systemd' ? CgroupDriver.SYSTEMD : CgroupDriver.CGROUPFS } };
     },
-    // The pod CIDR is the network plugin's matter.
+    // The network plugin handles the pod CIDR.
     updateRuntimeConfig: async () => ({}),
     getContainerEvents: (_request, { signal } = {}) =>
       containerEvents({ engine, containers, sandboxes, clock }, signal ?? new AbortController().signal),

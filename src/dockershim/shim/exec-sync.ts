@@ -14,16 +14,16 @@ export interface ExecParts {
   readonly clock: Clock;
 }
 
-/** As containerd and cri-dockerd cut it. */
+/** The same limit as in containerd and cri-dockerd. */
 const MOST_OUTPUT_BYTES = 16 * 1024 * 1024;
 const FIRST_POLL_MS = 2;
 const MOST_POLL_MS = 100;
-/** Docker ends the stream of a command a moment before it knows the exit code. */
+/** Docker ends the output of a command shortly before it knows the exit code. */
 const EXIT_CODE_LIMIT_MS = 10_000;
 
 /**
- * Runs a command to its end. Rejects with `Timeout` after `timeoutS` seconds (0: none), and the command is killed then,
- * as when the caller is gone: Docker itself would let it run.
+ * Runs a command and waits for its end. After `timeoutS` seconds (0: no limit) it rejects with `Timeout` and kills the
+ * command. It also kills the command when the caller aborts: Docker itself would let it run.
  */
 export async function execSync(
   { engine, host, clock }: ExecParts,
@@ -65,7 +65,7 @@ async function readOutput(stream: Duplex, signal: AbortSignal): Promise<Pick<Exe
       for (const { stream: name, data } of frames.push(chunk as Buffer)) {
         const room = MOST_OUTPUT_BYTES - bytes[name];
         if (room <= 0) continue;
-        // A copy: the piece would keep the whole chunk.
+        // A copy, because a slice would keep the whole chunk in memory.
         chunks[name].push(Buffer.from(data.subarray(0, room)));
         bytes[name] += Math.min(room, data.length);
       }
@@ -76,7 +76,7 @@ async function readOutput(stream: Duplex, signal: AbortSignal): Promise<Pick<Exe
   return { stdout: Buffer.concat(chunks.stdout), stderr: Buffer.concat(chunks.stderr) };
 }
 
-/** Of a command whose output has ended. */
+/** The exit code of a command whose output has ended. */
 export async function awaitExitCode(
   { engine, clock }: Pick<ExecParts, 'clock'> & { readonly engine: Pick<DockerEngine, 'inspectExec'> },
   execId: string,
@@ -102,6 +102,6 @@ async function killExec(
     const { Running: isRunning, Pid: pid = 0, ContainerID: containerId = '' } = await engine.inspectExec(execId);
     if (isRunning === true && pid > 0) host.killProcess(pid, containerId);
   } catch {
-    return; // The container is gone, and the command with it.
+    return; // The container is gone, and so is the command.
   }
 }

@@ -6,7 +6,7 @@ import { writeHeld } from './held-output.ts';
 
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 
-/** Takes nothing before it is released. */
+/** Accepts no data until it is released. */
 function slowClient() {
   const waiting: (() => void)[] = [];
   const client = new Writable({ write: (_data, _encoding, done) => void waiting.push(done) });
@@ -21,12 +21,12 @@ async function isDone(writing: Promise<void>): Promise<boolean> {
 }
 
 describe('the output of a container', () => {
-  it('of a megabyte is taken at once, however slow the client is', async () => {
+  it('of up to a megabyte is taken immediately, even if the client is slow', async () => {
     const { client } = slowClient();
     for (let chunk = 0; chunk < 16; chunk++) assert.ok(await isDone(writeHeld(client, CHUNK)));
   });
 
-  it('waits for a slow client when four megabytes are held, and goes on when it has taken them', async () => {
+  it('waits for a slow client when four megabytes are buffered, and continues afterwards', async () => {
     const { client, takeOne, waiting } = slowClient();
     for (let chunk = 0; chunk < 64; chunk++) assert.ok(await isDone(writeHeld(client, CHUNK)), `chunk ${chunk}`);
     const writing = writeHeld(client, CHUNK);

@@ -2,9 +2,9 @@ import type { Buffer } from 'node:buffer';
 import type { Writable } from 'node:stream';
 
 /**
- * What is held of one stream for a slow client. Docker gives the readers of a container that ended two seconds and drops
- * what they have not taken by then (moby: daemon/monitor.go handleContainerExit), so a slow client must not keep it
- * waiting.
+ * How much output of one stream is buffered for a slow client. After a container ends, Docker gives its readers two
+ * seconds and drops what they have not read by then (moby: daemon/monitor.go handleContainerExit). A slow client must
+ * therefore not block the stream from Docker.
  */
 const MOST_HELD_BYTES = 4 * 1024 * 1024;
 
@@ -14,7 +14,7 @@ export async function writeHeld(target: Writable | undefined, data: Buffer): Pro
   if (!target.write(data) && target.writableLength > MOST_HELD_BYTES) await roomIn(target);
 }
 
-/** Leaves no listener behind: a long output waits often. */
+/** Removes its listeners, because a long output waits often. */
 function roomIn(target: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -19,7 +19,7 @@ export interface ImagesParts {
   readonly progressTimeoutMs: number;
 }
 
-/** Docker's images as CRI messages. */
+/** Docker's images in the CRI's terms. */
 export class Images {
   readonly #parts: ImagesParts;
 
@@ -43,7 +43,7 @@ export class Images {
     return { image: imageOf(found, this.#isPinned), info };
   }
 
-  /** The id. Rejects with the registry's words, or `Timeout` when it fell silent. */
+  /** The id of the image. Rejects with the registry's message, or with `Timeout` when the pull makes no progress. */
   async pull(name: string, auth: AuthConfig | undefined, signal?: AbortSignal): Promise<string> {
     const { engine, clock, progressTimeoutMs } = this.#parts;
     const silence = new AbortController();
@@ -67,7 +67,7 @@ export class Images {
     return (await engine.inspectImage(name, { signal })).Id;
   }
 
-  /** An id goes with all its names; a name alone may leave the image under another one. */
+  /** Removing an id removes all its names. Removing a name may leave the image with another name. */
   async remove(name: string, signal?: AbortSignal): Promise<void> {
     const { engine } = this.#parts;
     const found = await this.inspect(name, signal);
@@ -77,7 +77,7 @@ export class Images {
     await removeName(engine, found.Id, signal);
   }
 
-  /** The file system that holds images and writable layers alike. */
+  /** The file system of both images and writable layers. */
   async filesystem(signal?: AbortSignal): Promise<FilesystemUsage> {
     const { engine, host, clock } = this.#parts;
     const { DockerRootDir: mountpoint = '/var/lib/docker' } = await engine.info({ signal });
@@ -96,7 +96,7 @@ export class Images {
     try {
       return await this.#parts.engine.inspectImage(asked, { signal });
     } catch (error) {
-      // Docker calls a name that it cannot parse invalid; such an image does not exist.
+      // Docker reports `Invalid` for a name that it cannot parse; such an image does not exist.
       if (isKind(error, 'NotFound') || isKind(error, 'Invalid')) return undefined;
       throw error;
     }
@@ -109,7 +109,7 @@ async function removeName(engine: DockerEngine, name: string, signal?: AbortSign
   try {
     await engine.removeImage(name, { signal });
   } catch (error) {
-    // The last name takes the image with it.
+    // Removing the last name removes the image.
     if (!isKind(error, 'NotFound')) throw error;
   }
 }

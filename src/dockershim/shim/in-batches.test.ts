@@ -9,7 +9,7 @@ async function* numbers(until: number, error?: Error): AsyncIterable<number> {
   if (error !== undefined) throw error;
 }
 
-it('what came meanwhile comes together, in order and whole', async () => {
+it('items that arrive during processing form one batch, complete and in order', async () => {
   const batches: (readonly number[])[] = [];
   for await (const batch of inBatches(numbers(2500))) {
     batches.push(batch);
@@ -23,7 +23,7 @@ it('what came meanwhile comes together, in order and whole', async () => {
   assert.ok(batches.every(({ length }) => length <= 1000));
 });
 
-it('the failure of the source comes after what came before it', async () => {
+it('a failure of the source follows the items that came before it', async () => {
   const seen: number[] = [];
   await assert.rejects(async () => {
     for await (const batch of inBatches(numbers(3, new Error('over')))) seen.push(...batch);
@@ -31,7 +31,7 @@ it('the failure of the source comes after what came before it', async () => {
   assert.deepEqual(seen, [0, 1, 2]);
 });
 
-it('a reader that leaves ends the source', async () => {
+it('a reader that stops ends the source', async () => {
   let isEnded = false;
   async function* endless(): AsyncIterable<number> {
     try {
@@ -45,7 +45,7 @@ it('a reader that leaves ends the source', async () => {
   assert.equal(isEnded, true);
 });
 
-/** A source that is fed by hand. */
+/** A source that the test feeds. */
 function channel<T>(): { readonly push: (item: T) => void; readonly source: AsyncIterable<T> } {
   const items: T[] = [];
   let wake = Promise.withResolvers<void>();
@@ -59,7 +59,7 @@ function channel<T>(): { readonly push: (item: T) => void; readonly source: Asyn
   return { push: (item) => (items.push(item), wake.resolve()), source: read() };
 }
 
-it('what may wait does so for its time, or until something comes that cannot', async () => {
+it('items that may wait do so until their time is over or an urgent item arrives', async () => {
   const clock = new FakeClock();
   const { push, source } = channel<string>();
   const seen: string[] = [];
@@ -90,7 +90,7 @@ it('what may wait does so for its time, or until something comes that cannot', a
   assert.deepEqual([seen.at(-1), clock.armedTimers], ['e !end', 0]);
 });
 
-it('what waits is passed on when its source ends', async () => {
+it('waiting items are passed on when the source ends', async () => {
   const clock = new FakeClock();
   const seen: number[] = [];
   const patience = { clock, limitMs: 250, mayWait: () => true };

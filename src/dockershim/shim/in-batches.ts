@@ -1,19 +1,19 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** More than this waits in the source. */
+/** When this many items wait, the source is not read. */
 const MOST_WAITING = 1000;
 
-/** What need not be passed on at once. */
+/** Whether an item need not be passed on immediately. */
 export interface Patience<T> {
   readonly clock: Clock;
-  /** How long items wait for others to come with. */
+  /** How long items wait for further ones. */
   readonly limitMs: number;
   readonly mayWait: (item: T) => boolean;
 }
 
 /**
- * What a source yields, as lists: each has what came while the one before it was worked on, and while all of it might
- * wait. Ends as the source does, after everything that came before.
+ * Yields the items of a source in batches. A batch has the items that arrived while the previous batch was processed,
+ * and those that arrived while all of its items could wait. Ends as the source does, after all of its items.
  */
 export async function* inBatches<T>(source: AsyncIterable<T>, patience?: Patience<T>): AsyncIterable<readonly T[]> {
   let waiting: T[] = [];
@@ -60,7 +60,7 @@ export async function* inBatches<T>(source: AsyncIterable<T>, patience?: Patienc
   }
 }
 
-/** Whether what waits may go on waiting. */
+/** Whether all waiting items may wait longer. */
 class Urgency<T> {
   readonly #patience: Patience<T> | undefined;
   #raised = Promise.withResolvers<void>();
@@ -79,7 +79,7 @@ class Urgency<T> {
     this.#raised.resolve();
   }
 
-  /** Resolves when something cannot wait, or when the time is over; then the next wait begins. */
+  /** Resolves when an item cannot wait or the time is over; then the next wait starts. */
   async wait(): Promise<void> {
     const { clock, limitMs } = this.#patience ?? {};
     if (!this.#isRaised && clock !== undefined && limitMs !== undefined) {

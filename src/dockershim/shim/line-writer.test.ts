@@ -6,7 +6,7 @@ import { LineWriter } from './line-writer.ts';
 const lines = (...texts: readonly string[]): Buffer[] => texts.map((text) => Buffer.from(text));
 
 describe('LineWriter', () => {
-  it('writes together what came during the write before', async () => {
+  it('writes all lines together that arrived during the previous write', async () => {
     const writes: string[] = [];
     const gate = Promise.withResolvers<void>();
     const writer = new LineWriter(async (batch) => {
@@ -22,7 +22,7 @@ describe('LineWriter', () => {
     assert.deepEqual(writes, ['a', 'bcd', 'e']);
   });
 
-  it('holds its producer when a megabyte waits', async () => {
+  it('stops its producer when a megabyte is waiting', async () => {
     const gate = Promise.withResolvers<void>();
     const writer = new LineWriter(() => gate.promise);
     await writer.push(lines('a'));
@@ -34,7 +34,7 @@ describe('LineWriter', () => {
     await push;
   });
 
-  it('tells a failed write at its end', async () => {
+  it('reports a failed write at the end', async () => {
     const writer = new LineWriter(() => Promise.reject(new Error('ENOSPC')));
     await writer.push(lines('a'));
     await assert.rejects(writer.end(), { message: 'ENOSPC' });

@@ -1,9 +1,9 @@
-/** Lines wait for the write before them; beyond this much their producer waits, too. */
+/** Lines wait for the previous write. When this many bytes wait, the producer waits, too. */
 const MOST_WAITING_BYTES = 1024 * 1024;
 
 /**
- * Appends lines in the order of `push`, as many with each write as came during the one before it: containers write
- * thousands of short lines a second, and Docker sends each alone.
+ * Appends lines in the order of `push`. All lines that arrive during one write go into the next one: containers write
+ * thousands of short lines a second, and Docker sends each line separately.
  */
 export class LineWriter {
   readonly #append: (lines: readonly Uint8Array[]) => Promise<void>;
@@ -25,7 +25,7 @@ export class LineWriter {
     if (this.#waitingBytes > MOST_WAITING_BYTES) await this.end();
   }
 
-  /** Resolves when everything is written. Rejects when a write failed; what waited then is lost. */
+  /** Resolves when everything is written. Rejects when a write failed; the lines that waited for it are lost. */
   async end(): Promise<void> {
     await this.#writing;
   }
@@ -33,7 +33,7 @@ export class LineWriter {
   #start(): void {
     if (this.#writing !== undefined) return;
     const writing = this.#drain();
-    // A failure is thrown at the next push or at the end.
+    // A failure is thrown by the next push or at the end.
     writing.then(
       () => (this.#writing = undefined),
       () => undefined,

@@ -1,6 +1,6 @@
 import { KubeletError } from '../../base/errors.ts';
 
-/** Docker would answer a call without an id for the list of all of them. */
+/** With an empty id, Docker would return the list of all containers. */
 export function needId(id: string): string {
   if (id === '') throw new KubeletError('Invalid', 'the request has no id');
   return id;

@@ -14,12 +14,12 @@ export interface PodStatsParts {
   readonly clock: Clock;
 }
 
-/** The interface that the CNI plugins make. */
+/** The name of the interface that the CNI plugins create. */
 const DEFAULT_INTERFACE = 'eth0';
 
 /**
- * What whole pods use, in the CRI's words: from the control group above the sandbox and from its network, as containerd
- * does. Without a group of its own a pod has the sums of its containers.
+ * The usage of whole pods in the CRI's terms: from the sandbox's parent cgroup and from its network, as containerd
+ * computes it. For a pod without its own cgroup, it is the sum of its containers.
  */
 export class PodStatsReader {
   readonly #parts: PodStatsParts;
@@ -33,7 +33,7 @@ export class PodStatsReader {
     this.#rates.forgetAllBut(ids);
   }
 
-  /** undefined when it is gone, or not ready: nothing of it runs then. */
+  /** undefined when the sandbox is gone or not ready: nothing of the pod runs then. */
   async read(
     sandbox: PodSandbox,
     containers: readonly ContainerStats[],
@@ -112,7 +112,7 @@ const interfaceUsage = ({ name, rxBytes, rxErrors, txBytes, txErrors }: PodInter
   txErrors: { value: txErrors },
 });
 
-/** Statistics by the sandbox of their container. */
+/** Statistics of containers, by the id of their sandbox. */
 export function bySandbox(
   containers: readonly Container[],
   stats: readonly ContainerStats[],

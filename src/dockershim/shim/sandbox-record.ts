@@ -1,7 +1,7 @@
 import { isRecord, parseRecord } from '../../base/json-record.ts';
 import type { NetworkConfig } from '../cni/network-config.ts';
 
-/** What is kept of a sandbox: enough to take its network down when Docker no longer knows it. */
+/** The record of a sandbox: what is needed to take its network down when Docker no longer knows the sandbox. */
 export interface SandboxRecord {
   readonly pod: { readonly name: string; readonly namespace: string; readonly uid: string; readonly attempt: number };
   readonly isHostNetwork: boolean;
@@ -12,7 +12,10 @@ export interface SandboxRecord {
     readonly hostIp: string;
   }[];
   readonly dns: { readonly servers: readonly string[]; readonly searches: readonly string[] };
-  /** The network that the sandbox was attached to, and what the plugins answered. Absent before, and after teardown. */
+  /**
+   * The network that the sandbox was attached to, and the results of the plugins. Absent before the setup and after the
+   * teardown.
+   */
   readonly attached?: { readonly network: NetworkConfig; readonly result: unknown; readonly ips: readonly string[] };
 }
 
@@ -22,7 +25,7 @@ export function encodeRecord(record: SandboxRecord): string {
   return `${JSON.stringify({ version: VERSION, record })}\n`;
 }
 
-/** undefined for a file that is damaged, or of a version that this shim does not know. */
+/** undefined for a file that is damaged or has an unknown version. */
 export function decodeRecord(text: string): SandboxRecord | undefined {
   const { version, record } = parseRecord(text) ?? {};
   if (version !== VERSION || !isRecord(record)) return undefined;
@@ -33,6 +36,7 @@ export function decodeRecord(text: string): SandboxRecord | undefined {
     Array.isArray(portMappings) &&
     isRecord(dns) &&
     (attached === undefined || (isRecord(attached) && isRecord(attached['network']) && Array.isArray(attached['ips'])));
-  // The shim alone writes into this folder, and whole files: what has these parts has the others.
+  // Only the shim writes into this folder, and it writes complete files, so a file with these members has the others as
+  // well.
   return isWhole ? (record as unknown as SandboxRecord) : undefined;
 }

@@ -13,13 +13,15 @@ const request = RunPodSandboxRequest.fromPartial({
   config: { metadata: { name: 'web', namespace: 'ns', uid: 'u', attempt: 0 }, dnsConfig: { servers: ['10.0.0.10'] } },
 });
 
-/** A shim that dies at one of its effects on the machine, and the machine that outlives it. */
+/** A shim that is killed at one of its effects on the machine, and the machine, which survives it. */
 class Machine {
   readonly fixture = createShimFixture();
-  /** Ids of the containers that hold an address. */
+  /** The ids of containers that have an address. */
   readonly addresses = new Set<string>();
 
-  /** `diesAt`: the effect, from 0, before or after which the shim dies; nothing that it does later has an effect. */
+  /**
+   * `diesAt`: the number of the effect, from 0, before or after which the shim is killed. Later calls have no effect.
+   */
   shim(diesAt = Number.POSITIVE_INFINITY, isDone = false): { readonly sandboxes: Sandboxes; effects(): number } {
     const { engine, records, host, cni, clock, images } = this.fixture;
     let effects = 0;
@@ -28,7 +30,7 @@ class Machine {
       new Proxy(target, {
         get: (from, name) => {
           const member: unknown = Reflect.get(from, name, from);
-          // A question that is answered at once is no effect.
+          // Calls that only read are not effects.
           if (typeof member !== 'function' || name === 'isProcessOf') return member;
           return async (...given: unknown[]): Promise<unknown> => {
             const mine = effects;
@@ -64,7 +66,7 @@ class Machine {
     return { sandboxes, effects: () => effects };
   }
 
-  /** What the kubelet does with every sandbox that it does not want, and what is left of it. */
+  /** What the kubelet does with every sandbox that it does not want, and what remains. */
   async cleanUp(): Promise<object> {
     const { sandboxes } = this.shim();
     for (const { id } of await sandboxes.list(undefined)) {
@@ -107,14 +109,14 @@ const runAndRemove: Step = async (sandboxes) => {
 };
 
 describe('a shim that is killed at any of its effects', () => {
-  it('leaves no address, record or container that the next one does not free', () => tryEveryDeath(runAndRemove));
+  it('leaves no address, record or container that the next shim does not free', () => tryEveryDeath(runAndRemove));
 
-  it('nor when the container is removed by hand before the next one starts', () =>
+  it('also leaves none when the container is removed by another client before the next shim starts', () =>
     tryEveryDeath(runAndRemove, ({ fixture }) => fixture.engine.containers.clear()));
 });
 
-describe('what is kept of a sandbox', () => {
-  it('frees the address when a plugin cannot do it at once', async () => {
+describe('the record of a sandbox', () => {
+  it('frees the address later when a plugin fails at first', async () => {
     const machine = new Machine();
     const { cni, engine } = machine.fixture;
     cni.failures.set('ADD portmap', 'port is taken');

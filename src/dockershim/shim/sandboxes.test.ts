@@ -26,7 +26,7 @@ describe('running a sandbox', () => {
     assert.equal(status?.state, PodSandboxState.SANDBOX_READY);
   });
 
-  it('says once, and only soon after it, what it has seen itself', async () => {
+  it('reports what it has seen itself only once, and only shortly after the start', async () => {
     const { sandboxes, clock } = createShimFixture();
     const first = await sandboxes.run(request());
     const { status } = await sandboxes.status(first, false);
@@ -40,14 +40,14 @@ describe('running a sandbox', () => {
     assert.equal(sandboxes.takeStarted(third), undefined);
   });
 
-  it("leaves the network alone on the host's", async () => {
+  it("does not change the network of a pod on the host's network", async () => {
     const { sandboxes, cni } = createShimFixture();
     const id = await sandboxes.run(request(onHost));
     await sandboxes.stop(id);
     assert.deepEqual(cni.steps, []);
   });
 
-  it('pulls its image when that is missing', async () => {
+  it('pulls its image when it is missing', async () => {
     const { sandboxes, engine } = createShimFixture();
     engine.images.clear();
     await sandboxes.run(request());
@@ -79,7 +79,7 @@ describe('running a sandbox', () => {
     assert.equal(engine.containers.size, 0);
   });
 
-  it('does not touch a container with its name', async () => {
+  it('does not change an existing container with the same name', async () => {
     const { sandboxes, engine } = createShimFixture();
     const id = await engine.createContainer(NAME, { Image: 'x', Labels: {}, HostConfig: {} });
     const message = `failed to reserve name "${NAME}": it is reserved for "${id}"`;
@@ -89,7 +89,7 @@ describe('running a sandbox', () => {
 });
 
 describe('ending a sandbox', () => {
-  it('takes down the network first, then what runs, then the sandbox; and again changes nothing', async () => {
+  it('takes down the network first, then containers, then the sandbox; stopping again changes nothing', async () => {
     const { sandboxes, engine, cni } = createShimFixture();
     const id = await sandboxes.run(request());
     const labels = { 'io.kubernetes.docker.type': 'container', 'io.kubernetes.sandbox.id': id };
@@ -103,7 +103,7 @@ describe('ending a sandbox', () => {
     assert.equal(cni.calls.length, 2);
   });
 
-  it('stops what was paused by hand, too', async () => {
+  it('also stops containers that were paused by another client', async () => {
     const { sandboxes, engine } = createShimFixture();
     const id = await sandboxes.run(request());
     const labels = { 'io.kubernetes.docker.type': 'container', 'io.kubernetes.sandbox.id': id };
@@ -117,7 +117,7 @@ describe('ending a sandbox', () => {
     );
   });
 
-  it('tries the network again when it could not be taken down, and stops nothing before', async () => {
+  it('tries the network again when its teardown failed, and stops nothing before that', async () => {
     const { sandboxes, engine, cni } = createShimFixture();
     const id = await sandboxes.run(request());
     cni.failures.set('DEL portmap', 'busy');
@@ -128,7 +128,7 @@ describe('ending a sandbox', () => {
     assert.deepEqual(engine.names, [`${NAME} exited`]);
   });
 
-  it('gives the plugins the result that they gave', async () => {
+  it('passes the plugins the result of the setup', async () => {
     const { sandboxes, cni } = createShimFixture();
     const id = await sandboxes.run(request());
     await sandboxes.stop(id);
@@ -136,7 +136,7 @@ describe('ending a sandbox', () => {
     assert.deepEqual(prevResult, { ips: [{ address: '10.1.0.5/24' }, { address: 'fd00::5/64' }] });
   });
 
-  it('removes its containers and what was kept of it; again is success', async () => {
+  it('removes its containers and its record; removing it again is success', async () => {
     const { sandboxes, engine, records } = createShimFixture();
     const id = await sandboxes.run(request());
     const labels = { 'io.kubernetes.docker.type': 'container', 'io.kubernetes.sandbox.id': id };
@@ -146,7 +146,7 @@ describe('ending a sandbox', () => {
     await sandboxes.remove(id);
   });
 
-  it('frees the network of one that was removed by hand', async () => {
+  it('frees the network of a sandbox that was removed by another client', async () => {
     const { sandboxes, engine, cni, records } = createShimFixture();
     const id = await sandboxes.run(request());
     engine.containers.clear();
@@ -164,7 +164,7 @@ describe('ending a sandbox', () => {
     assert.deepEqual(await sandboxes.list(undefined), []);
   });
 
-  it('leaves no record when it is stopped and removed at one time', async () => {
+  it('leaves no record when it is stopped and removed concurrently', async () => {
     const { sandboxes, records } = createShimFixture();
     const id = await sandboxes.run(request());
     await Promise.all([sandboxes.stop(id), sandboxes.remove(id), sandboxes.stop(id)]);
@@ -197,7 +197,7 @@ describe('the list of sandboxes', () => {
     assert.equal(listed?.annotations['name-19999'], 'annotation of name-19999');
   });
 
-  it('is chosen by id, state and labels', async () => {
+  it('is filtered by id, state and labels', async () => {
     const { sandboxes } = createShimFixture();
     const one = await sandboxes.run(request({ labels: { app: 'a' } }));
     const two = await sandboxes.run(request({ metadata: { ...metadata, attempt: 1 }, labels: { app: 'b' } }));

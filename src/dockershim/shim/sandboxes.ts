@@ -34,7 +34,7 @@ export interface SandboxesParts {
   readonly lowestOomScore: number;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Runtime handlers of the sandboxes that this shim has run, by id. */
+  /** The runtime handlers of the sandboxes that this shim has started, by id. */
   readonly runtimes: Map<string, string>;
 }
 
@@ -45,7 +45,7 @@ interface SetUp {
   readonly chosen: NetworkConfig | undefined;
 }
 
-/** How long what the start of a sandbox showed answers the first question about it. */
+/** How long the result of a start may answer the first status request of the sandbox. */
 const STARTED_LIFE_MS = 1000;
 const MOST_STARTED = 1000;
 
@@ -55,13 +55,13 @@ interface Started {
   readonly atMs: number;
 }
 
-/** Seconds. `pause` ends with its first SIGTERM. */
+/** Seconds. `pause` ends at the first SIGTERM. */
 const SANDBOX_GRACE_S = 10;
 
-/** Pods as Docker has them: a container that holds the namespaces, and a network that the CNI plugins make. */
+/** Pods in Docker: a container that holds the namespaces, and a network that the CNI plugins set up. */
 export class Sandboxes {
   readonly #parts: SandboxesParts;
-  /** Stopping and removing one sandbox at the same time would write a record that was removed. */
+  /** If one sandbox were stopped and removed concurrently, a removed record could be written again. */
   readonly #turns = new KeyedQueue();
   readonly #started = new Map<string, Started>();
 
@@ -69,7 +69,7 @@ export class Sandboxes {
     this.#parts = parts;
   }
 
-  /** The id. What was made before a failure is taken down again. */
+  /** Resolves with the id. After a failure, everything that was created is removed. */
   async run({ config, runtimeHandler }: RunPodSandboxRequest, signal?: AbortSignal): Promise<string> {
     if (config?.metadata === undefined) throw new KubeletError('Invalid', 'the sandbox has no metadata');
     const { engine, records, network, pauseImage } = this.#parts;
@@ -79,10 +79,12 @@ export class Sandboxes {
     try {
       const record = recordOf(config);
       const chosen = record.isHostNetwork ? undefined : await network.chosen();
-      // Before the plugins run: a shim that is killed in between would not know which network holds an address.
+      // Written before the plugins run. Otherwise a shim that is killed in between would not know which network has an
+      // address.
       const before = chosen && { network: chosen, result: undefined, ips: [] };
       const writing = records.write(id, before === undefined ? record : { ...record, attached: before });
-      // Its failure is thrown when the container has started, or has not: nothing may be written behind a removal.
+      // A failure of this write is thrown after the container has started or failed to start, so that it cannot write
+      // after a removal.
       writing.catch(() => undefined);
       const started = await this.#start(id, signal).finally(() => writing);
       const ips = await this.#setUp(started, { config, record, chosen });
@@ -97,14 +99,14 @@ export class Sandboxes {
   }
 
   /**
-   * Ends what runs in the sandbox, after its network. Repeating it is success, and one that Docker lost loses its
-   * network, too.
+   * Takes down the network of the sandbox and then ends its containers. Stopping it again is success. If Docker has
+   * lost the sandbox, its network is taken down as well.
    */
   async stop(id: string, signal?: AbortSignal): Promise<void> {
     await this.#turns.run(id, () => this.#stop(id, signal));
   }
 
-  /** With its containers. Removing what is gone is success. */
+  /** Removes its containers, too. Removing a missing sandbox is success. */
   async remove(id: string, signal?: AbortSignal): Promise<void> {
     await this.#turns.run(id, () => this.#remove(id, signal));
   }
@@ -116,7 +118,7 @@ export class Sandboxes {
     await this.#detach(sandbox?.Id ?? id, sandbox?.State?.Pid ?? 0);
     if (sandbox === undefined) return;
     const label = labelFilter('container', {}, { [labelKeys.sandboxId]: sandbox.Id });
-    // Whatever has processes: one that was paused by hand, too.
+    // All containers with processes, including those that another client paused.
     const filters = { label, status: ['running', 'paused'] };
     const running = await engine.listContainers(filters, { signal });
     await Promise.all(running.map(({ Id }) => ignoreNotFound(engine.stopContainer(Id, 0, { signal }))));
@@ -138,8 +140,8 @@ export class Sandboxes {
   }
 
   /**
-   * What its start showed, once and soon after it: a kubelet asks for the addresses then, and Docker was just asked.
-   * undefined: Docker has to be asked.
+   * The result of the start, once and shortly after it: a kubelet then asks for the addresses, and Docker has just been
+   * asked. undefined: ask Docker.
    */
   takeStarted(id: string): PodSandboxStatusResponse | undefined {
     const started = this.#started.get(id);
@@ -162,7 +164,10 @@ export class Sandboxes {
     return { status: sandboxStatusOf(sandbox, ips), info, containersStatuses: [], timestamp };
   }
 
-  /** Also those that were removed behind the shim's back, as not ready: so they are stopped, and their network goes. */
+  /**
+   * Includes sandboxes that were not removed by the shim, as not ready, so that the kubelet stops them and their
+   * network is freed.
+   */
   async list(filter: PodSandboxFilter | undefined, signal?: AbortSignal): Promise<readonly PodSandbox[]> {
     const { engine } = this.#parts;
     const { id = '', state, labelSelector = {} } = filter ?? {};
@@ -180,7 +185,7 @@ export class Sandboxes {
     const lost = await Promise.all(
       ids.map(async (id) => {
         const record = await records.read(id);
-        // One that was created since the list was read is not lost.
+        // A sandbox that was created after the list was read keeps its record.
         if (await this.#isKnown(engine, id)) return undefined;
         if (record === undefined) {
           log.warn('the record of a sandbox that Docker lost cannot be read: it is removed', { id });
@@ -224,7 +229,7 @@ export class Sandboxes {
     return engine.inspectContainer(id, { signal });
   }
 
-  /** The addresses that it got. */
+  /** The addresses that the sandbox got. */
   async #setUp(sandbox: ContainerInspect, { config, record, chosen }: SetUp): Promise<readonly string[]> {
     const { host, network, records } = this.#parts;
     const { Id: id, State: state, ResolvConfPath: resolvPath } = sandbox;
@@ -239,7 +244,7 @@ export class Sandboxes {
     return attached.ips;
   }
 
-  /** Takes down the network that the record names. */
+  /** Takes down the network in the record. */
   async #detach(id: string, pid: number): Promise<void> {
     const { records, network } = this.#parts;
     const record = await records.read(id);
@@ -254,7 +259,7 @@ export class Sandboxes {
       await this.remove(id);
     } catch (error) {
       this.#parts.log.warn('a sandbox that failed is left behind', { id, error: errorMessage(error) });
-      // The kubelet finds it in its lists, and must not take it for one that works.
+      // The kubelet finds this sandbox in its lists, and must not consider it ready.
       await this.#parts.engine.stopContainer(id, 0).catch(() => undefined);
     }
   }
@@ -284,7 +289,7 @@ function recordOf(config: PodSandboxConfig): SandboxRecord {
   };
 }
 
-/** Without a process the namespace is gone: plugins then clean up what is left outside of it. */
+/** Without a process there is no namespace: plugins then clean up what is outside of it. */
 function attachmentOf(containerId: string, pid: number, { pod, portMappings, dns }: SandboxRecord): Attachment {
   return { containerId, netns: pid === 0 ? '' : `/proc/${pid}/ns/net`, pod, portMappings, dns };
 }

@@ -34,7 +34,7 @@ type StatsCalls = Pick<
   | 'listPodSandboxMetrics'
 >;
 
-/** The calls of the CRI that say what containers and pods use. */
+/** The calls of the CRI that report the usage of containers and pods. */
 export function statsCalls({ sandboxes, containers, images, stats, podStats }: StatsCallsParts): StatsCalls {
   const mountpoint = async ({ signal }: CallOptions): Promise<string> =>
     (await images.filesystem(signal)).fsId?.mountpoint ?? '';

@@ -17,7 +17,7 @@ export interface StreamCommandParts {
 
 const MOST_RESIZE_CHARACTERS = 1024;
 
-/** `kubectl exec`: runs the command, joins its streams with those of the client, and tells the client its exit code. */
+/** `kubectl exec`: runs the command, connects its streams with the client's, and sends the client the exit code. */
 export async function serveExec(parts: StreamCommandParts, request: ExecRequest, ends: CommandEnds): Promise<void> {
   const { engine, clock } = parts;
   await report(ends, async () => {
@@ -35,7 +35,7 @@ export async function serveExec(parts: StreamCommandParts, request: ExecRequest,
   });
 }
 
-/** `kubectl attach`: joins the streams of the container's first process with those of the client. */
+/** `kubectl attach`: connects the streams of the container's first process with the client's. */
 export async function serveAttach(
   { engine, clock }: StreamCommandParts,
   request: AttachRequest,
@@ -64,10 +64,10 @@ async function isRunning(engine: DockerEngine, id: string): Promise<boolean> {
   }
 }
 
-/** What Docker still has of a container that ended comes at once, unless the client is slow. */
+/** The remaining output of an ended container arrives immediately, unless the client is slow. */
 const SILENCE_MS = 10_000;
 
-/** Docker never ends the stream of a container that ended just before: it waits for the next start. */
+/** Docker does not end the stream of a container that had already ended: it waits for the next start. */
 function endWhenSilent(stream: Duplex, clock: Clock): { onActivity(): void; cancel(): void } {
   const arm = (): Timer => clock.setTimer(SILENCE_MS, () => stream.destroy());
   let timer = arm();
@@ -82,7 +82,7 @@ function endWhenSilent(stream: Duplex, clock: Clock): { onActivity(): void; canc
 
 const successStatus = { metadata: {}, status: 'Success' } as const;
 
-/** The words that kubectl takes the exit code from (upstream: kubelet/pkg/cri/streaming/remotecommand/exec.go). */
+/** kubectl reads the exit code from this text (upstream: kubelet/pkg/cri/streaming/remotecommand/exec.go). */
 function exitStatus(exitCode: number): object {
   if (exitCode === 0) return successStatus;
   return {
@@ -94,7 +94,7 @@ function exitStatus(exitCode: number): object {
   };
 }
 
-/** The last thing the client reads is how its command ended; after that everything is closed. */
+/** The client reads the result of its command last. Then everything is closed. */
 async function report(ends: CommandEnds, run: () => Promise<object>): Promise<void> {
   let status: object;
   try {
@@ -124,7 +124,7 @@ function endOf(stream: Writable | undefined): Promise<void> {
   });
 }
 
-/** Resolves when Docker has sent everything. A client that left ends the command's connection. */
+/** Resolves when Docker has sent everything. If the client leaves, the connection of the command is closed. */
 async function join(stream: Duplex, ends: CommandEnds, isTty: boolean): Promise<void> {
   const { stdin, stdout, stderr, session, onActivity } = ends;
   session.onClose(() => stream.destroy());
@@ -147,7 +147,7 @@ async function join(stream: Duplex, ends: CommandEnds, isTty: boolean): Promise<
           await write(name === 'stdout' ? stdout : stderr, data);
     }
   } catch {
-    return; // The connection broke: the exit code says how the command ended.
+    return; // The connection broke. The exit code shows how the command ended.
   } finally {
     stdin?.unpipe(stream);
     stdin?.resume();
@@ -156,8 +156,8 @@ async function join(stream: Duplex, ends: CommandEnds, isTty: boolean): Promise<
 }
 
 /**
- * The client sends a JSON object for each new size of its terminal. Docker gets one at a time and then the newest, so
- * that a client that sends many takes one connection.
+ * The client sends a JSON object for each new size of its terminal. Only one size at a time is sent to Docker, and then
+ * the newest, so a client that sends many sizes uses one connection.
  */
 function readSizes({ resize }: CommandEnds, apply: (size: TerminalSize) => Promise<void>): void {
   let held = '';
@@ -169,7 +169,7 @@ function readSizes({ resize }: CommandEnds, apply: (size: TerminalSize) => Promi
     while (next !== undefined) {
       const size = next;
       next = undefined;
-      // A command that ended has no terminal any more.
+      // A command that ended has no terminal.
       await apply(size).catch(() => undefined);
     }
     isApplying = false;

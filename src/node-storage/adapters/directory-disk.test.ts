@@ -49,7 +49,7 @@ describe('volumes as directories', () => {
       assert.ok(existsSync(join(outside, 'kept')));
     }));
 
-  it('that are themselves exchanged for a link lose the link only', () =>
+  it('that are replaced by a link: only the link is removed', () =>
     onDisk(async (disk, root, folder) => {
       const outside = join(folder, 'outside');
       mkdirSync(outside);
@@ -59,7 +59,7 @@ describe('volumes as directories', () => {
       assert.deepEqual(readdirSync(root), []);
     }));
 
-  it('refuse every name that is not of a volume', () =>
+  it('refuse names that are not names of volumes', () =>
     onDisk(async (disk) => {
       for (const name of ['..', '', '.', `${NAME}/..`, '/etc', 'lost+found']) {
         await assert.rejects(disk.create(name), /is not the name of a volume/);
@@ -68,7 +68,7 @@ describe('volumes as directories', () => {
       }
     }));
 
-  it('are removed as empty ones only when nothing is in them', () =>
+  it('without a volume are removed only when they are empty', () =>
     onDisk(async (disk, root) => {
       await disk.create(NAME);
       writeFileSync(join(root, NAME, 'data'), '');
@@ -79,7 +79,7 @@ describe('volumes as directories', () => {
       assert.deepEqual(await disk.list(), []);
     }));
 
-  it('whose removal was cut short are removed at the next start', () =>
+  it('whose removal was interrupted are removed at the next start', () =>
     onDisk(async (_, root) => {
       mkdirSync(join(root, `removed-${NAME}`, 'rest'), { recursive: true });
       await openDirectoryDisk({ root, quota: { limit: async () => false }, run, log: silentLogger });

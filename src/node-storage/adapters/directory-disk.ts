@@ -7,11 +7,11 @@ import type { VolumeDisk } from '../provisioner/volume-disk.ts';
 import { isVolumeName } from '../provisioner/volume-name.ts';
 import type { ProjectQuota } from './project-quota.ts';
 
-/** What is being removed. No volume has such a name. */
+/** The prefix of directories that are being removed. No volume name starts with it. */
 const REMOVED = 'removed-';
-/** Only root reaches the directories of volumes by their path; pods reach them by their mounts. */
+/** Only root can reach the directories of volumes by path. Pods reach them through mounts. */
 const ROOT_MODE = 0o700;
-/** A pod may run as any user. */
+/** Writable for everyone, because a pod may run as any user. */
 const VOLUME_MODE = 0o777;
 
 export interface DirectoryDiskOptions {
@@ -22,7 +22,7 @@ export interface DirectoryDiskOptions {
   readonly log: Logger;
 }
 
-/** Volumes as directories below `root`. Throws for names that are not of a volume: nothing leads out of `root`. */
+/** Volumes as directories below `root`. Throws for other names, so a name never leads out of `root`. */
 export async function openDirectoryDisk({ root, quota, run, log }: DirectoryDiskOptions): Promise<VolumeDisk> {
   await mkdir(root, { recursive: true, mode: ROOT_MODE });
   await chmod(root, ROOT_MODE);
@@ -30,7 +30,8 @@ export async function openDirectoryDisk({ root, quota, run, log }: DirectoryDisk
     if (!isVolumeName(name)) throw new Error(`${JSON.stringify(name)} is not the name of a volume`);
     return join(root, name);
   };
-  // rm opens each directory by its parent and follows no link, even if a process in it exchanges them meanwhile.
+  // rm opens each directory relative to its parent and follows no link, even if a process replaces directories
+  // meanwhile.
   const removeTree = async (path: string): Promise<void> => {
     const { exitCode, stderr } = await run('rm', ['-rf', '--one-file-system', '--', path]);
     if (exitCode !== 0) throw new Error(`rm of ${path} failed: ${stderr.trim()}`);
@@ -49,7 +50,7 @@ export async function openDirectoryDisk({ root, quota, run, log }: DirectoryDisk
     limit: async (name, sizeBytes) => quota.limit(pathOf(name), sizeBytes),
     remove: async (name) => {
       const gone = join(root, `${REMOVED}${name}`);
-      // From a removal that failed.
+      // Left by a removal that failed.
       await removeTree(gone);
       try {
         await rename(pathOf(name), gone);
@@ -73,7 +74,7 @@ export async function openDirectoryDisk({ root, quota, run, log }: DirectoryDisk
     },
     list: async () => (await readdir(root)).filter(isVolumeName),
   };
-  // A removal that a stop cut short.
+  // Left by a removal that was interrupted by a stop.
   for (const name of (await readdir(root)).filter((each) => each.startsWith(REMOVED)))
     await removeTree(join(root, name)).catch((error: unknown) =>
       log.warn('A removed volume is still there', { error: errorMessage(error) }),

@@ -24,12 +24,15 @@ export function findQuotaMount(mountInfo: string, path: string): QuotaMount | un
   return counts ? { path: mount.path, type: mount.fsType } : undefined;
 }
 
-/** Projects of volumes begin here, far from those that people number by hand; the range has room for all 31 bits of a hash. */
+/**
+ * Project ids of volumes start here, far above the ids that administrators assign by hand. The hash adds up to 30 bits,
+ * so the id fits into 31.
+ */
 const FIRST_PROJECT = 0x4000_0000;
 
 /**
- * The project of a volume, from its name, so that it is the same after every restart: 30 bits of FNV-1a. Two volumes of
- * one node would share a limit if they met, one chance in a billion for each pair.
+ * The project id of a volume, computed from its name, so that it is the same after every restart: 30 bits of FNV-1a. If
+ * two names had the same hash, the volumes would share one limit; for each pair the chance is one in a billion.
  */
 export const projectOf = (path: string): number => FIRST_PROJECT + (fnv32a(path) % FIRST_PROJECT);
 
@@ -54,7 +57,7 @@ export interface ProjectQuotaOptions {
   readonly readMounts?: () => Promise<string>;
 }
 
-/** A limit that cannot be set is reported and does not stop a volume from being made. */
+/** A limit that cannot be set is reported. The volume is created anyway. */
 export function createProjectQuota({ run, log, readMounts = readOwnMounts }: ProjectQuotaOptions): ProjectQuota {
   return {
     limit: async (path, sizeBytes) => {

@@ -17,11 +17,11 @@ import { createNodeDiskProvisioner } from '../provisioner/node-disk-provisioner.
 import type { NodeStorageOptions } from './node-storage-flags.ts';
 import { parseNodeStorage, USAGE } from './node-storage-flags.ts';
 
-/** A directory with millions of files is removed in minutes. */
+/** Removing a directory with millions of files takes minutes. */
 const COMMAND_TIMEOUT_MS = 3_600_000;
 const COMMAND_OUTPUT_BYTES = 64 * 1024;
 
-/** Volumes and their data stay when it stops. */
+/** Volumes and their data remain when the program stops. */
 function createNodeStorage({ kubeconfig, nodeName, root }: NodeStorageOptions, log: Logger): Program {
   const transport = new HttpTransport(readKubeconfig(kubeconfig), { userAgent: 'kubelet-node-storage', maxSockets: 4 });
   const client = new HttpApiClient(transport);

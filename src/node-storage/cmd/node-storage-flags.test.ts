@@ -12,7 +12,7 @@ it('the flags of kubelet-node-storage', () => {
   assert.equal(parseNodeStorage(['--help']).kind, 'help');
 });
 
-it('a root that is no absolute path, or that a command would read as more than one word, is refused', () => {
+it('a root that is not an absolute path, or that a shell would split into words, is refused', () => {
   for (const root of ['', '/', 'data', '/a b', '/a//b', '/a//', '/a/../b', '/a/.', '/a"b', "/a'b", '/a\\b', '/a\nb'])
     assert.equal(parsed(root).kind, 'error', root);
   assert.equal(parseNodeStorage(['--root=/data']).kind, 'error');

@@ -29,7 +29,7 @@ export function parseNodeStorage(args: readonly string[]): ParsedArguments<NodeS
     const { kubeconfig, 'node-name': nodeName, root } = values;
     if (kubeconfig === undefined || nodeName === undefined || root === undefined)
       return { kind: 'error', errors: ['--kubeconfig, --node-name and --root are required'] };
-    // The path stands in commands and in PersistentVolumes.
+    // The path is used in commands and in PersistentVolumes.
     if (!isAbsolute(root) || root === '/' || /[\s"'\\]|\/\/|\/\.\.?(?:\/|$)/.test(root))
       return {
         kind: 'error',

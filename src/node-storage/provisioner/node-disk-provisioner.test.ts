@@ -89,7 +89,7 @@ describe('the provisioner of the node’s disk', () => {
     await world.stop();
   });
 
-  it('provisions a claim that was there before its class', async () => {
+  it('provisions a claim that is older than its class', async () => {
     const { world, disk } = settingOf();
     await world.api.delete(storageClasses, { namespace: '', name: CLASS.metadata.name });
     world.api.seed(persistentVolumeClaims, claimOf());
@@ -102,7 +102,7 @@ describe('the provisioner of the node’s disk', () => {
     await world.stop();
   });
 
-  it('says what is missing when the disk is too full, and tries again within a minute', async () => {
+  it('reports what is missing when the disk is too full, and tries again within a minute', async () => {
     const { world, disk } = settingOf();
     disk.free = GIB / 2;
     world.api.seed(persistentVolumeClaims, claimOf());
@@ -121,7 +121,7 @@ describe('the provisioner of the node’s disk', () => {
     await world.stop();
   });
 
-  it('removes directory and volume with the claim, and keeps both while the directory cannot be removed', async () => {
+  it('removes directory and volume when the claim is deleted, and keeps both while the directory cannot be removed', async () => {
     const { world, disk } = settingOf();
     world.api.seed(persistentVolumeClaims, claimOf());
     world.start();
@@ -182,7 +182,7 @@ describe('the provisioner of the node’s disk', () => {
     await world.stop();
   });
 
-  it('killed at any write and shown everything late, ends with one directory per claim and none without', () =>
+  it('ends with one directory per claim and no other, although it is killed at any write and its cache is late', () =>
     fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 1_000_000 }),

@@ -20,7 +20,7 @@ import { isOwnVolume, planVolume } from './plan-volume.ts';
 import type { VolumeDisk } from './volume-disk.ts';
 import { PROVISIONER, volumeNameOf } from './volume-name.ts';
 
-/** How long until a claim that does not fit on the disk is tried again: nothing reports that space became free. */
+/** After this time a claim that did not fit on the disk is tried again: no event reports free space. */
 const NO_SPACE_RETRY_MS = 60_000;
 const WORKERS = 4;
 
@@ -58,7 +58,7 @@ export function createNodeDiskProvisioner(options: ProvisionerOptions): Controll
   const ends = [
     claims.addHandlers({ onAdd: wakeClaim, onUpdate: (_, after) => wakeClaim(after) }),
     volumes.addHandlers({ onAdd: wakeVolume, onUpdate: (_, after) => wakeVolume(after) }),
-    // Claims that came before their class.
+    // Claims that were created before their class.
     classes.addHandlers({
       onAdd: ({ provisioner }) => {
         if (provisioner === PROVISIONER) for (const claim of claims.list()) wakeClaim(claim);
@@ -113,7 +113,7 @@ class ProvisionerPass {
         this.#warn(claim, provisioningFailed(claim, plan.reason));
         return undefined;
       case 'provision':
-        // The plan is made with both.
+        // The plan needs both.
         if (storageClass === undefined || hostname === undefined) return undefined;
         return this.#provision(claim, plan, (path) => volumeFor(claim, { storageClass, hostname, path }));
       case 'expand':
@@ -141,8 +141,9 @@ class ProvisionerPass {
   }
 
   /**
-   * Directories without a volume: an empty one is left from a stop between directory and volume and goes; one with data
-   * stays, because a store that is restored may bring its volume back. The server is asked, because a cache may be late.
+   * Directories without a volume. An empty one is left over when the program stopped after it created the directory and
+   * before it created the volume: it is removed. One with data is kept, because restoring a backup of the store may
+   * bring its volume back. This reads from the API server, because the cache may be late.
    */
   async tidyOrphans(): Promise<void> {
     const { disk, log } = this.#options;
@@ -203,7 +204,10 @@ class ProvisionerPass {
     return undefined;
   }
 
-  /** The limit first, then the volume, then the claim: a claim never shows what its volume does not have. */
+  /**
+   * The limit changes first, then the volume, then the claim, so a claim never reports a size that its volume does not
+   * have.
+   */
   async #expand(
     claim: PersistentVolumeClaim,
     { volume, size, sizeBytes }: Extract<ClaimPlan, { kind: 'expand' }>,
@@ -265,7 +269,7 @@ class ProvisionerPass {
     }
   }
 
-  /** The newest object is read: another writer may have changed it since, and its deletion may have been the last. */
+  /** Reads the newest object: another client may have changed it, or deleted it. */
   async #dropFinalizer(volume: PersistentVolume): Promise<void> {
     const { client } = this.#options;
     const newest = await client.get(persistentVolumes, keyOf(volume));

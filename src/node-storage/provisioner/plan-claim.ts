@@ -6,10 +6,13 @@ import { quantityValue } from '../../api/quantity.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
 import { isVolumeName, PROVISIONER, volumeNameOf } from './volume-name.ts';
 
-/** Keeps a volume's object until its directory is removed (upstream: external-provisioner's controller library). */
+/**
+ * This finalizer keeps a PersistentVolume until its directory is removed (upstream: external-provisioner's controller
+ * library).
+ */
 export const VOLUME_FINALIZER = 'external-provisioner.volume.kubernetes.io/finalizer';
 
-/** What is known of this node and of the claim's surroundings. */
+/** This node, and the objects that the claim refers to. */
 export interface ClaimFacts {
   readonly nodeName: string;
   /** The value of the node's label `kubernetes.io/hostname`; undefined while the node has none. */
@@ -38,8 +41,9 @@ export function mayConcernNode({ metadata, spec }: PersistentVolumeClaim, nodeNa
 }
 
 /**
- * A claim is this node's when the scheduler has selected the node for the claim's first pod and its class names this
- * provisioner; a bound one, when its volume is on this node and the claim requests more than the volume has.
+ * A claim belongs to this node in two cases. Unbound: the scheduler has selected this node for the claim's first pod,
+ * and the claim's class names this provisioner. Bound: its volume is on this node, and the claim requests more than the
+ * volume has.
  */
 export function planClaim(claim: PersistentVolumeClaim, facts: ClaimFacts): ClaimPlan {
   if (claim.metadata.deletionTimestamp !== undefined) return nothing;
@@ -77,7 +81,7 @@ function planExpansion(claim: PersistentVolumeClaim, { volume }: ClaimFacts): Cl
   return { kind: 'expand', size, sizeBytes: quantityValue(size), volume };
 }
 
-/** The object of a volume whose directory is there. */
+/** The PersistentVolume for a directory that exists. */
 export function volumeFor(
   claim: PersistentVolumeClaim,
   facts: { readonly storageClass: StorageClass; readonly hostname: string; readonly path: string },

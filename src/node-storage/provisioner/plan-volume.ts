@@ -3,10 +3,10 @@ import type { PersistentVolume } from '../../api/core/persistent-volume.ts';
 import { VOLUME_FINALIZER } from './plan-claim.ts';
 import { isVolumeName, PROVISIONER } from './volume-name.ts';
 
-/** `release`: the object may go and the directory stays, as the policy Retain promises. */
+/** `release`: the object may be removed and the directory stays, as the policy Retain requires. */
 export type VolumePlan = 'nothing' | 'remove' | 'release';
 
-/** What the provisioner of one node knows its volumes by. */
+/** How the provisioner of a node recognizes its volumes. */
 export interface NodeDisk {
   /** The value of the node's label `kubernetes.io/hostname`. */
   readonly hostname: string;
@@ -14,8 +14,8 @@ export interface NodeDisk {
 }
 
 /**
- * Whether the provisioner on this node has made the volume. Its path must be the one that the provisioner gives a volume
- * of that name: a path that another user wrote into a volume is never followed.
+ * Whether the provisioner on this node created the volume. Its path must be the path that the provisioner gives to a
+ * volume of that name: a path that another user wrote into a volume is never used.
  */
 export function isOwnVolume({ metadata, spec }: PersistentVolume, { hostname, pathOf }: NodeDisk): boolean {
   if (metadata.annotations?.[storageAnnotations.provisionedBy] !== PROVISIONER || !isVolumeName(metadata.name))
@@ -31,7 +31,7 @@ function isOnNode({ nodeAffinity }: PersistentVolume['spec'], hostname: string):
   );
 }
 
-/** What to do with a volume of this node. It is removed once no claim has it and its policy says so. */
+/** What to do with a volume of this node. It is removed when no claim uses it and its reclaim policy is Delete. */
 export function planVolume({ metadata, spec, status }: PersistentVolume): VolumePlan {
   const isKept = spec.persistentVolumeReclaimPolicy !== 'Delete';
   const isReleased = status?.phase === 'Released' || status?.phase === 'Failed';

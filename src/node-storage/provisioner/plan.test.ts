@@ -16,7 +16,7 @@ const reasonOf = (claim: PersistentVolumeClaim, more: Partial<ClaimFacts> = {}):
   return plan.kind === 'refuse' ? plan.reason : plan.kind;
 };
 
-it('a volume names the claim that it is for, in the version that was read', () => {
+it('a volume refers to its claim, with the resourceVersion that was read', () => {
   const made = (resourceVersion?: string): unknown => {
     const { metadata, ...rest } = claimOf();
     const claim = { ...rest, metadata: { ...metadata, ...(resourceVersion !== undefined && { resourceVersion }) } };
@@ -53,7 +53,7 @@ describe('planClaim', () => {
   ] as const)
     it(`leaves a claim ${what}`, () => assert.equal(reasonOf(claim, more), 'nothing'));
 
-  it('refuses what a directory cannot be, and names the field to change', () => {
+  it('refuses what a directory cannot provide, and names the field to change', () => {
     const source = { kind: 'PersistentVolumeClaim', name: 'x' };
     const withParameters = { ...CLASS, parameters: { fsType: 'xfs' } };
     assert.deepEqual(
@@ -70,7 +70,7 @@ describe('planClaim', () => {
     );
   });
 
-  it('expands a bound claim of a volume of this node, and only upwards', () => {
+  it('expands a bound claim of a volume of this node, and never shrinks it', () => {
     const bound = (size: string): PersistentVolumeClaim => ({
       ...claimOf({ size, spec: { volumeName: volume.metadata.name } }),
       status: { phase: 'Bound', capacity: { storage: '1Gi' } },
@@ -116,14 +116,14 @@ describe('planVolume', () => {
     assert.equal(planVolume(at('Released', { keep: true, deleted: true, finalizers: [] })), 'nothing');
   });
 
-  it('keeps the data of a volume that a claim has, even when the object is deleted', () => {
+  it('keeps the data of a volume that is bound to a claim, even when the volume is deleted', () => {
     assert.equal(planVolume(at('Bound')), 'nothing');
     assert.equal(planVolume(at('Bound', { deleted: true })), 'nothing');
   });
 });
 
 describe('isOwnVolume', () => {
-  it('is true for what the provisioner of this node makes', () => assert.ok(isOwnVolume(volume, disk)));
+  it('is true for volumes that the provisioner of this node creates', () => assert.ok(isOwnVolume(volume, disk)));
 
   it('is false for a path, a name or a node that another user wrote into a volume', () => {
     const named = (name: string, path: string): PersistentVolume => ({
@@ -151,7 +151,7 @@ describe('isOwnVolume', () => {
     assert.equal(isOwnVolume({ ...volume, spec: { ...volume.spec, nodeAffinity: {} } }, disk), false);
   });
 
-  it('goes by the label kubernetes.io/hostname, beside which others may stand', () => {
+  it('depends on the label kubernetes.io/hostname; other labels do not matter', () => {
     const on = (
       ...matchExpressions: { key: string; operator: 'In' | 'NotIn' | 'Exists'; values?: string[] }[]
     ): boolean => {
@@ -166,13 +166,13 @@ describe('isOwnVolume', () => {
   });
 });
 
-it('a volume name is a claim uid of the API server behind pvc-, and nothing else', () => {
+it('a volume name is pvc- and the claim uid that the API server assigned, and nothing else', () => {
   assert.ok(isVolumeName(volumeNameOf(UID)));
   for (const name of ['pvc-', `pvc-${UID}/..`, `../pvc-${UID}`, `pvc-${UID}\n`, `pvc-${UID.toUpperCase()}`, ''])
     assert.equal(isVolumeName(name), false, name);
 });
 
-it('a claim wakes the node that was selected for it, and each node once it has a volume', () => {
+it('a claim wakes the node that was selected for it; once it has a volume, it wakes every node', () => {
   const isWoken = (claim: PersistentVolumeClaim): boolean => mayConcernNode(claim, NODE);
   assert.deepEqual(
     [

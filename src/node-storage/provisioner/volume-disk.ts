@@ -2,18 +2,18 @@
 export interface VolumeDisk {
   /** The directory of a volume, which may not be there yet. */
   pathOf(volumeName: string): string;
-  /** Makes the directory, empty and writable for every user of a pod; one that is there stays as it is. */
+  /** Creates the directory, empty and writable for every user. An existing directory is not changed. */
   create(volumeName: string): Promise<void>;
   /**
-   * Limits what the directory may hold, where the file system can (project quotas). Resolves with whether it is
-   * enforced. Repeating it changes the limit.
+   * Limits the size of the directory if the file system supports it (project quotas). Resolves with whether the limit
+   * is enforced. Calling it again changes the limit.
    */
   limit(volumeName: string, sizeBytes: number): Promise<boolean>;
-  /** Removes the directory with everything in it, and nothing outside of it. One that is gone is removed. */
+  /** Removes the directory and everything in it, and nothing outside of it. A missing directory is success. */
   remove(volumeName: string): Promise<void>;
-  /** Removes the directory if nothing is in it. Resolves with whether it is gone. */
+  /** Removes the directory if it is empty. Resolves with whether it is gone. */
   removeEmpty(volumeName: string): Promise<boolean>;
-  /** Bytes that a user without special rights can still write. */
+  /** Free bytes that a user without special rights can write. */
   freeBytes(): Promise<number>;
   /** The volumes that have a directory. */
   list(): Promise<readonly string[]>;

@@ -10,16 +10,16 @@ import { errorKind, errorMessage } from '../../../base/errors.ts';
 import type { ErrorKind } from '../../../base/errors.ts';
 import type { FakeDockerEngine } from '../../shim/testing/fake-docker-engine.ts';
 
-/** Ways in which an answer goes wrong. `cut` and `garbage`: the call took effect. `refused` lasts until `heal`. */
+/** How an answer fails. `cut` and `garbage`: the call had its effect. `refused` lasts until `heal`. */
 export type DockerFault = 'refused' | 'hang' | 'cut' | 'garbage' | 404 | 409 | 500;
 
 export interface FakeDockerServer {
   readonly socketPath: string;
-  /** Each request as `METHOD /path`, with `ID` for what is named. */
+  /** Each request as `METHOD /path`, with `ID` in the place of ids. */
   readonly routes: string[];
-  /** The next request of a route fails so; the others are answered. */
+  /** The next request of a route fails in this way; other requests are answered. */
   fail(route: string, fault: DockerFault): void;
-  /** Called when a request is left without an answer. */
+  /** Called when a request is left unanswered. */
   onHang: () => void;
   /** Whether the fault has happened. */
   readonly isHit: boolean;
@@ -90,7 +90,7 @@ export async function startFakeDockerServer(engine: FakeDockerEngine): Promise<F
     const fault = takeFault(route);
     if (fault === 'refused') return stopListening();
     if (fault === 'hang') {
-      // Its end is seen where it is read.
+      // The reader of the stream handles its error.
       socket.resume().on('end', () => socket.destroy());
       return shared.onHang();
     }

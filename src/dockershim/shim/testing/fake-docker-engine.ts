@@ -18,15 +18,15 @@ export interface FakeContainer {
   pid: number;
 }
 
-/** Docker Engine in memory, with the ways it fails. */
+/** Docker Engine in memory. Tests can make its calls fail. */
 export class FakeDockerEngine implements DockerEngine {
   readonly containers = new Map<string, FakeContainer>();
   readonly images = new Map<string, ImageInspect>();
   /** `method id` of each call that changes something. */
   readonly calls: string[] = [];
-  /** What the next call of a method rejects with. */
+  /** The error of the next call of a method. */
   readonly failures = new Map<string, Error>();
-  /** Chunks of the log of each container, and whether it goes on. */
+  /** The chunks of each container's log, and whether the log continues. */
   readonly logs = new Map<string, PassThrough[]>();
   readonly logRequests: string[] = [];
   pullLines: readonly PullProgress[] = [];
@@ -156,7 +156,7 @@ export class FakeDockerEngine implements DockerEngine {
     { signal }: { readonly signal?: AbortSignal | undefined },
   ): ReturnType<DockerEngine['startExec']> {
     const stream = new PassThrough();
-    // A stream that is ended by its reader still has to be read.
+    // A stream that its reader ends must still be read.
     stream.end = (() => stream) as typeof stream.end;
     stream.write(this.execs.stdout);
     signal?.addEventListener('abort', () => stream.destroy());

@@ -30,7 +30,7 @@ class FakeCniHost implements CniHost {
       }),
     },
   ];
-  /** `ADD bridge` -> its words. */
+  /** `ADD bridge` -> its error message. */
   readonly failures = new Map<string, string>();
 
   readConfigs = async (): Promise<readonly { name: string; text: string }[]> => this.configs;
@@ -65,7 +65,7 @@ class FakeLogFiles implements LogFiles {
   readonly texts = new Map<string, string>();
   readonly ends = new Map<string, LogEnd>();
   opened = 0;
-  /** What the next append rejects with. */
+  /** The error of the next append. */
   failure: Error | undefined;
 
   open: LogFiles['open'] = async (path) => {
@@ -89,7 +89,7 @@ class FakeLogFiles implements LogFiles {
   };
 }
 
-/** The parts of the shim over fakes. `reached`: how they call the engine, which is directly unless given. */
+/** The parts of the shim over fakes. `reached`: the engine as the parts see it; the fake itself by default. */
 export function createShimFixture(engine = new FakeDockerEngine(), reached: DockerEngine = engine) {
   engine.images.set(PAUSE, { Id: 'sha256:pause', RepoTags: [PAUSE] });
   const clock = new FakeClock();
