@@ -94,7 +94,8 @@ describe('a volume whose directories become links and directories again, without
       const foreign = foreignInodes();
       const seen = { mounted: 0, refused: 0 };
       const before = openFiles();
-      for (let round = 0; round < PREPARATIONS / 4; round++) {
+      // A busy machine may stop the attacker while the directory is a link, for longer than all rounds take.
+      for (let round = 0; round < PREPARATIONS / 4 || seen.mounted === 0; round++) {
         const target = join(folder, 'pod', String(index), String(round % 3));
         // Errors are part of the game: what is looked at is gone in the next moment.
         const result = await mounts.bindBeneath({ root: volume, subPath, target }).catch(() => undefined);
@@ -106,7 +107,6 @@ describe('a volume whose directories become links and directories again, without
         assert.ok(!foreign.has(statSync(target).ino), `round ${round}: the host is visible`);
         if (round % 2 === 0) await mounts.unmount(target);
       }
-      assert.ok(seen.mounted > 0, JSON.stringify(seen));
       assert.deepEqual(
         [readdirSync(host).sort(), readdirSync(join(host, 'sub'))],
         [['file', 'sub'], []],
