@@ -56,6 +56,8 @@ export interface InformersOptions {
   readonly log: Logger;
   /** Also what initializers have yet to act on, where the server has initializers. */
   readonly includeUninitialized?: boolean;
+  /** What the first list shows. Absent: whatever the server has at hand, which may be old. */
+  readonly startsAt?: 'newest';
 }
 
 /** An informer that is started and stopped independently. */

@@ -43,6 +43,8 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly fieldSelector?: string;
   /** As for lists. */
   readonly includeUninitialized?: boolean;
+  /** What the first list shows. Absent: whatever the server has at hand, which may be old. */
+  readonly startsAt?: 'newest';
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -108,7 +110,7 @@ class Reflector<T extends ApiObject> {
   }
 
   async run(): Promise<void> {
-    let step: Step = { kind: 'list', version: '0' };
+    let step: Step = { kind: 'list', version: this.#options.startsAt === 'newest' ? '' : '0' };
     while (!this.#signal.aborted) {
       try {
         step = step.kind === 'list' ? await this.#list(step.version) : await this.#watch(step.version);

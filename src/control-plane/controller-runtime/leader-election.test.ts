@@ -7,7 +7,7 @@ import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../base/testing/recording-log.ts';
 import { createLeaderElection } from './leader-election.ts';
-import type { LeadingPart } from './leader-election.ts';
+import type { LeadingPart, WonLease } from './leader-election.ts';
 
 interface Candidate {
   readonly election: LeadingPart;
@@ -97,4 +97,47 @@ test('a holder that says nothing more is waited for as long as its lease lasts, 
   await clock.advance(5000);
   assert.equal(two.leading, true);
   await two.election.stop();
+});
+
+test('a part that learns that another one leads is stopped at once, and created again if the lease is still ours', async () => {
+  const { clock, client } = world();
+  const log: string[] = [];
+  const won: WonLease[] = [];
+  const election = createLeaderElection({
+    ...{ client, clock, random: seededRandom(1), log: recordingLog(), name: 'test', identity: 'one' },
+    create: (each) => {
+      won.push(each);
+      const term = won.length;
+      return { start: () => void log.push(`start ${term}`), stop: async () => void log.push(`stop ${term}`) };
+    },
+  });
+  election.start();
+  await clock.advance(100);
+  won[0]?.onOver();
+  await clock.advance(10);
+  assert.deepEqual(log, ['start 1', 'stop 1', 'start 2']);
+  const versions = won.map(({ lease }) => Number(lease.metadata.resourceVersion));
+  assert.ok((versions[0] ?? 0) < (versions[1] ?? 0), 'each begins with the lease as it was written last');
+  await election.stop();
+});
+
+test('a part that cannot start is stopped, and another one is created by the next pass', async () => {
+  const { clock, client } = world();
+  const log: string[] = [];
+  let parts = 0;
+  const election = createLeaderElection({
+    ...{ client, clock, random: seededRandom(1), log: recordingLog(), name: 'test', identity: 'one' },
+    create: () => {
+      const name = `${(parts += 1)}`;
+      const start = async (): Promise<void> => {
+        log.push(`start ${name}`);
+        if (name === '1') throw new Error('the store is away');
+      };
+      return { start, stop: async () => void log.push(`stop ${name}`) };
+    },
+  });
+  election.start();
+  await clock.advance(3000);
+  assert.deepEqual(log, ['start 1', 'stop 1', 'start 2']);
+  await election.stop();
 });

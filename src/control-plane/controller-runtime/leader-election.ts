@@ -39,7 +39,15 @@ export interface LeaderElectionOptions {
   /** The unique identity of this process. */
   readonly identity: string;
   /** Created each time this process becomes the leader. */
-  readonly create: () => LeadingPart;
+  readonly create: (won: WonLease) => LeadingPart;
+}
+
+/** What a leading part may need to know about the election. */
+export interface WonLease {
+  /** As this process wrote it. */
+  readonly lease: Lease;
+  /** The part has learned that another process leads: it is stopped. */
+  readonly onOver: () => void;
 }
 
 /**
@@ -58,7 +66,7 @@ const LONGEST_SHARE = 8 / 15;
  * leader that stops gracefully releases the lease, so that the next one need not wait.
  */
 export function createLeaderElection(options: LeaderElectionOptions): LeadingPart {
-  const elector = new Elector(options);
+  const elector = new Elector(options, () => loop.wake());
   const loop = createLoop({
     ...options,
     name: `leader election of ${options.name}`,
@@ -75,6 +83,12 @@ export function createLeaderElection(options: LeaderElectionOptions): LeadingPar
   };
 }
 
+interface Leading {
+  readonly part: LeadingPart;
+  renewedAtMs: number;
+  isOver: boolean;
+}
+
 class Elector {
   readonly #options: LeaderElectionOptions;
   readonly #namespace: string;
@@ -82,9 +96,11 @@ class Elector {
   readonly #renewMs: number;
   readonly #callLimitMs: number;
   #observed: ObservedLease | undefined;
-  #leading: { readonly part: LeadingPart; renewedAtMs: number } | undefined;
+  readonly #wake: () => void;
+  #leading: Leading | undefined;
 
-  constructor(options: LeaderElectionOptions) {
+  constructor(options: LeaderElectionOptions, wake: () => void) {
+    this.#wake = wake;
     const { leaseMs, renewMs } = options.timing ?? defaultTiming;
     this.#options = options;
     this.#namespace = options.namespace ?? DEFAULT_NAMESPACE;
@@ -94,25 +110,46 @@ class Elector {
   }
 
   async pass(): Promise<void> {
-    const { clock, log, name, create } = this.#options;
+    const { clock, log, name } = this.#options;
+    if (this.#leading?.isOver === true) await this.#stopLeading();
     const askedAtMs = clock.monotonicMs();
-    const held = await withDeadline({ clock, limitMs: this.#callLimitMs, op: 'renew the lease' }, () =>
+    const lease = await withDeadline({ clock, limitMs: this.#callLimitMs, op: 'renew the lease' }, () =>
       this.#acquireOrRenew(),
     ).catch((error: unknown) => {
       log.warn('unable to acquire or renew the lease', { lease: name, error: errorMessage(error) });
-      return false;
+      return undefined;
     });
-    if (held && this.#leading !== undefined) this.#leading.renewedAtMs = askedAtMs;
-    else if (held) {
-      log.info('became leader', { lease: name, identity: this.#options.identity });
-      this.#leading = { part: create(), renewedAtMs: askedAtMs };
-      await this.#leading.part.start();
-    } else if (this.#leading !== undefined && clock.monotonicMs() - this.#leading.renewedAtMs >= this.#renewMs) {
-      log.warn('lost leadership', { lease: name });
-      const { part } = this.#leading;
-      this.#leading = undefined;
-      await part.stop();
+    if (lease !== undefined && this.#leading !== undefined) this.#leading.renewedAtMs = askedAtMs;
+    else if (lease !== undefined) await this.#startLeading(lease, askedAtMs);
+    else if (this.#leading !== undefined && clock.monotonicMs() - this.#leading.renewedAtMs >= this.#renewMs)
+      await this.#stopLeading();
+  }
+
+  async #startLeading(lease: Lease, renewedAtMs: number): Promise<void> {
+    const { log, name, identity, create } = this.#options;
+    log.info('became leader', { lease: name, identity });
+    const onOver = (): void => {
+      leading.isOver = true;
+      this.#wake();
+    };
+    const leading: Leading = { part: create({ lease, onOver }), renewedAtMs, isOver: false };
+    this.#leading = leading;
+    try {
+      await leading.part.start();
+    } catch (error) {
+      // The next pass begins again, with a part of its own.
+      log.warn('unable to begin to lead', { lease: name, error: errorMessage(error) });
+      await this.#stopLeading();
     }
+  }
+
+  async #stopLeading(): Promise<void> {
+    const { log, name } = this.#options;
+    const leading = this.#leading;
+    this.#leading = undefined;
+    if (leading === undefined) return;
+    log.warn('lost leadership', { lease: name });
+    await leading.part.stop();
   }
 
   /** Stops leading and releases the lease. */
@@ -134,7 +171,8 @@ class Elector {
     }
   }
 
-  async #acquireOrRenew(): Promise<boolean> {
+  /** The lease as this process has written it; undefined if another process holds it. */
+  async #acquireOrRenew(): Promise<Lease | undefined> {
     const { client, clock, name, identity } = this.#options;
     const lease = await this.#read();
     if (lease === undefined)
@@ -143,7 +181,8 @@ class Elector {
       );
     const { observed, verdict } = judgeLease(lease, { identity, observed: this.#observed, nowMs: clock.monotonicMs() });
     this.#observed = observed;
-    return verdict === 'take' && (await this.#won(() => client.update(leases, { ...lease, spec: this.#spec(lease) })));
+    if (verdict === 'wait') return undefined;
+    return this.#won(() => client.update(leases, { ...lease, spec: this.#spec(lease) }));
   }
 
   async #read(): Promise<Lease | undefined> {
@@ -156,12 +195,11 @@ class Elector {
   }
 
   /** The first writer gets the lease. */
-  async #won(write: () => Promise<unknown>): Promise<boolean> {
+  async #won(write: () => Promise<Lease>): Promise<Lease | undefined> {
     try {
-      await write();
-      return true;
+      return await write();
     } catch (error) {
-      if (isApiError(error, 'Conflict', 'AlreadyExists')) return false;
+      if (isApiError(error, 'Conflict', 'AlreadyExists')) return undefined;
       throw error;
     }
   }

@@ -74,7 +74,7 @@ export function createRegistry({
   return new ObjectRegistry({ ...tools, claims, pace: new TurnShare(workedMs ?? (() => tools.clock.monotonicMs())) });
 }
 
-type SharedTools = Omit<WriteTools, 'cache' | 'storage'>;
+type SharedTools = Omit<WriteTools, 'cache' | 'storage' | 'term'>;
 
 class ObjectRegistry implements Registry {
   readonly #shared: SharedTools;
@@ -85,9 +85,9 @@ class ObjectRegistry implements Registry {
     this.#shared = shared;
   }
 
-  #tools({ definition }: ResourceRequest): WriteTools {
+  #tools({ definition, term }: ResourceRequest): WriteTools {
     const { cache, storage } = this.#shared.homes.of(definition);
-    return { ...this.#shared, cache, storage };
+    return { ...this.#shared, cache, storage, term };
   }
 
   async get(request: ResourceRequest, { resourceVersion }: { readonly resourceVersion?: string }): Promise<Served> {

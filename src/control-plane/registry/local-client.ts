@@ -15,6 +15,7 @@ import { forbiddenRequest } from '../model/forbidden-request.ts';
 import type { RequestContext } from '../model/request-context.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, UserInfo } from '../model/user-info.ts';
 import type { DefinitionIndex } from './definition-index.ts';
+import type { LeaderTerm } from './leader-term.ts';
 import { createPushedEvents } from './read/pushed-events.ts';
 import type { Registry, ResourceRequest, Served } from './registry.ts';
 
@@ -25,6 +26,8 @@ export interface LocalClientOptions {
   readonly authorize: (attributes: AuthorizationAttributes) => AuthorizationDecision | Promise<AuthorizationDecision>;
   /** The field manager of writes that name none. */
   readonly fieldManager: string;
+  /** Of callers that may act only while this process leads. */
+  readonly term?: LeaderTerm | undefined;
 }
 
 /**
@@ -150,7 +153,7 @@ class LocalClient implements ApiClient {
   }
 
   async #request({ verb, type, key, subresource = '', write = {} }: Asked): Promise<ResourceRequest> {
-    const { definitions, user, authorize, fieldManager } = this.#options;
+    const { definitions, user, authorize, fieldManager, term } = this.#options;
     const definition = definitions.byType(type);
     if (definition === undefined) throw notFound(type, key.name);
     const { group: apiGroup, version: apiVersion, plural: resource } = type;
@@ -179,7 +182,7 @@ class LocalClient implements ApiClient {
       warn: () => undefined,
       annotate: () => undefined,
     };
-    return { definition, namespace: key.namespace, name: key.name, subresource, context };
+    return { definition, namespace: key.namespace, name: key.name, subresource, context, term };
   }
 }
 

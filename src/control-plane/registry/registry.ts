@@ -2,6 +2,7 @@ import type { ListOptions, WatchOptions } from '../../api/client/api-client.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { RequestContext } from '../model/request-context.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
+import type { LeaderTerm } from './leader-term.ts';
 
 /**
  * The verbs of the API, written once for all kinds: decoding, defaults, validation, admission, optimistic locking,
@@ -35,6 +36,8 @@ export interface ResourceRequest {
   /** '' for the object itself. */
   readonly subresource: string;
   readonly context: RequestContext;
+  /** Of a part that leads: nothing is written once another process leads. */
+  readonly term?: LeaderTerm | undefined;
 }
 
 /**

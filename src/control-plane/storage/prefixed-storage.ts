@@ -1,4 +1,4 @@
-import type { Storage, StoredValue, WriteResult } from './storage.ts';
+import type { Storage, StoredValue, WriteGuard, WriteResult } from './storage.ts';
 
 /** How keys begin in this program. */
 const OWN_PREFIX = '/registry/';
@@ -16,10 +16,11 @@ export function prefixedStorage(storage: Storage, prefix: string): Storage {
     if (!key.startsWith(OWN_PREFIX)) throw new Error(`the key ${key} does not begin with ${OWN_PREFIX}`);
     return prefix + key.slice(OWN_PREFIX.length);
   };
+  const outerGuard = (guard: WriteGuard): WriteGuard => ({ ...guard, key: outer(guard.key) });
   const inner = (key: string): string => OWN_PREFIX + key.slice(prefix.length);
   const shown = <T extends { readonly key: string }>(item: T): T => ({ ...item, key: inner(item.key) });
   const shownResult = (result: WriteResult): WriteResult =>
-    result.outcome === 'done' || result.current === undefined
+    result.outcome !== 'conflict' || result.current === undefined
       ? result
       : { outcome: 'conflict', current: shown<StoredValue>(result.current) };
   return {
@@ -36,8 +37,10 @@ export function prefixedStorage(storage: Storage, prefix: string): Storage {
       return { ...list, items: list.items.map(shown) };
     },
     revision: () => storage.revision(),
-    put: async (key, value, options) => shownResult(await storage.put(outer(key), value, options)),
-    delete: async (key, expected) => shownResult(await storage.delete(outer(key), expected)),
+    put: async (key, value, { guard, ...options }) =>
+      shownResult(await storage.put(outer(key), value, { ...options, ...(guard && { guard: outerGuard(guard) }) })),
+    delete: async (key, expected, guard) =>
+      shownResult(await storage.delete(outer(key), expected, guard && outerGuard(guard))),
     watch: (keyPrefix, after, listener, onEnd) =>
       storage.watch(outer(keyPrefix), after, (events, revision) => listener(events.map(shown), revision), onEnd),
     compact: (revision) => storage.compact(revision),

@@ -21,7 +21,7 @@ export interface Storage {
   /** Writes if the key's newest revision is `expected` (0: does not exist). */
   put(key: string, value: string, options: PutOptions): Promise<WriteResult>;
   /** Deletes if the key's newest revision is `expected`. */
-  delete(key: string, expected: number): Promise<WriteResult>;
+  delete(key: string, expected: number, guard?: WriteGuard): Promise<WriteResult>;
   /**
    * Every write to keys with the prefix after revision `after`. `listener` is called in order, never before the write
    * is durable, and never again after `close`. Writes of one transaction come in one call. `revision` is the
@@ -75,8 +75,16 @@ export interface StoredList {
   readonly remaining: number;
 }
 
+/** A second condition of a write: the newest revision of another key. */
+export interface WriteGuard {
+  readonly key: string;
+  readonly revision: number;
+}
+
 export interface PutOptions {
   readonly expected: number;
+  /** Checked in the same transaction as `expected`. */
+  readonly guard?: WriteGuard;
   /** Seconds until the store deletes the key (events). Expirations are writes like others. */
   readonly ttlSeconds?: number;
   /**
@@ -85,9 +93,10 @@ export interface PutOptions {
   readonly unhurried?: boolean;
 }
 
-/** `conflict` tells what stands there instead, if anything. */
+/** `conflict` tells what stands there instead, if anything. `fenced`: the guard has another revision, or is gone. */
 export type WriteResult =
   | { readonly outcome: 'done'; readonly revision: number }
+  | { readonly outcome: 'fenced' }
   | { readonly outcome: 'conflict'; readonly current: StoredValue | undefined };
 
 export interface StorageEvent {

@@ -99,7 +99,7 @@ class LoadRun {
     const write = this.#storage
       .put(key, 'x'.repeat(bytes), { ...options, expected: this.#standing.get(key) ?? 0 })
       .then((result) => {
-        if (result.outcome === 'conflict') throw new Error(`${key} was not written`);
+        if (result.outcome !== 'done') throw new Error(`${key} was not written`);
         if (options.ttlSeconds === undefined) this.#standing.set(key, result.revision);
         this.#pending.delete(write);
       });

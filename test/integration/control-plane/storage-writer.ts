@@ -34,7 +34,7 @@ async function write(storage: Storage, writer: number, seed: number): Promise<vo
     const result = deletes
       ? await storage.delete(key, expected)
       : await storage.put(key, value, { expected, unhurried: random.next() < 0.1 });
-    if (result.outcome === 'conflict')
+    if (result.outcome !== 'done')
       throw new Error(`${key} was changed by another client: ${JSON.stringify(result).slice(0, 200)}`);
     if (deletes) standing.delete(key);
     else standing.set(key, result.revision);

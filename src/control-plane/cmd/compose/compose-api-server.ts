@@ -4,7 +4,7 @@ import { AccessMetrics } from '../../apiserver/endpoints/access-metrics.ts';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { ApiClient } from '../../../api/client/api-client.ts';
-import { customResourceDefinitions } from '../../../api/client/resource-types.ts';
+import { customResourceDefinitions, leases } from '../../../api/client/resource-types.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import { processorMs } from '../../../base/turn-share.ts';
 import { formatGroupResource } from '../../../api/status/api-status-error.ts';
@@ -22,7 +22,9 @@ import { createPkiRenewal } from '../../pki/pki-renewal.ts';
 import { createCacheReader } from '../../registry/cache/cache-reader.ts';
 import { createRegistry } from '../../registry/create-registry.ts';
 import type { RegistryOptions } from '../../registry/create-registry.ts';
-import { DefinitionIndex, REGISTRY_PREFIX, storagePrefix } from '../../registry/definition-index.ts';
+import { DefinitionIndex, REGISTRY_PREFIX, storageKey, storagePrefix } from '../../registry/definition-index.ts';
+import { beginTerm } from '../../registry/leader-term.ts';
+import type { LeaderTerm, TermOptions } from '../../registry/leader-term.ts';
 import { readSnapshotPage } from '../../storage/snapshot/read-page.ts';
 import { createLocalClient } from '../../registry/local-client.ts';
 import { WatchCache } from '../../registry/cache/watch-cache.ts';
@@ -64,8 +66,10 @@ export interface ComposedApiServer {
   readonly authenticationConfig: Readonly<Record<string, string>>;
   readonly aggregation: ComposedAggregation;
   readonly definitions: Definitions;
-  /** A client for a caller in this process, acting as that user. */
-  clientOf(user: UserInfo, fieldManager: string): ApiClient;
+  /** A client for a caller in this process, acting as that user. With `term`, it writes only while the term lasts. */
+  clientOf(user: UserInfo, fieldManager: string, term?: LeaderTerm): ApiClient;
+  /** Begins the term of the holder of this lease. */
+  beginTerm(won: Pick<TermOptions, 'lease' | 'onOver'>): Promise<LeaderTerm>;
   readonly customKinds: CustomKinds;
   readonly signLegacyToken: ComposedAuthentication['services']['signLegacyToken'];
   listen(): Promise<{ readonly port: number }>;
@@ -137,13 +141,10 @@ export async function composeApiServer(
     client: () => clientOf(itself, 'kube-apiserver'),
     ...accessDeps,
   });
-  const clientOf = (user: UserInfo, fieldManager: string): ApiClient =>
+  const clientOf = (user: UserInfo, fieldManager: string, term?: LeaderTerm): ApiClient =>
     createLocalClient({
-      registry: served,
-      definitions,
-      user,
+      ...{ registry: served, definitions, user, fieldManager, term },
       authorize: (attributes) => authorizer.authorize(attributes),
-      fieldManager,
     });
   const admission = await composeAdmission(options, {
     reader,
@@ -205,6 +206,7 @@ export async function composeApiServer(
     aggregation,
     definitions,
     clientOf,
+    beginTerm: (won) => beginTermOf(won, { definitions, homes }),
     customKinds: customKindsOf(definitions),
     signLegacyToken: access.services.signLegacyToken,
     listen: async () => {
@@ -305,6 +307,16 @@ function componentsOf({ main, others }: Stores): readonly Component[] {
     { name: 'controller-manager', check: runs },
     ...storages.map((storage, index) => ({ name: `etcd-${index}`, check: () => storage.check() })),
   ];
+}
+
+function beginTermOf(
+  won: Pick<TermOptions, 'lease' | 'onOver'>,
+  { definitions, homes }: Pick<OpenedStores, 'definitions' | 'homes'>,
+): Promise<LeaderTerm> {
+  const definition = definitions.byType(leases);
+  if (definition === undefined) throw new KubeletError('Internal', 'leases are not served');
+  const { storage } = homes.of(definition);
+  return beginTerm({ ...won, storage, leaseKey: storageKey(definition, won.lease.metadata) });
 }
 
 /** The address for clients on this machine: loopback if the server listens on all addresses. */

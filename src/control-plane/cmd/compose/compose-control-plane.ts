@@ -11,6 +11,7 @@ import { createBootstrapKeeper } from '../bootstrap/bootstrap-objects.ts';
 import type { ClusterFacts } from '../bootstrap/cluster-facts.ts';
 import { createAllocationRepair } from '../../registry/allocation/allocation-repair.ts';
 import { createObjectRepair } from '../../registry/allocation/object-repair.ts';
+import type { LeaderTerm } from '../../registry/leader-term.ts';
 import { createServerLeases } from '../../registry/server-leases.ts';
 import { addressesOfService, allocationsOfService } from '../../resources/core/service/service-allocation.ts';
 import { createCompactor } from '../../storage/compactor.ts';
@@ -54,7 +55,7 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
     throw error;
   });
   const client = api.clientOf(itself, 'kube-apiserver');
-  const lead = (): Startable => composeLeading(options, api, schedulerConfig, deps);
+  const lead = (term?: LeaderTerm): Startable => composeLeading(options, duringTerm(api, term), schedulerConfig, deps);
   const allocationRepair = createAllocationRepair({
     ...deps,
     storage: stores.main,
@@ -74,7 +75,8 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
       client,
       name: 'kube-controller-manager',
       identity: ownHolderIdentity(options.bindAddress, port, deps.random),
-      create: lead,
+      // The store refuses what an earlier leader still sends from the moment the new term begins.
+      create: (won) => madeAtStart(async () => lead(await api.beginTerm(won))),
     });
   // SQLite's file belongs to this process only. With etcd there may be other servers, and only one may run controllers.
   // The identity is the listen address.
@@ -140,15 +142,28 @@ function composeLeading(
   config: SchedulerConfig,
   deps: BaseDeps,
 ): Startable {
-  const informers = createInformers({ ...deps, client: api.clientOf(manager, 'kube-controller-manager') });
+  const client = api.clientOf(manager, 'kube-controller-manager');
+  // What an earlier leader wrote until the term began must be known before anything is decided.
+  const informers = createInformers({ ...deps, client, startsAt: 'newest' });
   const controllers = composeControllers(options, api, informers, deps);
   const scheduler = options.scheduler.enabled ? [composeScheduler(config, api, informers, deps)] : [];
   return inOrder([informers, controllers, ...scheduler]);
 }
 
-function madeAtStart(make: () => Startable): Startable {
+/** The same server, on which leading parts write only while the term lasts. Absent on SQLite, which has one process. */
+function duringTerm(api: ComposedApiServer, term: LeaderTerm | undefined): ComposedApiServer {
+  return { ...api, clientOf: (user, fieldManager) => api.clientOf(user, fieldManager, term) };
+}
+
+function madeAtStart(make: () => Startable | Promise<Startable>): Startable {
   let part: Startable | undefined;
-  return { start: () => (part = make()).start(), stop: () => part?.stop() ?? Promise.resolve() };
+  return {
+    start: async () => {
+      part = await make();
+      await part.start();
+    },
+    stop: () => part?.stop() ?? Promise.resolve(),
+  };
 }
 
 /** Combines parts: starts them in order and stops them in reverse. */

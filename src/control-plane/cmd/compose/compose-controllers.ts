@@ -103,7 +103,7 @@ function migratableOf(served: readonly ResourceDefinition[]): ClusterControllerO
 /** The shared informers leave out pending objects. */
 function allInformers(api: ComposedApiServer, deps: BaseDeps): Informers {
   const client = api.clientOf(manager, 'kube-controller-manager');
-  return createInformers({ ...deps, client, includeUninitialized: true });
+  return createInformers({ ...deps, client, includeUninitialized: true, startsAt: 'newest' });
 }
 
 /** `*` means all, `-name` removes one, `name` adds one. Throws `Invalid` for unknown names. */

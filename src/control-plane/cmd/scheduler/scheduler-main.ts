@@ -81,7 +81,7 @@ function composeScheduling(
 ): LeadingPart {
   const deps = { client, clock: systemClock, random: systemRandom, log };
   const create = (): LeadingPart => {
-    const informers = createInformers(deps);
+    const informers = createInformers({ ...deps, startsAt: 'newest' });
     const scheduler = createScheduler({ ...deps, informers, config, askExtender, metrics: shown.figures });
     return {
       start: () => {

@@ -48,7 +48,9 @@ export function createAllocationStore({
         return there === undefined || there.value === owner ? 'taken' : 'used';
       }
       const result = await storage.put(key, owner, { expected: 0 });
-      return result.outcome === 'done' || result.current?.value === owner ? 'taken' : 'used';
+      return result.outcome === 'done' || (result.outcome === 'conflict' && result.current?.value === owner)
+        ? 'taken'
+        : 'used';
     },
     objects: dryRun ? dryObjects(client()) : client(),
     async release(space, name, owner, before) {

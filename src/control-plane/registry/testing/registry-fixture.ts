@@ -110,8 +110,8 @@ export interface RegistryFixture {
     context?: Partial<RequestContext>,
   ): ResourceRequest;
   create(widget: Partial<Widget> & { name: string }, definition?: ResourceDefinition<Widget>): Promise<Widget>;
-  /** Another server on the same store. */
-  second(): Promise<RegistryFixture>;
+  /** Another server on the same store, which it may see in another way. */
+  second(wrap?: (storage: Storage) => Storage): Promise<RegistryFixture>;
   stop(): Promise<void>;
 }
 
@@ -137,7 +137,7 @@ export async function startRegistry(
   return {
     ...fixture,
     // With a way of its own to the store.
-    second: () => onStorage(storage, clock, admission, options),
+    second: (seen = (each) => each) => onStorage(seen(storage), clock, admission, options),
     stop: async () => {
       fixture.cache.stop();
       await storage.close();
@@ -207,7 +207,7 @@ async function onStorage(
     create: async ({ name, ...rest }, definition = widgets) =>
       (await registry.create(request(definition), { value: { metadata: { name }, spec: {}, ...rest }, duplicates: [] }))
         .object as Widget,
-    second: () => onStorage(storage, clock, admission, { authorize, kinds }),
+    second: (seen = (each) => each) => onStorage(seen(storage), clock, admission, { authorize, kinds }),
     stop: () => Promise.resolve(cache.stop()),
   };
 }

@@ -6,6 +6,7 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { storageKey } from '../definition-index.ts';
 import { parseDeleteOptions } from './delete-options.ts';
 import type { DeleteOptions } from '../../../api/core/delete-options.ts';
+import { guardOf, notFenced } from '../leader-term.ts';
 import { planDeletion } from './plan-deletion.ts';
 import type { ResourceRequest, Served } from '../registry.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
@@ -85,7 +86,8 @@ export async function removeObject(
   current: CachedObject,
 ): Promise<boolean> {
   const stored = tools.definitions.storedOf(definition);
-  const result = await tools.storage.delete(storageKey(stored, current.object.metadata), current.revision);
+  const key = storageKey(stored, current.object.metadata);
+  const result = notFenced(await tools.storage.delete(key, current.revision, guardOf(tools).guard), tools.term);
   if (result.outcome === 'conflict' && result.current !== undefined) return false;
   if (result.outcome === 'conflict') throw notFound(definition.type, formatKey(current.object.metadata));
   await stored.deallocate?.(current.object, tools.claims(false));

@@ -20,11 +20,13 @@ import type {
 import { forbiddenRequest } from '../../model/forbidden-request.ts';
 import type { RequestContext } from '../../model/request-context.ts';
 import type { AuthorizationAttributes } from '../../model/user-info.ts';
-import type { Storage, WriteResult } from '../../storage/storage.ts';
+import type { Storage } from '../../storage/storage.ts';
 import { storageKey } from '../definition-index.ts';
 import type { DefinitionIndex } from '../definition-index.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Homes } from '../homes.ts';
+import { guardOf, notFenced } from '../leader-term.ts';
+import type { LeaderTerm } from '../leader-term.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
 import type { ResourceRequest, Served } from '../registry.ts';
 import { CachedObject, storedJson, wireJson } from '../cache/stored-form.ts';
@@ -34,6 +36,7 @@ export interface WriteTools {
   /** Of the request's kind. */
   readonly cache: WatchCache;
   readonly storage: Storage;
+  readonly term: LeaderTerm | undefined;
   readonly homes: Homes;
   readonly reader: ObjectReader;
   readonly definitions: DefinitionIndex;
@@ -179,14 +182,16 @@ export function preparePut(
   return async () => {
     await tools.pace.rest();
     tools.cache.expect(key, value, object);
-    let result: WriteResult;
+    let result: ReturnType<typeof notFenced>;
     try {
       const { ttlSeconds, unhurried } = definition;
-      result = await tools.storage.put(key, value, {
+      const written = await tools.storage.put(key, value, {
         expected: before?.revision ?? 0,
+        ...guardOf(tools),
         ...(ttlSeconds !== undefined && { ttlSeconds }),
         ...(unhurried !== undefined && { unhurried }),
       });
+      result = notFenced(written, tools.term);
     } finally {
       tools.cache.forget(key);
     }

@@ -11,6 +11,7 @@ import type {
   StorageWatchEnd,
   StoredList,
   StoredValue,
+  WriteGuard,
   WriteResult,
 } from '../storage.ts';
 import { plainText } from '../value-codec.ts';
@@ -86,24 +87,24 @@ export class EtcdStorage implements Storage {
 
   async put(key: string, text: string, options: PutOptions): Promise<WriteResult> {
     const value = this.#codec.encode(text);
-    const { expected, ttlSeconds } = options;
-    if (ttlSeconds === undefined) return this.#write(key, expected, { requestPut: { key, value } });
+    const { ttlSeconds } = options;
+    const write = (lease?: bigint): Promise<WriteResult> =>
+      this.#write(key, options, { requestPut: { key, value, ...(lease !== undefined && { lease }) } });
+    if (ttlSeconds === undefined) return write();
     try {
-      return await this.#write(key, expected, {
-        requestPut: { key, value, lease: await this.#leases.leaseFor(ttlSeconds) },
-      });
+      return await write(await this.#leases.leaseFor(ttlSeconds));
     } catch (error) {
       // The lease is gone (revoked by hand, or ended while etcd could not be reached); nothing was written.
       if (!isKind(error, 'NotFound')) throw error;
       this.#leases.forget(ttlSeconds);
-      return this.#write(key, expected, { requestPut: { key, value, lease: await this.#leases.leaseFor(ttlSeconds) } });
+      return write(await this.#leases.leaseFor(ttlSeconds));
     }
   }
 
-  async delete(key: string, expected: number): Promise<WriteResult> {
+  async delete(key: string, expected: number, guard?: WriteGuard): Promise<WriteResult> {
     // To etcd, deleting what is not there under the condition that it is not there would be a success.
     if (expected === 0) return { outcome: 'conflict', current: await this.get(key) };
-    return this.#write(key, expected, { requestDeleteRange: { key } });
+    return this.#write(key, { expected, ...(guard && { guard }) }, { requestDeleteRange: { key } });
   }
 
   watch(
@@ -144,16 +145,28 @@ export class EtcdStorage implements Storage {
     this.#client.close();
   }
 
-  async #write(key: string, expected: number, request: object): Promise<WriteResult> {
+  async #write(
+    key: string,
+    { expected, guard }: Pick<PutOptions, 'expected' | 'guard'>,
+    request: object,
+  ): Promise<WriteResult> {
     const answer: TxnResponse = await this.#client.kv.txn({
-      compare: [{ result: Compare_CompareResult.EQUAL, target: Compare_CompareTarget.MOD, key, modRevision: expected }],
+      compare: [isOfRevision(key, expected), ...(guard === undefined ? [] : [isOfRevision(guard.key, guard.revision)])],
       success: [request],
-      failure: [{ requestRange: { key } }],
+      failure: [{ requestRange: { key } }, ...(guard === undefined ? [] : [{ requestRange: { key: guard.key } }])],
     });
-    if (!answer.succeeded)
-      return { outcome: 'conflict', current: valueOf(answer.responses[0]?.responseRange?.kvs[0], key, this.#codec) };
+    if (!answer.succeeded) {
+      const [current, guarding] = answer.responses.map(({ responseRange }) => responseRange?.kvs[0]);
+      if (guard !== undefined && valueOf(guarding, guard.key, this.#codec)?.revision !== guard.revision)
+        return { outcome: 'fenced' };
+      return { outcome: 'conflict', current: valueOf(current, key, this.#codec) };
+    }
     const revision = revisionOf(answer);
     await this.#watches.heard(revision);
     return { outcome: 'done', revision };
   }
 }
+
+const isOfRevision = (key: string, modRevision: number): object => ({
+  ...{ result: Compare_CompareResult.EQUAL, target: Compare_CompareTarget.MOD, key, modRevision },
+});

@@ -93,7 +93,7 @@ function requireDone(
 ): void {
   if (result.outcome === 'done') return;
   // Events end by their lease.
-  if (rule === 'may be gone' && result.current === undefined) return;
+  if (rule === 'may be gone' && result.outcome === 'conflict' && result.current === undefined) return;
   throw new KubeletError('Conflict', `${key} was changed meanwhile: stop all control planes of this store first`, {
     op: 'restore',
   });

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { KubeletError } from '../../../base/errors.ts';
 import { keyAfter, prefixEnd } from '../key-range.ts';
-import type { StorageEvent, StorageListOptions, StoredList, StoredValue, WriteResult } from '../storage.ts';
+import type { StorageEvent, StorageListOptions, StoredList, StoredValue, WriteGuard, WriteResult } from '../storage.ts';
 
 /** A write with a waiting caller. `value` undefined deletes. */
 export interface Write {
@@ -10,6 +10,7 @@ export interface Write {
   readonly value: string | undefined;
   /** Seconds since 1970. */
   readonly expiresAtSeconds?: number;
+  readonly guard?: WriteGuard;
 }
 
 interface KeyRow {
@@ -75,9 +76,10 @@ export class History {
     return row === undefined ? undefined : storedValue(row);
   }
 
-  /** Checks the condition and writes. `events` gets the events for watchers. */
+  /** Checks the conditions and writes. `events` gets the events for watchers. */
   write(write: Write, events: StorageEvent[]): WriteResult {
-    const { key, expected, value } = write;
+    const { key, expected, value, guard } = write;
+    if (guard !== undefined && this.get(guard.key)?.revision !== guard.revision) return { outcome: 'fenced' };
     const found = this.#statements.find.get(key) as KeyRow | undefined;
     const current = found === undefined || found.deleted === 1 ? 0 : found.revision;
     if (current !== expected || (value === undefined && current === 0))

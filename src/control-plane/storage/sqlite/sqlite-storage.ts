@@ -14,6 +14,7 @@ import type {
   StorageWatchEnd,
   StoredList,
   StoredValue,
+  WriteGuard,
   WriteResult,
 } from '../storage.ts';
 import { ExpiryBuckets, expiryOf } from './expiry-buckets.ts';
@@ -131,13 +132,13 @@ export class SqliteStorage implements Storage {
   }
 
   put(key: string, value: string, options: PutOptions): Promise<WriteResult> {
-    const { expected, ttlSeconds, unhurried = false } = options;
+    const { expected, ttlSeconds, unhurried = false, guard } = options;
     const expiresAtSeconds = ttlSeconds === undefined ? undefined : expiryOf(this.#clock.nowMs() / 1000, ttlSeconds);
-    return this.#enqueue({ key, expected, value, expiresAtSeconds }, unhurried);
+    return this.#enqueue({ key, expected, value, expiresAtSeconds, guard }, unhurried);
   }
 
-  delete(key: string, expected: number): Promise<WriteResult> {
-    return this.#enqueue({ key, expected, value: undefined }, false);
+  delete(key: string, expected: number, guard?: WriteGuard): Promise<WriteResult> {
+    return this.#enqueue({ key, expected, value: undefined, guard }, false);
   }
 
   watch(

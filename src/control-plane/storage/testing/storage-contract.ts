@@ -122,6 +122,30 @@ function writes(fixture: Fixture): void {
     assert.equal(ends.filter(({ outcome }) => outcome === 'done').length, 1);
   });
 
+  it('refuses a write whose guard has changed, even if its own condition holds', async () => {
+    const { storage, key } = fixture;
+    const revision = done(await storage.put(key('term'), '1', { expected: 0 }));
+    const guard = { key: key('term'), revision };
+    const created = done(await storage.put(key('a'), '1', { expected: 0, guard }));
+    const updated = done(await storage.put(key('a'), '2', { expected: created, guard }));
+    assert.equal((await storage.put(key('a'), '3', { expected: created, guard })).outcome, 'conflict');
+    const next = done(await storage.put(key('term'), '2', { expected: revision, guard }));
+    const refused = [
+      await storage.put(key('b'), '1', { expected: 0, guard }),
+      await storage.put(key('a'), '3', { expected: updated, guard }),
+      await storage.put(key('a'), '3', { expected: 0, guard }),
+      await storage.delete(key('a'), updated, guard),
+    ];
+    assert.deepEqual(
+      refused.map(({ outcome }) => outcome),
+      ['fenced', 'fenced', 'fenced', 'fenced'],
+    );
+    assert.deepEqual(pairsOf(await storage.list(key(''))), [`${key('a')}=2`, `${key('term')}=2`]);
+    done(await storage.delete(key('a'), updated, { ...guard, revision: next }));
+    done(await storage.delete(key('term'), next));
+    assert.equal((await storage.put(key('b'), '1', { expected: 0, guard })).outcome, 'fenced');
+  });
+
   it('deletes, and a key that was deleted is as one that never was', async () => {
     const { storage, key } = fixture;
     const revision = done(await storage.put(key('a'), '1', { expected: 0 }));
