@@ -46,6 +46,7 @@ export function composeMetrics(
   setAgentFacts(metrics, {
     nodeName: platform.machine.nodeName,
     cgroupVersion: platform.cgroups.version,
+    isRuntimeOutdated: platform.isRuntimeOutdated === true,
     build: buildLabels(),
     gates: gateStates(settings.config.gates),
   });

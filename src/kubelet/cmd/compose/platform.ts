@@ -39,6 +39,8 @@ export interface Platform {
   /** Absent on a standalone node, whose pods and objects come only from manifests. */
   readonly cluster?: ClusterApi;
   readonly runtime: ContainerRuntime;
+  /** The runtime lacks a call that upstream will require. Absent: it has all of them. */
+  readonly isRuntimeOutdated?: boolean;
   readonly images: ImageRuntime;
   /** In order of preference. */
   readonly eventSources: readonly RuntimeEventSource[];

@@ -48,6 +48,7 @@ import type { AgentFlags } from '../flags/flags-values-agent.ts';
 import { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
 import { openCluster } from './compose-cluster.ts';
 import type { Join } from './compose-join.ts';
+import { chooseCgroupDriver } from './choose-cgroup-driver.ts';
 import { composeJoin } from './compose-join.ts';
 import { openStats } from './open-stats.ts';
 import { orRefuse } from '../or-refuse.ts';
@@ -111,6 +112,7 @@ export async function composePlatform(given: {
   });
   const cluster =
     join === undefined ? undefined : openCluster(join.access, config.node, { clock, random: systemRandom, tracer });
+  const cgroupDriver = await chooseCgroupDriver(runtime, config.cgroups.driver, log);
   return {
     clock,
     ...(join !== undefined &&
@@ -120,15 +122,13 @@ export async function composePlatform(given: {
     log,
     tracer,
     runtime,
+    isRuntimeOutdated: cgroupDriver.isRuntimeOutdated,
     images: new CriImages(imageClient.images),
     eventSources: [criEventSource(client.runtime), containerdEventSource(client.channel, client.runtime)],
     files: new LinuxFiles(),
     guardedFiles: new GuardedFiles(),
     mounts,
-    cgroups: await orRefuse(
-      'the cgroups of this machine cannot be used',
-      createLinuxCgroups(await cgroupDriver(runtime, config, log)),
-    ),
+    cgroups: await orRefuse('the cgroups of this machine cannot be used', createLinuxCgroups(cgroupDriver.driver)),
     dial: netDial,
     loginManager: createLogind(logindPlaces(process.env['DBUS_SYSTEM_BUS_ADDRESS'])),
     nodeLoad: () => readNodeLoad(),
@@ -295,32 +295,5 @@ async function awaitVersion(runtime: ContainerRuntime, clock: Clock, log: Logger
       }
       await new Promise<void>((resolve) => clock.setTimer(RUNTIME_RETRY_MS, resolve));
     }
-  }
-}
-
-/**
- * The runtime knows its driver best (upstream: KubeletCgroupDriverFromCRI); runtimes before RuntimeConfig leave it to
- * the configuration.
- */
-async function cgroupDriver(
-  runtime: ContainerRuntime,
-  config: KubeletConfig,
-  log: Logger,
-): Promise<'systemd' | 'cgroupfs'> {
-  try {
-    const driver = await runtime.cgroupDriver();
-    if (driver !== config.cgroups.driver)
-      log.info("the runtime's cgroup driver is another than the configured one; taking the runtime's", {
-        runtime: driver,
-        configured: config.cgroups.driver,
-      });
-    return driver;
-  } catch (error) {
-    if (!isKind(error, 'Unimplemented'))
-      log.warn('the runtime does not say which cgroup driver it uses; taking the configured one', {
-        driver: config.cgroups.driver,
-        error: errorMessage(error),
-      });
-    return config.cgroups.driver;
   }
 }

@@ -31,7 +31,8 @@ export const metricGroups: readonly MetricGroup[] = [
     `,
     alpha: `
       kubelet_certificate_manager_client_expiration_renew_errors kubelet_certificate_manager_client_ttl_seconds kubelet_certificate_manager_server_rotation_seconds
-      kubelet_certificate_manager_server_ttl_seconds kubelet_cgroup_version kubelet_container_log_filesystem_used_bytes kubelet_http_inflight_requests
+      kubelet_certificate_manager_server_ttl_seconds kubelet_cgroup_version kubelet_container_log_filesystem_used_bytes kubelet_cri_losing_support
+      kubelet_http_inflight_requests
       kubelet_http_requests_duration_seconds kubelet_http_requests_total kubelet_lifecycle_handler_http_fallbacks_total kubelet_metrics_provider kubelet_node_name
       kubelet_node_startup_duration_seconds kubelet_node_startup_post_registration_duration_seconds kubelet_node_startup_pre_kubelet_duration_seconds
       kubelet_node_startup_pre_registration_duration_seconds kubelet_node_startup_registration_duration_seconds kubelet_server_expiration_renew_errors
@@ -205,13 +206,10 @@ export const metricGroups: readonly MetricGroup[] = [
   },
   {
     endpoint: '/metrics',
-    about: 'support of the runtime, families that are switched off',
-    absent: 'no runtime version is deprecated, and no family can be switched off',
+    about: 'families that are switched off',
+    absent: 'no family can be switched off',
     beta: `
       disabled_metrics_total hidden_metrics_total
-    `,
-    alpha: `
-      kubelet_cri_losing_support
     `,
   },
   {

@@ -27,6 +27,11 @@ export const nodeFamilies = {
     labels: ['uid', 'namespace', 'pod', 'container'],
     help: 'Disk space used by the logs of a container, in bytes.',
   },
+  kubelet_cri_losing_support: {
+    type: 'gauge',
+    labels: ['version'],
+    help: 'Kubernetes version that will no longer work with this container runtime, as a label; absent for a current runtime.',
+  },
   kubelet_credential_provider_plugin_duration: {
     type: 'histogram',
     labels: ['plugin_name'],

@@ -1,0 +1,40 @@
+import { errorMessage, isKind } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { ContainerRuntime } from '../../ports/runtime.ts';
+
+export type CgroupDriver = 'systemd' | 'cgroupfs';
+
+/**
+ * The runtime knows its driver best (upstream: KubeletCgroupDriverFromCRI); runtimes before RuntimeConfig leave it to
+ * the configuration. `isRuntimeOutdated`: it is such a runtime.
+ */
+export async function chooseCgroupDriver(
+  runtime: Pick<ContainerRuntime, 'cgroupDriver'>,
+  configured: CgroupDriver,
+  log: Logger,
+): Promise<{ readonly driver: CgroupDriver; readonly isRuntimeOutdated: boolean }> {
+  try {
+    const driver = await runtime.cgroupDriver();
+    if (driver !== configured)
+      log.info("the runtime's cgroup driver is another than the configured one; taking the runtime's", {
+        runtime: driver,
+        configured,
+      });
+    return { driver, isRuntimeOutdated: false };
+  } catch (error) {
+    const isRuntimeOutdated = isKind(error, 'Unimplemented');
+    if (isRuntimeOutdated)
+      log.info(
+        'the runtime does not implement RuntimeConfig and should be updated; taking the configured cgroup driver',
+        {
+          driver: configured,
+        },
+      );
+    else
+      log.warn('the runtime does not say which cgroup driver it uses; taking the configured one', {
+        driver: configured,
+        error: errorMessage(error),
+      });
+    return { driver: configured, isRuntimeOutdated };
+  }
+}
