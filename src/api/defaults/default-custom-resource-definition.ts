@@ -1,4 +1,5 @@
 import { storageVersionOf } from '../apiextensions/custom-resource-definition.ts';
+import { isPacked } from '../apiextensions/packed-schemas.ts';
 import type { CustomResourceDefinition } from '../apiextensions/custom-resource-definition.ts';
 import { readJsonSchema } from '../structural/json-schema.ts';
 
@@ -47,7 +48,8 @@ const known = new WeakSet<object>();
 
 /** Fields that no schema has are dropped, as from any object. */
 function withKnownSchema(version: Version): Version {
-  const raw = version.schema?.openAPIV3Schema;
+  if (version.schema === undefined || isPacked(version.schema)) return version;
+  const raw = version.schema.openAPIV3Schema;
   if (typeof raw !== 'object' || raw === null || known.has(raw)) return version;
   const { schema, problems } = readJsonSchema(raw);
   // What is of a wrong type stays to be refused.

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../base/bounded-map.ts';
 import { compilePattern } from '../../base/linear-pattern.ts';
 import type { LinearPattern } from '../../base/linear-pattern.ts';
 import { goJson } from '../go-json.ts';
@@ -37,10 +38,21 @@ export interface SchemaNode {
 
 const isList = (items: JsonSchema['items']): items is readonly JsonSchema[] => Array.isArray(items);
 
+const PATTERNS_LIMIT = 256;
+const LONGEST_SHARED = 1024;
+const shared = new BoundedMap<string, LinearPattern | string>(PATTERNS_LIMIT);
+
+/** Definitions repeat a few patterns: names, durations, quantities. */
+function sharedPattern(pattern: string): LinearPattern | undefined {
+  const compiled = shared.get(pattern) ?? compilePattern(pattern);
+  if (pattern.length <= LONGEST_SHARED) shared.set(pattern, compiled);
+  return typeof compiled === 'string' ? undefined : compiled;
+}
+
 /** Patterns that do not compile are none: such a schema was refused before it came here. */
 export function compileSchema(json: JsonSchema): SchemaNode {
   const { type = '', items, additionalProperties, pattern, not } = json;
-  const compiled = pattern === undefined ? undefined : compilePattern(pattern);
+  let compiled: LinearPattern | undefined;
   const intOrString = json['x-kubernetes-int-or-string'] === true;
   return {
     json,
@@ -57,7 +69,10 @@ export function compileSchema(json: JsonSchema): SchemaNode {
     listType: json['x-kubernetes-list-type'],
     listMapKeys: json['x-kubernetes-list-map-keys'] ?? [],
     mapType: json['x-kubernetes-map-type'],
-    pattern: typeof compiled === 'string' ? undefined : compiled,
+    // Compiled at its first use: programs are large, and most values are never written.
+    get pattern() {
+      return pattern === undefined ? undefined : (compiled ??= sharedPattern(pattern));
+    },
     allowed: json.enum === undefined ? undefined : new Set(json.enum.map(canonicalJson)),
     allOf: (json.allOf ?? []).map(compileSchema),
     anyOf: (json.anyOf ?? []).map(compileSchema),

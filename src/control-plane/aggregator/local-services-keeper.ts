@@ -20,11 +20,12 @@ export interface LocalServicesOptions {
 /** Maintains the APIServices of the APIs served here, including custom kinds. */
 export function createLocalServicesKeeper(options: LocalServicesOptions): { start(): void; stop(): Promise<void> } {
   const { reader, definitions, clock, log } = options;
-  let wanted = localServices(definitions.all);
+  let known: ReturnType<typeof localServices> | undefined;
+  const wanted = (): ReturnType<typeof localServices> => (known ??= localServices(definitions.all));
   /** Names that this process has already checked. */
   const seen = new Set<string>();
   const sync = async (name: string): Promise<void> => {
-    await keep(options, { name, desired: wanted.get(name), atStart: !seen.has(name) });
+    await keep(options, { name, desired: wanted().get(name), atStart: !seen.has(name) });
     seen.add(name);
   };
   const queue = new RateLimitingQueue({ name: 'local-api-services', clock, log, workers: 1, sync });
@@ -33,13 +34,13 @@ export function createLocalServicesKeeper(options: LocalServicesOptions): { star
     start: () => {
       ends.push(
         definitions.onChange(({ removed, added }) => {
-          wanted = localServices(definitions.all);
+          known = undefined;
           for (const { type } of [...removed, ...added]) queue.add(`${type.version}.${type.group}`);
         }),
         reader.onChange(apiServices, (before, after) => queue.add((after ?? before)?.metadata.name ?? '')),
       );
       for (const { metadata } of reader.list(apiServices, '')) queue.add(metadata.name);
-      for (const name of wanted.keys()) queue.add(name);
+      for (const name of wanted().keys()) queue.add(name);
       queue.start();
     },
     stop: async () => {

@@ -11,6 +11,8 @@ export interface CustomKind {
 /** The current custom kinds, which may change while the controllers run. */
 export interface CustomKinds {
   list(): readonly CustomKind[];
-  /** Calls the listener after any change; returns the function that unsubscribes. */
-  onChange(listener: () => void): () => void;
+  /** The custom kind with the group and plural name of `type`, in whichever version. */
+  find(type: Pick<ResourceType, 'group' | 'plural'>): CustomKind | undefined;
+  /** Calls the listener with the kinds that were added, changed or removed; returns the function that unsubscribes. */
+  onChange(listener: (changed: readonly ResourceType[]) => void): () => void;
 }

@@ -6,6 +6,7 @@ import type {
   CustomResourceDefinitionCondition,
   CustomResourceDefinitionStatus,
 } from '../../api/apiextensions/custom-resource-definition.ts';
+import { isRecord } from '../../base/json-record.ts';
 import { readJsonSchema } from '../../api/structural/json-schema.ts';
 import { validateStructural } from '../../api/structural/validate-structural.ts';
 import { formatFieldError } from '../../api/validation/field-error.ts';
@@ -79,13 +80,12 @@ const problemsOf = new WeakMap<object, readonly string[]>();
 
 function nonStructural({ spec }: CustomResourceDefinition): NewCondition | undefined {
   const problems = spec.versions.flatMap(({ schema }, index) => {
-    const raw = schema?.openAPIV3Schema;
-    if (typeof raw !== 'object' || raw === null) return [];
-    let known = problemsOf.get(raw);
+    if (!isRecord(schema?.openAPIV3Schema)) return [];
+    let known = problemsOf.get(schema);
     if (known === undefined) {
       const path = `spec.versions[${index}].schema.openAPIV3Schema`;
-      known = validateStructural(readJsonSchema(raw).schema, path).map(formatFieldError);
-      problemsOf.set(raw, known);
+      known = validateStructural(readJsonSchema(schema.openAPIV3Schema).schema, path).map(formatFieldError);
+      problemsOf.set(schema, known);
     }
     return known;
   });

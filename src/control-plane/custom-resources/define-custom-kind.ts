@@ -29,6 +29,16 @@ function lazily<T extends object>(make: () => T): () => T {
   return () => (made ??= make());
 }
 
+/** A value that is computed again if it is needed after the garbage collector has removed it. */
+function whileUsed<T extends object>(make: () => T): () => T {
+  let made: WeakRef<T> | undefined;
+  return () => {
+    let value = made?.deref();
+    if (value === undefined) made = new WeakRef((value = make()));
+    return value;
+  };
+}
+
 const noRules: ResourceRules<ApiObject> = {
   applyDefaults: (object) => object,
   validate: () => [],
@@ -92,7 +102,7 @@ interface VersionNode {
 }
 
 function schemaNodeOf({ schema }: CustomResourceDefinitionVersion): VersionNode {
-  const json = lazily(() => readJsonSchema(schema?.openAPIV3Schema).schema);
+  const json = whileUsed(() => readJsonSchema(schema?.openAPIV3Schema).schema);
   return { json, node: lazily(() => compileSchema(json())) };
 }
 

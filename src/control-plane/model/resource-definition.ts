@@ -53,6 +53,8 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
    * are computed on request.
    */
   readonly storagePath: string;
+  /** The form in which the cache keeps an object: equal to it, but smaller (large objects that are seldom read). */
+  readonly packed?: (object: T) => T;
   /** The store deletes objects this many seconds after their last write (events). */
   readonly ttlSeconds?: number;
   /** Writes may wait a moment to share a disk write (events, leases). */

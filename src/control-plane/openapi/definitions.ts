@@ -1,6 +1,7 @@
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { DeleteOptionsSchema } from '../../api/core/delete-options.ts';
-import { listOf } from '../../api/core/meta.ts';
+import { listOf, ObjectMetaSchema } from '../../api/core/meta.ts';
+import { filled, object, string } from '../../api/schema/schema.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { DefinitionNames, named, packageOf } from './definition-names.ts';
 import { describeScalar } from './descriptions.ts';
@@ -96,19 +97,20 @@ export class Kinds {
 
   #kindsOf(definition: ResourceDefinition): Kind[] {
     const { group, version, kind } = definition.type;
+    const schema = definition.openApi === undefined ? definition.schema : commonSchema(kind);
     const own: Kind = {
       name: this.nameOf(definition),
-      schema: definition.schema,
+      schema,
       gvk: { group, kind, version },
       ...(definition.openApi !== undefined && { render: definition.openApi }),
     };
-    if (definition.openApi === undefined) this.names.show(definition.schema, { group, version });
+    if (definition.openApi === undefined) this.names.show(schema, { group, version });
     else {
       // The schema of a custom kind is written unchanged; only the common fields refer to other types.
-      this.names.call(definition.schema, own.name);
-      for (const shared of sharedFields(definition.schema)) this.names.show(shared, { group: '', version: 'v1' });
+      this.names.call(schema, own.name);
+      for (const shared of sharedFields(schema)) this.names.show(shared, { group: '', version: 'v1' });
     }
-    const list = listOf(definition.schema);
+    const list = listOf(schema);
     this.names.show(list, { group, version });
     const lists =
       definition.review === undefined
@@ -137,6 +139,10 @@ export class Kinds {
     return [own, ...lists, ...parts];
   }
 }
+
+/** The part of a custom kind that refers to other types. Its own schema is large, and is not compiled for this. */
+const commonSchema = (kind: string): ObjectSchema =>
+  object(kind, { kind: string, apiVersion: string, metadata: filled(1, ObjectMetaSchema) });
 
 /** Types that are not described as objects: strings for numbers and times, and types without a fixed structure. */
 function scalar({ version }: Dialect, name: string): OpenApiSchema {

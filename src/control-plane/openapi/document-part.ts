@@ -1,3 +1,4 @@
+import { PackedBytes } from '../../base/packed-bytes.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { Kinds } from './definitions.ts';
 import { encodeV2 } from './encode-v2-protobuf.ts';
@@ -6,22 +7,28 @@ import type { JsonObject } from './render-document.ts';
 
 /** The contribution of a part to the version 2 document: the inner text of two objects. */
 export interface PartOfV2 {
-  readonly whole: JsonObject;
-  readonly paths: string;
-  readonly definitions: string;
+  readonly paths: PackedBytes;
+  readonly definitions: PackedBytes;
+}
+
+interface RenderedV2 extends PartOfV2 {
+  /** The names of the definitions. */
+  readonly names: ReadonlySet<string>;
+  /** The document without both. */
+  readonly head: JsonObject;
 }
 
 /**
  * Kinds whose documents are built and cached together: the built-in ones, which share types, or the custom ones of one
- * group version, so that a change rebuilds only its own part. Everything is built lazily.
+ * group version, so that a change rebuilds only its own part. Everything is built lazily, and only its bytes are kept.
  */
 export class DocumentPart {
   readonly #definitions: readonly ResourceDefinition[];
   readonly #version: string;
   readonly #base: DocumentPart | undefined;
   #kinds: Kinds | undefined;
-  #v2: PartOfV2 | undefined;
-  #v2Protobuf: Uint8Array | undefined;
+  #v2: RenderedV2 | undefined;
+  #v2Protobuf: PackedBytes | undefined;
 
   /** `base`: the part whose types this one refers to without repeating them in the document of version 2. */
   constructor(definitions: readonly ResourceDefinition[], version: string, base?: DocumentPart) {
@@ -34,25 +41,35 @@ export class DocumentPart {
     return renderV3(this.#definitions, this.#known(), groupVersion, this.#version);
   }
 
-  v2(): PartOfV2 {
+  v2(): RenderedV2 {
     if (this.#v2 === undefined) {
-      const whole = this.#own(renderV2(this.#definitions, this.#known(), this.#version));
-      this.#v2 = { whole, paths: inner(whole.paths), definitions: inner(whole.definitions) };
+      const { paths, definitions, ...head } = this.#renderV2();
+      this.#v2 = {
+        head,
+        names: new Set(Object.keys(definitions)),
+        paths: innerText(paths),
+        definitions: innerText(definitions),
+      };
     }
     return this.#v2;
   }
 
   /** Concatenated protobuf messages are decoded as one, with all entries. */
-  v2Protobuf(isFirst: boolean): Uint8Array {
-    const { paths, definitions } = this.v2().whole;
-    this.#v2Protobuf ??= encodeV2(isFirst ? this.v2().whole : { paths, definitions });
+  v2Protobuf(isFirst: boolean): PackedBytes {
+    if (this.#v2Protobuf === undefined) {
+      const whole = this.#renderV2();
+      const { paths, definitions } = whole;
+      this.#v2Protobuf = new PackedBytes(encodeV2(isFirst ? whole : { paths, definitions }));
+    }
     return this.#v2Protobuf;
   }
 
-  #own(whole: JsonObject): JsonObject {
+  /** Without the definitions of the base. */
+  #renderV2(): JsonObject & { readonly paths: JsonObject; readonly definitions: JsonObject } {
+    const whole = renderV2(this.#definitions, this.#known(), this.#version);
     if (this.#base === undefined) return whole;
-    const known = this.#base.v2().whole.definitions as JsonObject;
-    const own = Object.entries(whole.definitions as JsonObject).filter(([name]) => !Object.hasOwn(known, name));
+    const { names } = this.#base.v2();
+    const own = Object.entries(whole.definitions).filter(([name]) => !names.has(name));
     return { ...whole, definitions: Object.fromEntries(own) };
   }
 
@@ -63,4 +80,4 @@ export class DocumentPart {
 }
 
 /** The entries of an object as they stand between its braces. */
-const inner = (value: unknown): string => JSON.stringify(value).slice(1, -1);
+export const innerText = (value: object): PackedBytes => new PackedBytes(JSON.stringify(value).slice(1, -1));

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import { PackedBytes } from '../../base/packed-bytes.ts';
 import { nextTurn } from '../../base/turn.ts';
 import { noBackends } from '../model/api-backends.ts';
 import type { ApiBackends } from '../model/api-backends.ts';
@@ -38,10 +39,12 @@ export function documentStore(
     const document = store.groupVersion(path.slice('/openapi/v3/'.length));
     // A request with the current hash may be cached; another hash gets the current content without caching.
     return query?.get('hash') === document.etag.slice(1, -1)
-      ? { ...document, cacheControl: 'public, immutable' }
+      ? { ...document, body: document.body, cacheControl: 'public, immutable' }
       : document;
   };
 }
+
+const comma = Buffer.from(',');
 
 /** The name of the part that built-in kinds make up. */
 const BUILT_IN = '';
@@ -55,6 +58,9 @@ class DocumentStore {
   #generation = -1;
   readonly #parts = new Map<string, DocumentPart>();
   readonly #made = new Map<string, OpenApiDocument>();
+  readonly #wholes = new Map<string, { readonly body: WeakRef<Buffer>; readonly etag: string }>();
+  /** How often the documents of everything were forgotten. */
+  #changes = 0;
   #members: ReadonlyMap<string, readonly ResourceDefinition[]> | undefined;
 
   constructor(definitions: Definitions, version: string, backends: ApiBackends) {
@@ -79,7 +85,9 @@ class DocumentStore {
   }
 
   #forgetWhole(): void {
-    for (const whole of ['3', '2', '2+protobuf']) this.#made.delete(whole);
+    this.#changes++;
+    this.#made.delete('3');
+    this.#wholes.clear();
   }
 
   has(name: string): boolean {
@@ -87,7 +95,7 @@ class DocumentStore {
   }
 
   groupVersion(name: string): OpenApiDocument {
-    return this.#once(`3/${name}`, JSON_TYPE, () => {
+    return this.#once(`3/${name}`, () => {
       const [, group = '', of = ''] = name.startsWith('api/') ? ['', '', name.slice('api/'.length)] : name.split('/');
       const documents = [...this.#partNames()]
         .filter(([, members]) => members.some(({ type }) => groupVersionName(type) === name))
@@ -105,7 +113,7 @@ class DocumentStore {
       this.groupVersion(name);
       await nextTurn();
     }
-    return this.#once('3', JSON_TYPE, () => {
+    return this.#once('3', () => {
       const paths = groupVersionsOf(this.#definitions).map((name) => [
         name,
         { serverRelativeURL: `/openapi/v3/${name}?hash=${this.groupVersion(name).etag.slice(1, -1)}` },
@@ -115,42 +123,45 @@ class DocumentStore {
   }
 
   async v2(): Promise<OpenApiDocument> {
-    await this.#render((part) => part.v2());
-    return this.#once('2', JSON_TYPE, () => {
-      const parts: Pick<PartOfV2, 'whole' | 'paths' | 'definitions'>[] = this.#allParts().map((part) => part.v2());
-      const { paths: _, definitions: __, ...head } = parts[0]?.whole ?? {};
+    return this.#whole('2', JSON_TYPE, async () => {
+      const parts: PartOfV2[] = await this.#inTurns((part) => part.v2());
       parts.push(...this.#foreign().map(({ v2 }) => v2));
-      const joined = (of: 'paths' | 'definitions'): string =>
+      const joined = (of: 'paths' | 'definitions'): readonly Uint8Array[] =>
         parts
-          .map((part) => part[of])
-          .filter((text) => text !== '')
-          .join(',');
-      return `${JSON.stringify(head).slice(0, -1)},"paths":{${joined('paths')}},"definitions":{${joined('definitions')}}}`;
+          .map((part) => part[of].bytes)
+          .filter(({ length }) => length > 0)
+          .flatMap((bytes, index) => (index === 0 ? [bytes] : [comma, bytes]));
+      const head = JSON.stringify(this.#part(BUILT_IN).v2().head).slice(0, -1);
+      return [
+        Buffer.from(`${head},"paths":{`),
+        ...joined('paths'),
+        Buffer.from('},"definitions":{'),
+        ...joined('definitions'),
+        Buffer.from('}}'),
+      ];
     });
   }
 
   async v2Protobuf(): Promise<OpenApiDocument> {
-    await this.#render((part, isFirst) => part.v2Protobuf(isFirst));
-    return this.#once('2+protobuf', PROTOBUF_TYPE, () =>
-      Buffer.concat([
-        ...this.#allParts().map((part, index) => part.v2Protobuf(index === 0)),
-        ...this.#foreign().map(({ protobuf }) => protobuf),
-      ]),
-    );
+    return this.#whole('2+protobuf', PROTOBUF_TYPE, async () => {
+      const parts = await this.#inTurns((part, isFirst) => part.v2Protobuf(isFirst));
+      return [...parts, ...this.#foreign().map(({ protobuf }) => protobuf)].map(({ bytes }) => bytes);
+    });
   }
 
   /** Of other servers. Types that are described here already are the same there. */
   #foreign(): readonly ForeignPart[] {
-    const known = this.#part(BUILT_IN).v2().whole.definitions as JsonObject;
-    return foreignParts(this.#backends, new Set(Object.keys(known)));
+    return foreignParts(this.#backends, this.#part(BUILT_IN).v2().names);
   }
 
   /** Makes every part in a turn of its own. */
-  async #render(make: (part: DocumentPart, isFirst: boolean) => unknown): Promise<void> {
+  async #inTurns<T>(make: (part: DocumentPart, isFirst: boolean) => T): Promise<T[]> {
+    const made: T[] = [];
     for (const [index, part] of this.#allParts().entries()) {
-      make(part, index === 0);
-      if (index % 8 === 0) await nextTurn();
+      made.push(make(part, index === 0));
+      await nextTurn();
     }
+    return made;
   }
 
   #allParts(): readonly DocumentPart[] {
@@ -181,14 +192,42 @@ class DocumentStore {
     return part;
   }
 
-  #once(key: string, contentType: string, make: () => string | Uint8Array): OpenApiDocument {
+  #once(key: string, make: () => string): OpenApiDocument {
     let document = this.#made.get(key);
     if (document === undefined) {
-      const body = make();
-      document = { contentType, body, etag: `"${hashOf(body)}"` };
+      document = new PackedDocument(make());
       this.#made.set(key, document);
     }
     return document;
+  }
+
+  /** A document of everything is large, and its parts are kept: it is joined again if no reader holds it. */
+  async #whole(key: string, contentType: string, make: () => Promise<readonly Uint8Array[]>): Promise<OpenApiDocument> {
+    const known = this.#wholes.get(key);
+    const held = known?.body.deref();
+    if (known !== undefined && held !== undefined) return { contentType, body: held, etag: known.etag };
+    const { chunks, generation } = { generation: this.#changes, chunks: await make() };
+    const body = Buffer.concat(chunks);
+    const etag = known?.etag ?? (await hashInTurns(chunks));
+    // A change meanwhile: this answer is as old as the request, and is not kept.
+    if (generation === this.#changes) this.#wholes.set(key, { body: new WeakRef(body), etag });
+    return { contentType, body, etag };
+  }
+}
+
+/** A JSON document, kept compressed. */
+class PackedDocument implements OpenApiDocument {
+  readonly contentType = JSON_TYPE;
+  readonly etag: string;
+  readonly #body: PackedBytes;
+
+  constructor(body: string) {
+    this.etag = `"${hashOf(body)}"`;
+    this.#body = new PackedBytes(body);
+  }
+
+  get body(): Uint8Array {
+    return this.#body.bytes;
   }
 }
 
@@ -206,8 +245,17 @@ function mergeV3(documents: readonly JsonObject[]): JsonObject {
   };
 }
 
-function hashOf(body: string | Uint8Array): string {
+function hashOf(body: string): string {
   return createHash('sha512').update(body).digest('hex').toUpperCase();
+}
+
+async function hashInTurns(chunks: readonly Uint8Array[]): Promise<string> {
+  const hash = createHash('sha512');
+  for (const chunk of chunks) {
+    hash.update(chunk);
+    await nextTurn();
+  }
+  return `"${hash.digest('hex').toUpperCase()}"`;
 }
 
 /** The first form that the client takes, by its own order of preference. */

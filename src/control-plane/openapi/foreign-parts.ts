@@ -1,11 +1,13 @@
 import type { ApiBackends } from '../model/api-backends.ts';
+import { PackedBytes } from '../../base/packed-bytes.ts';
+import { innerText } from './document-part.ts';
 import type { PartOfV2 } from './document-part.ts';
 import { encodeV2 } from './encode-v2-protobuf.ts';
 
 /** The contribution of another server to the OpenAPI 2 document, in both encodings. */
 export interface ForeignPart {
   readonly v2: PartOfV2;
-  readonly protobuf: Uint8Array;
+  readonly protobuf: PackedBytes;
 }
 
 /** The paths of OpenAPI 3 documents of other servers; this server proxies requests for them. */
@@ -28,12 +30,10 @@ export function foreignParts({ all }: ApiBackends, known: ReadonlySet<string>): 
     for (const [name] of own) taken.add(name);
     const whole = { paths: openApi2.paths, definitions: Object.fromEntries(own) };
     try {
-      const v2 = { whole, paths: inner(whole.paths), definitions: inner(whole.definitions) };
-      return [{ v2, protobuf: encodeV2(whole) }];
+      const v2 = { paths: innerText(whole.paths), definitions: innerText(whole.definitions) };
+      return [{ v2, protobuf: new PackedBytes(encodeV2(whole)) }];
     } catch {
       return [];
     }
   });
 }
-
-const inner = (value: object): string => JSON.stringify(value).slice(1, -1);

@@ -20,7 +20,11 @@ const unauthorized = { description: 'Unauthorized' };
 const words: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' };
 
 /** Everything in one document of OpenAPI 2. */
-export function renderV2(definitions: readonly ResourceDefinition[], kinds: Kinds, version: string): JsonObject {
+export function renderV2(
+  definitions: readonly ResourceDefinition[],
+  kinds: Kinds,
+  version: string,
+): JsonObject & { readonly paths: JsonObject; readonly definitions: JsonObject } {
   return {
     swagger: '2.0',
     info: info(version),
@@ -29,7 +33,7 @@ export function renderV2(definitions: readonly ResourceDefinition[], kinds: Kind
       operationV2,
       parameterV2,
     ),
-    definitions: kinds.definitions(dialect2),
+    definitions: { ...kinds.definitions(dialect2) },
     securityDefinitions: {
       BearerToken: { description: 'Bearer Token authentication', type: 'apiKey', name: 'authorization', in: 'header' },
     },

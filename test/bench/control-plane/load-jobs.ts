@@ -11,8 +11,9 @@ import {
 import { pause } from '../../../src/up/processes.ts';
 import { spreadOf } from './delays.ts';
 import type { Spread, WatchDelays } from './delays.ts';
+import { largeDefinition } from './custom-definitions.ts';
 import { LoadClient } from './load-client.ts';
-import { numberedConfigMap, numberedPod } from './objects.ts';
+import { numberedConfigMap, numberedPod, numberedSample } from './objects.ts';
 import { WatcherCrowd } from './watcher-crowd.ts';
 
 export interface Rates extends Spread {
@@ -34,7 +35,7 @@ interface Effort {
 }
 
 interface Creates extends Access, Effort {
-  readonly kind: 'configmaps' | 'pods';
+  readonly kind: 'configmaps' | 'pods' | 'samples';
   /** Names begin with it. */
   readonly prefix: string;
   /** Of the pods; absent: a name no scheduler has. */
@@ -45,7 +46,12 @@ interface PacedWrites extends Access {
   readonly namespace: string;
   readonly perSecond: number;
   readonly count: number;
+  /** Absent: ConfigMaps. */
+  readonly kind?: 'configmaps' | 'samples';
 }
+
+export const pathOf = (kind: Creates['kind'], namespace: string): string =>
+  `${kind === 'samples' ? '/apis/bench.example.com/v1' : '/api/v1'}/namespaces/${namespace}/${kind}`;
 
 /** The same clock in all processes: CLOCK_MONOTONIC. */
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
@@ -59,13 +65,36 @@ const HEAD_LENGTH = 2000;
 let crowd: WatcherCrowd | undefined;
 
 export const jobs = {
+  /** So many large definitions; resolves when all of their kinds are served. Milliseconds. */
+  createDefinitions: async ({ kubeconfig, count }: Access & { readonly count: number }): Promise<number> => {
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    const startMs = nowMs();
+    await withClients(kubeconfig, { clients: 8, count }, (client, number) =>
+      client.send({ method: 'POST', path, body: largeDefinition(number) }),
+    );
+    const client = new LoadClient(readKubeconfig(kubeconfig));
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+    let served = 0;
+    while (served < count) {
+      const read = (text: string): void => void (served = text.split('"resource":"widget').length - 1);
+      await client.send({ method: 'GET', path: '/apis', accept, read });
+      if (served < count) await pause(20);
+    }
+    client.close();
+    return nowMs() - startMs;
+  },
   creates: ({ kubeconfig, kind, prefix, schedulerName = 'nobody', ...effort }: Creates): Promise<Rates> =>
     withClients(kubeconfig, effort, (client, number) => {
       const name = `${prefix}-${number}`;
       return client.send({
         method: 'POST',
-        path: `/api/v1/namespaces/default/${kind}`,
-        body: kind === 'pods' ? numberedPod(name, { schedulerName, number }) : numberedConfigMap(name),
+        path: pathOf(kind, 'default'),
+        body:
+          kind === 'pods'
+            ? numberedPod(name, { schedulerName, number })
+            : kind === 'samples'
+              ? numberedSample(name)
+              : numberedConfigMap(name),
       });
     }),
   gets: ({ kubeconfig, path, ...effort }: Access & Effort & { readonly path: string }): Promise<Rates> =>
@@ -113,7 +142,13 @@ export const jobs = {
     return tookMs;
   },
   /** Writes at a steady rate, whether the ones before were answered or not; when each was answered. */
-  pacedWrites: async ({ kubeconfig, namespace, perSecond, count }: PacedWrites): Promise<number[]> => {
+  pacedWrites: async ({
+    kubeconfig,
+    namespace,
+    perSecond,
+    count,
+    kind = 'configmaps',
+  }: PacedWrites): Promise<number[]> => {
     const access = readKubeconfig(kubeconfig);
     const clients = Array.from({ length: 4 }, () => new LoadClient(access));
     const answeredAtMs: number[] = [];
@@ -124,8 +159,8 @@ export const jobs = {
       if (waitMs > 0) await pause(waitMs);
       const write = clients[i % clients.length]?.send({
         method: 'POST',
-        path: `/api/v1/namespaces/${namespace}/configmaps`,
-        body: numberedConfigMap(`w-${i}`, namespace),
+        path: pathOf(kind, namespace),
+        body: (kind === 'samples' ? numberedSample : numberedConfigMap)(`w-${i}`, namespace),
       });
       running.push(Promise.resolve(write).then(() => void (answeredAtMs[i] = nowMs())));
     }

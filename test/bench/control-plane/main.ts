@@ -8,6 +8,7 @@ import { judge, renderMarkdown, renderTable } from '../report.ts';
 import type { Row } from '../report.ts';
 import type { StageContext } from './context.ts';
 import { replaceSection } from './document.ts';
+import { measureCustom } from './measure-custom.ts';
 import { measureDisk } from './measure-disk.ts';
 import { measureLarge } from './measure-large.ts';
 import { measurePods } from './measure-pods.ts';
@@ -28,6 +29,7 @@ const STAGES: Record<StageName, (context: StageContext) => Promise<void>> = {
   watchers: measureWatchers,
   pods: measurePods,
   large: measureLarge,
+  custom: measureCustom,
   disk: measureDisk,
 };
 

@@ -15,6 +15,12 @@ export function numberedConfigMap(name: string, namespace: string = NAMESPACE): 
   };
 }
 
+/** A custom object of the same length; the kind is `SAMPLE_DEFINITION`. */
+export function numberedSample(name: string, namespace: string = NAMESPACE): object {
+  const { data, metadata } = numberedConfigMap(name, namespace) as { readonly data: object; readonly metadata: object };
+  return { apiVersion: 'bench.example.com/v1', kind: 'Sample', metadata, spec: data };
+}
+
 export interface PodOrder {
   /** A name that no scheduler has leaves the pod unscheduled. */
   readonly schedulerName: string;

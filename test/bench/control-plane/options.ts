@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { KubeletError } from '../../../src/base/errors.ts';
 
-const STAGE_NAMES = ['sqlite', 'etcd', 'watchers', 'pods', 'large', 'disk'] as const;
+const STAGE_NAMES = ['sqlite', 'etcd', 'watchers', 'pods', 'large', 'custom', 'disk'] as const;
 export type StageName = (typeof STAGE_NAMES)[number];
 
 export interface ControlPlaneBenchOptions {

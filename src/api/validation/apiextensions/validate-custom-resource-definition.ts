@@ -112,11 +112,13 @@ const hoisted: Readonly<Record<Part, string>> = {
  */
 function pathOf(part: Part, versions: readonly CustomResourceDefinitionVersion[], index: number): string {
   const [first] = versions;
-  const isAlike =
+  const isCommon =
     first?.[part] !== undefined &&
-    versions.every((each) => each[part] !== undefined && canonicalJson(each[part]) === canonicalJson(first[part]));
-  return isAlike ? `spec.${hoisted[part]}` : `spec.versions[${index}].${part}`;
+    versions.every((each) => each[part] !== undefined && isAlike(each[part], first[part]));
+  return isCommon ? `spec.${hoisted[part]}` : `spec.versions[${index}].${part}`;
 }
+
+const isAlike = (one: unknown, other: unknown): boolean => one === other || canonicalJson(one) === canonicalJson(other);
 
 /** A schema of a definition, and where it stands. */
 export interface PlacedSchema {
@@ -133,7 +135,7 @@ export function changedSchemas(
   for (const [index, version] of versions.entries()) {
     const raw = version.schema?.openAPIV3Schema;
     const before = old?.spec.versions.find(({ name }) => name === version.name)?.schema?.openAPIV3Schema;
-    if (raw === undefined || before === raw || canonicalJson(before ?? null) === canonicalJson(raw)) continue;
+    if (raw === undefined || (before !== undefined && isAlike(before, raw))) continue;
     found.set(`${pathOf('schema', versions, index)}.openAPIV3Schema`, readJsonSchema(raw).schema);
   }
   return [...found].map(([path, schema]) => ({ schema, path }));

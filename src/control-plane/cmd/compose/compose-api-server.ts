@@ -33,7 +33,8 @@ import type { Registry } from '../../registry/registry.ts';
 import { WebhookClient } from '../../admission/webhooks/webhook-client.ts';
 import { formatAge } from '../../apiserver/output/table.ts';
 import { followCustomKinds } from '../../custom-resources/custom-kinds.ts';
-import type { CustomKind, CustomKinds } from '../../controller-runtime/custom-kinds.ts';
+import { indexCustomKinds } from '../../custom-resources/index-custom-kinds.ts';
+import type { CustomKinds } from '../../controller-runtime/custom-kinds.ts';
 import type { Definitions } from '../../model/definitions.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { BaseDeps } from './base-deps.ts';
@@ -207,7 +208,7 @@ export async function composeApiServer(
     definitions,
     clientOf,
     beginTerm: (won) => beginTermOf(won, { definitions, homes }),
-    customKinds: customKindsOf(definitions),
+    customKinds: indexCustomKinds(definitions),
     signLegacyToken: access.services.signLegacyToken,
     listen: async () => {
       const tls = { ...pairOf(pki.serving), clientCa: trust.handshake };
@@ -225,23 +226,6 @@ export async function composeApiServer(
       opened.close();
     },
   };
-}
-
-/** Prefer the storage version, which needs no conversion. */
-function customKindsOf(definitions: Definitions): CustomKinds {
-  const list = (): readonly CustomKind[] => {
-    const { all } = definitions;
-    return all
-      .filter(({ isInternal }) => isInternal === true)
-      .map(({ type }) => {
-        const versions = all.filter(({ storedAs }) => storedAs?.stored === type);
-        const stored = versions.find((each) => each.type.version === each.storedAs?.version);
-        return { type, served: (stored ?? versions[0])?.type };
-      });
-  };
-  let known: readonly CustomKind[] | undefined;
-  definitions.onChange(() => (known = undefined));
-  return { list: () => (known ??= list()), onChange: (listener) => definitions.onChange(() => listener()) };
 }
 
 const countsOf = (cache: Homes): ReadonlyMap<string, number> =>

@@ -39,11 +39,13 @@ export function followCustomKinds(
     stops.add(stopped);
     inBackground(options.log, `stop to follow ${name}`, stopped);
   };
-  const update = (): void => {
-    const now = new Map(kinds.list().map(({ type }) => [nameOf(type), type]));
-    for (const [name, each] of followed) if (!now.has(name)) drop(name, each);
-    for (const [name, type] of now) {
-      if (followed.has(name)) continue;
+  const update = (changed: readonly ResourceType[]): void => {
+    for (const each of changed) {
+      const name = nameOf(each);
+      const type = kinds.find(each)?.type;
+      const known = followed.get(name);
+      if (known !== undefined && type === undefined) drop(name, known);
+      if (known !== undefined || type === undefined) continue;
       const informer = createInformer<ApiObject>({ ...options, type, namespace: '' });
       followed.set(name, { informer, leave: join(informer) });
       informer.start();
@@ -53,13 +55,13 @@ export function followCustomKinds(
     start: () => {
       if (end !== undefined) return;
       end = kinds.onChange(update);
-      update();
+      update(kinds.list().map(({ type }) => type));
     },
     stop: async () => {
       end?.();
       for (const [name, each] of followed) drop(name, each);
       await Promise.all(stops);
     },
-    servedOf: (type) => kinds.list().find((each) => nameOf(each.type) === nameOf(type))?.served,
+    servedOf: (type) => kinds.find(type)?.served,
   };
 }

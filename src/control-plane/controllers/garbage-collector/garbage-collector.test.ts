@@ -6,7 +6,8 @@ import { configMaps, nodes, pods, replicaSets, secrets } from '../../../api/clie
 import type { OwnerReference } from '../../../api/core/meta.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
-import type { CustomKind, CustomKinds } from '../../controller-runtime/custom-kinds.ts';
+import type { CustomKind } from '../../controller-runtime/custom-kinds.ts';
+import { FakeCustomKinds } from '../../controller-runtime/testing/fake-custom-kinds.ts';
 import { createGarbageCollector } from './garbage-collector.ts';
 
 const types: readonly ResourceType[] = [configMaps, secrets, nodes];
@@ -290,15 +291,7 @@ interface RingWorld {
 }
 
 async function ringWorld(shapes: Readonly<Record<string, Shape>>): Promise<RingWorld> {
-  let kinds: readonly CustomKind[] = [];
-  const listeners = new Set<() => void>();
-  const customKinds: CustomKinds = {
-    list: () => kinds,
-    onChange: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-  };
+  const customKinds = new FakeCustomKinds();
   const world = new ControllerWorld({
     make: (options) => [createGarbageCollector({ ...options, types, customKinds })],
   });
@@ -308,8 +301,7 @@ async function ringWorld(shapes: Readonly<Record<string, Shape>>): Promise<RingW
   return {
     world,
     setKinds: async (next) => {
-      kinds = next;
-      for (const listener of listeners) listener();
+      customKinds.set(next);
       await world.clock.advance(2_000);
     },
   };

@@ -72,7 +72,7 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
   };
 }
 
-const noCustomKinds: CustomKinds = { list: () => [], onChange: () => () => undefined };
+const noCustomKinds: CustomKinds = { list: () => [], find: () => undefined, onChange: () => () => undefined };
 
 /** The objects to check after a change of an object of this kind. */
 function handlersFor(

@@ -14,6 +14,7 @@ import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { CustomKind } from '../../controller-runtime/custom-kinds.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
+import { FakeCustomKinds } from '../../controller-runtime/testing/fake-custom-kinds.ts';
 import type { WorldOptions } from '../../controller-runtime/testing/controller-world.ts';
 import { createStorageVersionMigrator } from './storage-version-migrator.ts';
 
@@ -22,17 +23,10 @@ const key = (name: string) => ({ namespace: '', name });
 
 class Fixture {
   readonly world: ControllerWorld;
-  kinds: CustomKind[] = [];
-  #listeners = new Set<() => void>();
+  readonly #customKinds = new FakeCustomKinds();
 
   constructor(options: Partial<WorldOptions> = {}) {
-    const customKinds = {
-      list: () => this.kinds,
-      onChange: (listener: () => void) => {
-        this.#listeners.add(listener);
-        return () => this.#listeners.delete(listener);
-      },
-    };
+    const customKinds = this.#customKinds;
     this.world = new ControllerWorld({
       make: (each) => [
         createStorageVersionMigrator({ ...each, types: [configMaps], unwritable: [tokenReviews], customKinds }),
@@ -42,8 +36,7 @@ class Fixture {
   }
 
   serve(kind: CustomKind): void {
-    this.kinds = [kind];
-    for (const listener of this.#listeners) listener();
+    this.#customKinds.set([kind]);
   }
 
   migrate(name: string, resource: string, group = ''): void {

@@ -164,7 +164,7 @@ class Migrator {
   #kindOf(resource: GroupResource): MigratedKind | undefined {
     const builtIn = this.#options.types.find(isOf(resource));
     if (builtIn !== undefined) return { listed: builtIn, served: builtIn };
-    const custom = this.#options.customKinds.list().find(({ type }) => isOf(resource)(type));
+    const custom = this.#options.customKinds.find({ group: resource.group ?? '', plural: resource.resource ?? '' });
     return custom?.served === undefined ? undefined : { listed: custom.type, served: custom.served };
   }
 

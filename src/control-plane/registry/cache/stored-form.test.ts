@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { ApiObject } from '../../../api/client/resource-type.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { widgets } from '../testing/registry-fixture.ts';
-import { storedJson, wireJson } from './stored-form.ts';
+import { CachedObject, storedJson, wireJson, withVersion } from './stored-form.ts';
 
 test('the data of a revision is stored and answered in the bytes that Go’s encoder writes', () => {
   const data = { spec: { template: { $patch: 'replace', spec: { containers: [{ command: ['a && b > c'] }] } } } };
@@ -12,4 +13,17 @@ test('the data of a revision is stored and answered in the bytes that Go’s enc
   // Only the names of its type matter here.
   const definition = widgets as unknown as ResourceDefinition;
   for (const write of [storedJson, wireJson]) assert.ok(write(definition, revision).includes(bytes));
+});
+
+test('the JSON of an object is the same whether its text is kept, packed or dropped', () => {
+  const plain = widgets as unknown as ResourceDefinition;
+  const object = { metadata: { name: 'a', namespace: 'b', uid: 'c' }, spec: { text: 'long <ü> '.repeat(5000) } };
+  const stored = storedJson(plain, object);
+  const wire = wireJson(plain, { ...object, metadata: { ...object.metadata, resourceVersion: '7' } });
+  for (const definition of [plain, { ...plain, packed: (given: ApiObject) => given }]) {
+    const cached = new CachedObject(definition, withVersion(object, 7), 7, stored);
+    assert.deepEqual(JSON.parse(cached.json), JSON.parse(wire));
+    cached.dropLongText();
+    assert.deepEqual(JSON.parse(cached.json), JSON.parse(wire));
+  }
 });

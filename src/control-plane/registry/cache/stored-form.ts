@@ -1,4 +1,5 @@
 import { parseExactJson } from '../../../base/exact-json.ts';
+import { PackedBytes } from '../../../base/packed-bytes.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { goJson } from '../../../api/go-json.ts';
@@ -97,6 +98,12 @@ export function withVersion(object: ApiObject, revision: number): ApiObject {
   };
 }
 
+/**
+ * Longer texts are made again for a watch that resumes, instead of kept for it, and kept compressed if the kind is kept
+ * `packed`.
+ */
+const LONG_TEXT = 16_384;
+
 /** An object of the cache. Its JSON is created at the first use, from the stored text if possible. */
 export class CachedObject implements Served {
   readonly object: ApiObject;
@@ -104,26 +111,38 @@ export class CachedObject implements Served {
   readonly #definition: ResourceDefinition;
   #stored: string | undefined;
   #json: string | undefined;
+  #packed: PackedBytes | undefined;
   #deleted: CachedObject | undefined;
 
   constructor(definition: ResourceDefinition, object: ApiObject, revision: number, stored?: string) {
     this.#definition = definition;
     this.object = object;
     this.revision = revision;
-    this.#stored = stored;
+    if (definition.packed !== undefined && stored !== undefined && stored.length > LONG_TEXT)
+      this.#packed = new PackedBytes(stored);
+    else this.#stored = stored;
   }
 
   get json(): string {
-    if (this.#json === undefined) {
-      const opening = openingOf(this.#definition, this.object);
-      const spliced =
-        this.#stored?.startsWith(opening) === true
-          ? `${opening}"resourceVersion":"${this.revision}",${this.#stored.slice(opening.length)}`
-          : undefined;
-      this.#json = spliced ?? wireJson(this.#definition, this.object);
-      this.#stored = undefined;
-    }
+    if (this.#packed !== undefined) return this.#wireText(this.#packed.bytes.toString('utf8'));
+    this.#json ??= this.#wireText(this.#stored);
+    this.#stored = undefined;
     return this.#json;
+  }
+
+  #wireText(stored: string | undefined): string {
+    const opening = openingOf(this.#definition, this.object);
+    return stored?.startsWith(opening) === true
+      ? `${opening}"resourceVersion":"${this.revision}",${stored.slice(opening.length)}`
+      : wireJson(this.#definition, this.object);
+  }
+
+  /** For an object that was replaced: only a watch that resumes from before may still need its JSON. */
+  dropLongText(): void {
+    this.#packed = undefined;
+    if ((this.#json ?? this.#stored ?? '').length < LONG_TEXT) return;
+    this.#stored = undefined;
+    this.#json = undefined;
   }
 
   /** The same object with the version of its deletion, as watchers of deletions get it. */

@@ -159,7 +159,7 @@ export class WatchCache {
   /** The parsed objects of a page of the store, without those of unknown kinds and values that are not JSON. */
   decode(definition: ResourceDefinition, item: StoredValue): CachedObject | undefined {
     try {
-      return new CachedObject(definition, fromStored(item.value, item.revision), item.revision, item.value);
+      return cachedObject(definition, fromStored(item.value, item.revision), item);
     } catch (error) {
       this.#log.error('skipping an unreadable object in the store', {
         key: item.key,
@@ -319,12 +319,13 @@ export class WatchCache {
     const known = expected?.value === item.value;
     if (known) this.#expected.delete(item.key);
     const after = known
-      ? new CachedObject(kind.definition, withVersion(expected.object, item.revision), item.revision, item.value)
+      ? cachedObject(kind.definition, withVersion(expected.object, item.revision), item)
       : this.decode(kind.definition, item);
     if (after === undefined) return;
     const before = kind.objects.get(objectKey);
     kind.objects.set(objectKey, after);
     this.#tell(kind, { key: objectKey, revision: item.revision, before, after, deleted: false });
+    before?.dropLongText();
   }
 
   #remove(kind: KindCache, objectKey: string, revision: number): void {
@@ -356,4 +357,12 @@ export class WatchCache {
     this.#revision = revision;
     for (const waiter of this.#waiting) if (waiter.revision <= revision) waiter.wake();
   }
+}
+
+function cachedObject(
+  definition: ResourceDefinition,
+  object: ApiObject,
+  { revision, value }: StoredValue,
+): CachedObject {
+  return new CachedObject(definition, definition.packed?.(object) ?? object, revision, value);
 }

@@ -5,6 +5,7 @@ import {
   storageVersionOf,
 } from '../../../api/apiextensions/custom-resource-definition.ts';
 import type { CustomResourceDefinition } from '../../../api/apiextensions/custom-resource-definition.ts';
+import { packSchemas } from '../../../api/apiextensions/packed-schemas.ts';
 import { customResourceDefinitions } from '../../../api/client/resource-types.ts';
 import { defaultCustomResourceDefinition } from '../../../api/defaults/default-custom-resource-definition.ts';
 import {
@@ -27,6 +28,7 @@ export const customResourceDefinitionResource = defineResource<CustomResourceDef
   categories: ['api-extensions'],
   schema: CustomResourceDefinitionSchema,
   storagePath: 'apiextensions.k8s.io/customresourcedefinitions',
+  packed: packSchemas,
   rules: {
     applyDefaults: defaultCustomResourceDefinition,
     prepareForCreate: withStoredVersion,
