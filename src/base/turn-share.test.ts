@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { nextTurn } from './turn.ts';
 import { processorMs, TurnShare } from './turn-share.ts';
 
@@ -113,6 +114,51 @@ test('a share that is idle keeps nothing for later', async () => {
   await nextTurn();
   await nextTurn();
   assert.equal(share.rest(), undefined);
+});
+
+test('processor time is read only when enough time has passed', async () => {
+  let workedMs = 0;
+  let elapsedMs = 0;
+  let readings = 0;
+  const share = new TurnShare(
+    () => {
+      readings++;
+      return workedMs;
+    },
+    () => elapsedMs,
+  );
+  const pass = (worked: number, elapsed: number): boolean => {
+    workedMs += worked;
+    elapsedMs += elapsed;
+    return share.rest() === undefined;
+  };
+  const free = [pass(0, 0), pass(1, 1), pass(4, 10), pass(5, 4), pass(1, 2), pass(2, 2)];
+  assert.deepEqual({ free, readings }, { free: [true, true, true, true, true, true], readings: 2 });
+  assert.deepEqual({ free: pass(2, 3), readings }, { free: false, readings: 3 });
+  await share.rest();
+  workedMs = 100;
+  elapsedMs = 100;
+  await nextTurn();
+  await nextTurn();
+  assert.equal(pass(0, 0), true);
+});
+
+test('a clock beside processor time never changes when a task rests', () => {
+  const property = fc.property(fc.array(fc.record({ worked: fc.nat(8), waited: fc.nat(8) })), (steps) => {
+    let workedMs = 0;
+    let elapsedMs = 0;
+    const plain = new TurnShare(() => workedMs);
+    const quick = new TurnShare(
+      () => workedMs,
+      () => elapsedMs,
+    );
+    for (const { worked, waited } of steps) {
+      workedMs += worked;
+      elapsedMs += worked + waited;
+      assert.equal(quick.rest() === undefined, plain.rest() === undefined);
+    }
+  });
+  fc.assert(property);
 });
 
 test('processor time grows with work', () => {

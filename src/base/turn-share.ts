@@ -21,14 +21,21 @@ export function processorMs(): number {
  */
 export class TurnShare {
   readonly #workedMs: () => number;
+  readonly #elapsedMs: (() => number) | undefined;
   readonly #resting: (() => void)[] = [];
   /** When the share of this turn began. */
   #sinceMs: number | undefined;
+  /** Before this time by `elapsedMs` the share cannot be used up. */
+  #enoughUntilMs = -Infinity;
   #isReleasing = false;
 
-  /** `workedMs` only grows: `processorMs`, or a clock. */
-  constructor(workedMs: () => number) {
+  /**
+   * `workedMs` only grows: `processorMs`, or a clock. `elapsedMs` is a clock that is cheaper to read: a thread does not
+   * work longer than the time that passes, so `workedMs` is read only when enough time has passed.
+   */
+  constructor(workedMs: () => number, elapsedMs?: () => number) {
     this.#workedMs = workedMs;
+    this.#elapsedMs = elapsedMs;
   }
 
   /** To be awaited between stages. Undefined while there is no need to wait. */
@@ -49,13 +56,18 @@ export class TurnShare {
   }
 
   #isUsedUp(): boolean {
+    const elapsedMs = this.#elapsedMs?.() ?? Infinity;
+    if (this.#sinceMs !== undefined && elapsedMs < this.#enoughUntilMs) return false;
     const nowMs = this.#workedMs();
     if (this.#sinceMs === undefined) this.#begin(nowMs);
-    return nowMs - (this.#sinceMs ?? nowMs) >= SHARE_MS;
+    const leftMs = SHARE_MS - (nowMs - (this.#sinceMs ?? nowMs));
+    this.#enoughUntilMs = this.#elapsedMs === undefined ? -Infinity : elapsedMs + leftMs;
+    return leftMs <= 0;
   }
 
   #begin(nowMs: number): void {
     this.#sinceMs = nowMs;
+    this.#enoughUntilMs = -Infinity;
     setImmediate(() => this.#nextTurn());
   }
 

@@ -71,7 +71,9 @@ export function createRegistry({
   ...tools
 }: RegistryOptions): Registry {
   const claims = createAllocationStore({ ...tools, storage, settings: allocationSettings, client: allocationClient });
-  return new ObjectRegistry({ ...tools, claims, pace: new TurnShare(workedMs ?? (() => tools.clock.monotonicMs())) });
+  const elapsedMs = (): number => tools.clock.monotonicMs();
+  const pace = workedMs === undefined ? new TurnShare(elapsedMs) : new TurnShare(workedMs, elapsedMs);
+  return new ObjectRegistry({ ...tools, claims, pace });
 }
 
 type SharedTools = Omit<WriteTools, 'cache' | 'storage' | 'term'>;
