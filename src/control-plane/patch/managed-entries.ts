@@ -28,9 +28,11 @@ const sharedSets = new SharedSets();
 export function readEntries(managedFields: readonly unknown[] | undefined): readonly ManagerEntry[] | string {
   const entries: ManagerEntry[] = [];
   const places = new Map<string, number[]>();
+  const isAlone = managedFields?.length === 1;
   for (const [index, written] of (managedFields ?? []).entries()) {
     const entry = readEntry(written, index);
     if (typeof entry === 'string') return entry;
+    if (isAlone) return [entry];
     // A later entry of the same manager replaces the earlier one.
     const key = managerKey(entry);
     const alike = places.get(key) ?? [];

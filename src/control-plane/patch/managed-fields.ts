@@ -95,9 +95,9 @@ export function trackUpdate(
       : compareFields(schema, old, object),
     filter,
   );
-  const others = withoutFields(ofVersions(entries, apiVersion, options.versions), comparison);
+  const known = ofVersions(entries, apiVersion, options.versions);
   const fields = difference(comparison.changed, neverOwned);
-  if (fields === undefined) return capUpdates(others);
+  if (fields === undefined) return capUpdates(withoutFields(known, comparison));
   const entry: ManagerEntry = {
     manager: manager === '' ? 'unknown' : manager,
     operation: 'Update',
@@ -106,6 +106,9 @@ export function trackUpdate(
     time: formatTime(options.nowMs),
     fields,
   };
+  // The writer gets all changed fields below. Not taking them from its entry first leaves a set that it has as it is.
+  const writer = fields === comparison.changed ? known.find((each) => isSameManager(each, entry)) : undefined;
+  const others = withoutFields(known, comparison, writer);
   const previous = others.find((other) => isSameManager(other, entry));
   if (previous === undefined) return capUpdates([...others, entry]);
   return capUpdates(
@@ -124,15 +127,16 @@ export function ofVersions(
   return entries.every(isKnown) ? entries : entries.filter(isKnown);
 }
 
-/** The entries without fields that another manager changed or removed; empty entries are dropped. */
+/** The entries without fields that another manager than `writer` changed, or that are gone; empty entries are dropped. */
 export function withoutFields(
   entries: readonly ManagerEntry[],
   { changed, removed }: Comparison,
+  writer?: ManagerEntry,
 ): readonly ManagerEntry[] {
   if (changed === undefined && removed === undefined) return entries;
   const rest: ManagerEntry[] = [];
   for (const entry of entries) {
-    const fields = difference(difference(entry.fields, changed), removed);
+    const fields = difference(entry === writer ? entry.fields : difference(entry.fields, changed), removed);
     if (fields === entry.fields) rest.push(entry);
     else if (fields !== undefined) rest.push({ ...entry, fields, written: undefined });
   }

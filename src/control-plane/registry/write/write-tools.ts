@@ -115,16 +115,15 @@ export async function admitMutating(
   tools: WriteTools,
   attributes: AdmissionAttributes,
 ): Promise<ApiObject | undefined> {
-  let { object } = attributes;
+  let now = attributes;
   for (const plugin of tools.admission) {
-    if (plugin.mutate === undefined) continue;
-    const now = { ...attributes, object };
-    if (!plugin.handles(now)) continue;
-    const mutated = plugin.mutate(now);
-    object = mutated instanceof Promise ? await mutated : mutated;
+    if (plugin.mutate === undefined || !plugin.handles(now)) continue;
+    const mutating = plugin.mutate(now);
+    const object = mutating instanceof Promise ? await mutating : mutating;
+    if (object !== now.object) now = { ...attributes, object };
     await tools.pace.rest();
   }
-  return object;
+  return now.object;
 }
 
 export async function admitValidating(tools: WriteTools, attributes: AdmissionAttributes): Promise<void> {
