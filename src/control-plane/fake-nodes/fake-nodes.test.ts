@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { ApiClient } from '../../api/client/api-client.ts';
+import type { ObjectKey } from '../../api/client/resource-type.ts';
 import { leases, nodes, pods } from '../../api/client/resource-types.ts';
 import { FakeApiClient } from '../../api/client/testing/fake-api-client.ts';
 import { isConditionTrue } from '../../api/conditions.ts';
@@ -15,6 +16,7 @@ import { createFakeNodes } from './fake-nodes.ts';
 import type { FakeNodes } from './fake-nodes.ts';
 
 const web = { namespace: 'default', name: 'web' };
+const lease = (name: string): ObjectKey => ({ namespace: 'kube-node-lease', name });
 const leaseMs = 10_000;
 const reactMs = 10;
 
@@ -89,7 +91,8 @@ it('nodes are there, ready, each with its own name, address and pod range, and k
 it('many nodes do not renew their leases in step', async () => {
   const { api, clock, fakes } = await start(200);
   await clock.advance(2 * leaseMs);
-  const renewals = (): number => api.calls.filter(({ verb, plural }) => verb === 'patch' && plural === 'leases').length;
+  const renewals = (): number =>
+    api.calls.filter(({ verb, plural }) => verb === 'update' && plural === 'leases').length;
   const counts: number[] = [];
   for (let before = renewals(); counts.length < 10; before = renewals()) {
     await clock.advance(leaseMs / 10);
@@ -211,12 +214,34 @@ it('a node that was taken for lost reports itself and its pods as ready again', 
 it('a node that gets no answer keeps no other from renewing its lease', async () => {
   const { api, clock, fakes } = await start(100, (client) => ({
     ...methodsOf(client),
-    patch: (type, key, ...rest) =>
-      type.plural === 'leases' && key.name === 'fake-0' ? new Promise(() => {}) : client.patch(type, key, ...rest),
+    get: (type, key, ...rest) =>
+      type.plural === 'leases' && key.name === 'fake-0' ? new Promise(() => {}) : client.get(type, key, ...rest),
   }));
   await clock.advance(4 * leaseMs);
   const old = api.all(leases).filter(({ spec }) => clock.nowMs() - (parseTime(spec?.renewTime) ?? 0) > 2 * leaseMs);
   assert.deepEqual([api.all(leases).length, old.length], [99, 0]);
+  await fakes.stop();
+});
+
+it('a lease that another process wrote or deleted is renewed all the same', async () => {
+  const { api, clock, fakes } = await start();
+  await clock.advance(2 * leaseMs);
+  await api.patch(leases, lease('fake-0'), { type: 'merge', body: { metadata: { labels: { by: 'another' } } } });
+  await api.delete(leases, lease('fake-1'));
+  await clock.advance(2 * leaseMs);
+  assert.deepEqual(
+    api
+      .all(leases)
+      .map(({ metadata, spec }) => [
+        metadata.name,
+        metadata.labels,
+        clock.nowMs() - (parseTime(spec?.renewTime) ?? 0) <= 2 * leaseMs,
+      ]),
+    [
+      ['fake-0', { by: 'another' }, true],
+      ['fake-1', undefined, true],
+    ],
+  );
   await fakes.stop();
 });
 

@@ -10,6 +10,7 @@ import { createInformer } from '../../api/client/informer.ts';
 import { formatKey, keyOf } from '../../api/client/resource-type.ts';
 import { leases, nodes, pods } from '../../api/client/resource-types.ts';
 import { isConditionTrue } from '../../api/conditions.ts';
+import type { Lease } from '../../api/coordination/lease.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 import { formatMicroTime } from '../../api/time.ts';
@@ -70,6 +71,8 @@ class FakeKubelets implements FakeNodes {
   readonly #groups: number;
   #nextGroup = 0;
   readonly #renewing = new Set<string>();
+  /** Each node's lease as it was written last. */
+  readonly #leases = new Map<string, Lease>();
   /** When each node renewed its lease last, monotonic. */
   readonly #renewedAtMs = new Map<string, number>();
 
@@ -162,20 +165,40 @@ class FakeKubelets implements FakeNodes {
   }
 
   async #renew(name: string): Promise<void> {
-    const { client, clock } = this.#options;
-    const renewTime = formatMicroTime(clock.nowMs());
-    const spec = { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime };
+    const { clock } = this.#options;
     try {
-      await client.patch(leases, { namespace: LEASE_NAMESPACE, name }, { type: 'merge', body: { spec } });
+      this.#leases.set(name, await this.#writeLease(name));
     } catch (error) {
-      if (!isApiError(error, 'NotFound')) throw error;
-      await client.create(leases, { metadata: { name, namespace: LEASE_NAMESPACE, uid: '' }, spec });
+      this.#leases.delete(name);
+      // Written by another process, or deleted: it is read again.
+      if (!isApiError(error, 'Conflict', 'NotFound')) throw error;
+      this.#leases.set(name, await this.#writeLease(name));
     }
     const nowMs = clock.monotonicMs();
     const lastMs = this.#renewedAtMs.get(name) ?? nowMs;
     this.#renewedAtMs.set(name, nowMs);
     // The server took it for lost meanwhile.
     if (nowMs - lastMs >= LEASE_SECONDS * 1000) await this.#comeBack(name);
+  }
+
+  /** As a kubelet does: updates the lease that the last renewal returned. */
+  async #writeLease(name: string): Promise<Lease> {
+    const { client, clock } = this.#options;
+    const renewTime = formatMicroTime(clock.nowMs());
+    const spec = { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime };
+    const lease = this.#leases.get(name) ?? (await this.#readLease(name));
+    return lease === undefined
+      ? client.create(leases, { metadata: { name, namespace: LEASE_NAMESPACE, uid: '' }, spec })
+      : client.update(leases, { ...lease, spec });
+  }
+
+  async #readLease(name: string): Promise<Lease | undefined> {
+    try {
+      return await this.#options.client.get(leases, { namespace: LEASE_NAMESPACE, name });
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return undefined;
+      throw error;
+    }
   }
 
   /** As a kubelet does, it says again that it and its pods are ready. */
