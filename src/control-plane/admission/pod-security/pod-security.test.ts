@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { deployments, namespaces, pods } from '../../../api/client/resource-types.ts';
+import { configMaps, deployments, namespaces, pods } from '../../../api/client/resource-types.ts';
 import type { Deployment } from '../../../api/apps/deployment.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import type { Changes } from '../../../api/testing/pod-builder.ts';
@@ -8,6 +8,8 @@ import { AdmissionFixture, namespace } from '../testing/admission-fixture.ts';
 import { judged } from './check.ts';
 import { describeViolations, violationsOf } from './evaluate.ts';
 import { readPolicy } from './policy.ts';
+import type { Policy } from './policy.ts';
+import { warningsOfExisting } from './existing-pods.ts';
 import { readPodSecurityConfiguration } from './pod-security-configuration.ts';
 import { createPodSecurity, podSecurityDefaults } from './pod-security.ts';
 import type { PodSecuritySettings } from './pod-security.ts';
@@ -112,6 +114,77 @@ describe('the level baseline', () => {
       { 'spec.securityContext': { windowsOptions: { hostProcess: true } } },
       'hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)',
     ],
+    ['a pod without a security context', { 'spec.securityContext': undefined, [c0]: undefined }, ''],
+    [
+      'AppArmor profiles that confine',
+      {
+        'spec.securityContext': { appArmorProfile: { type: 'RuntimeDefault' } },
+        [`${c0}.appArmorProfile`]: { type: 'Localhost', localhostProfile: 'p' },
+        'metadata.annotations': {
+          'container.apparmor.security.beta.kubernetes.io/a': 'runtime/default',
+          'container.apparmor.security.beta.kubernetes.io/b': 'localhost/p',
+          'container.apparmor.security.beta.kubernetes.io/c': '',
+          'apparmor.example.com/d': 'unconfined',
+        },
+      },
+      '',
+    ],
+    [
+      'volumes and ports that are not of the host',
+      {
+        'spec.volumes': [{ name: 'a', emptyDir: {} }],
+        'spec.containers[0].ports': [{ containerPort: 1 }, { containerPort: 2, hostPort: 0 }],
+      },
+      '',
+    ],
+    [
+      'one port of the host in two containers',
+      {
+        'spec.containers': ['a', 'b'].map((name) => ({
+          name,
+          ports: [{ containerPort: 1 }, { containerPort: 2, hostPort: 80 }],
+        })),
+      },
+      'hostPort (containers "a", "b" use hostPort 80)',
+    ],
+    [
+      'all of /proc in one of two containers',
+      {
+        'spec.containers': [
+          { name: 'a', securityContext: { procMount: 'Unmasked' } },
+          { name: 'b', securityContext: { procMount: 'Default' } },
+        ],
+      },
+      'procMount (container "a" must not set securityContext.procMount to "Unmasked")',
+    ],
+    [
+      'SELinux types of containers',
+      {
+        'spec.securityContext': { seLinuxOptions: { type: 'container_kvm_t' } },
+        [c0]: { seLinuxOptions: { level: 's0' } },
+      },
+      '',
+    ],
+    [
+      'an SELinux user of a container',
+      { 'spec.securityContext': { seLinuxOptions: {} }, [c0]: { seLinuxOptions: { user: 'u' } } },
+      'seLinuxOptions (container "main" set forbidden securityContext.seLinuxOptions: user may not be set)',
+    ],
+    [
+      'an SELinux role of a container',
+      { 'spec.securityContext': { seLinuxOptions: {} }, [c0]: { seLinuxOptions: { role: 'r' } } },
+      'seLinuxOptions (container "main" set forbidden securityContext.seLinuxOptions: role may not be set)',
+    ],
+    [
+      'one container of a Windows host',
+      {
+        'spec.containers': [
+          { name: 'a', securityContext: { windowsOptions: { hostProcess: true } } },
+          { name: 'b', securityContext: { windowsOptions: { hostProcess: false } } },
+        ],
+      },
+      'hostProcess (container "a" must not set securityContext.windowsOptions.hostProcess=true)',
+    ],
   ];
   for (const [name, changes, text] of cases)
     it(`judges ${name}`, () => assert.equal(refusalOf('baseline', changes), text));
@@ -126,6 +199,27 @@ describe('the level baseline', () => {
       }),
       'privileged (containers "init", "a", "debug" must not set securityContext.privileged=true)',
     );
+  });
+
+  it('read seccomp profiles from the annotations of the pod and its containers before v1.19', () => {
+    const annotation = (where: string, value: string) =>
+      refusalOf('baseline', { 'metadata.annotations': { [`${where}`]: value } }, 18);
+    const ofContainer = 'container.seccomp.security.alpha.kubernetes.io/main';
+    for (const good of ['runtime/default', 'docker/default', 'localhost/p'])
+      assert.equal(annotation(ofContainer, good), '');
+    assert.equal(annotation('container.seccomp.security.alpha.kubernetes.io/other', 'unconfined'), '');
+    for (const bad of ['unconfined', '', 'x-localhost/'])
+      assert.equal(
+        annotation(ofContainer, bad),
+        `seccompProfile (forbidden annotation ${ofContainer}=${JSON.stringify(bad)})`,
+      );
+  });
+
+  it('allows the safe sysctls at every version', () => {
+    const safe =
+      'kernel.shm_rmid_forced net.ipv4.ip_local_port_range net.ipv4.tcp_syncookies net.ipv4.ping_group_range net.ipv4.ip_unprivileged_port_start';
+    const changes = { 'spec.securityContext': { sysctls: safe.split(' ').map((name) => ({ name, value: '1' })) } };
+    for (const minor of [0, 27, 29, Infinity]) assert.equal(refusalOf('baseline', changes, minor), '');
   });
 
   it('is as strict as it was at the version that is named', () => {
@@ -208,6 +302,38 @@ describe('the level restricted', () => {
       'seccompProfile (pod or container "main" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
     ],
     [
+      'what the pod leaves to its containers',
+      {
+        'spec.securityContext': undefined,
+        'spec.containers': [true, undefined].map((runAsNonRoot, index) => ({
+          name: `c${index}`,
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            capabilities: { drop: ['ALL'] },
+            runAsNonRoot,
+            ...(runAsNonRoot === true && { seccompProfile: { type: 'Localhost' } }),
+          },
+        })),
+      },
+      'runAsNonRoot != true (pod or container "c1" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c1" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+    ],
+    ['user 0 of a container', { [`${c0}.runAsUser`]: 0 }, 'runAsUser=0 (container "main" must not set runAsUser=0)'],
+    [
+      'a container without capabilities',
+      { [`${c0}.capabilities`]: undefined },
+      'unrestricted capabilities (container "main" must set securityContext.capabilities.drop=["ALL"])',
+    ],
+    [
+      'an unconfined pod, by its own rule alone',
+      { 'spec.securityContext.seccompProfile': { type: 'Unconfined' } },
+      'seccompProfile (pod must not set securityContext.seccompProfile.type to "Unconfined")',
+    ],
+    [
+      'all of /proc, by its own rule alone',
+      { [`${c0}.procMount`]: 'Unmasked' },
+      'procMount (container "main" must not set securityContext.procMount to "Unmasked")',
+    ],
+    [
       'what the baseline forbids, before its own',
       { 'spec.hostPID': true, 'spec.securityContext.runAsUser': 0 },
       'host namespaces (hostPID=true), runAsUser=0 (pod must not set runAsUser=0)',
@@ -250,6 +376,37 @@ describe('what namespaces’ labels ask for', () => {
     );
   });
 
+  it('names a version by its minor number, or as the latest', () => {
+    const minorOf = (version: string) => readPolicy(label('warn-version', version), defaults).policy.warn.minor;
+    const wrong = (version: string) => readPolicy(label('warn-version', version), defaults).errors.length;
+    assert.deepEqual(['latest', 'v1.0', 'v1.7', 'v1.136'].map(minorOf), [Infinity, 0, 7, 136]);
+    assert.deepEqual(['xv1.2', 'v1.2x', 'v1.02', 'v2.1', 'v1.', ''].map(wrong), [1, 1, 1, 1, 1, 1]);
+  });
+
+  it('warns of what is enforced at the version of its own label', () => {
+    const own = readPolicy(
+      { ...label('enforce', 'baseline'), ...label('enforce-version', 'v1.20'), ...label('warn-version', 'v1.30') },
+      defaults,
+    );
+    assert.deepEqual(own.policy.warn, { level: 'baseline', minor: 30 });
+    const stricter: Policy = {
+      ...defaults,
+      enforce: { level: 'baseline', minor: 20 },
+      warn: { level: 'restricted', minor: 21 },
+    };
+    assert.deepEqual(
+      readPolicy({}, { ...stricter, warn: defaults.warn }).policy.warn,
+      defaults.warn,
+      'no label enforces',
+    );
+    assert.deepEqual(
+      readPolicy(label('enforce', 'baseline'), stricter).policy.warn,
+      stricter.warn,
+      'the default is stricter',
+    );
+    assert.deepEqual(readPolicy(label('enforce', 'restricted'), stricter).policy.warn, stricter.warn, 'as strict');
+  });
+
   it('is strict where it is wrong and enforces, and nothing where it only tells', () => {
     const { policy, errors } = readPolicy(
       { ...label('enforce', 'x'), ...label('audit', 'y'), ...label('warn-version', '1.2') },
@@ -277,6 +434,10 @@ describe('PodSecurity', () => {
     return { fixture, plugin: createPodSecurity(fixture.reader, settings) };
   }
   const bad = buildPod({ 'spec.hostPID': true });
+  const deployment = (spec: typeof bad.spec): Deployment => ({
+    metadata: { name: 'd', namespace: 'default', uid: '' },
+    spec: { selector: {}, template: { metadata: {}, spec } },
+  });
   const exempting = (what: Partial<PodSecuritySettings['exemptions']>): PodSecuritySettings => ({
     ...podSecurityDefaults,
     exemptions: { ...podSecurityDefaults.exemptions, ...what },
@@ -329,17 +490,14 @@ describe('PodSecurity', () => {
 
   it('only warns of templates', async () => {
     const { fixture, plugin } = setUp(label('enforce', 'baseline'));
-    const deployment: Deployment = {
-      metadata: { name: 'd', namespace: 'default', uid: '' },
-      spec: { selector: {}, template: { metadata: {}, spec: bad.spec } },
-    };
-    const { refusal, warnings } = await fixture.write(plugin, deployments, { object: deployment });
+    const object = deployment(bad.spec);
+    const { refusal, warnings } = await fixture.write(plugin, deployments, { object });
     assert.deepEqual(
       [refusal, warnings],
       ['', ['would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)']],
     );
     assert.equal(
-      plugin.handles(fixture.attributes(deployments, { object: deployment, old: deployment, subresource: 'status' })),
+      plugin.handles(fixture.attributes(deployments, { object, old: object, subresource: 'status' })),
       false,
     );
   });
@@ -408,6 +566,180 @@ describe('PodSecurity', () => {
     assert.deepEqual(warnings, [
       'namespace "mine" is exempt from Pod Security, and the policy (enforce=baseline:latest) will be ignored',
     ]);
+  });
+
+  it('judges nothing but pods, templates and namespaces that are created or updated', () => {
+    const { fixture, plugin } = setUp(label('enforce', 'baseline'));
+    const handles = (...given: Parameters<typeof fixture.attributes>) => plugin.handles(fixture.attributes(...given));
+    assert.equal(handles(pods, { object: bad }), true);
+    assert.equal(handles(pods, { object: bad, old: bad, subresource: 'resize' }), true);
+    assert.equal(handles(configMaps, { object: { metadata: { name: 'a', namespace: 'default', uid: '' } } }), false);
+    assert.equal(handles(namespaces, { object: namespace('x') }), true);
+    assert.equal(handles(pods, { old: bad }), false);
+    assert.equal(handles(namespaces, { old: namespace('x') }), false);
+  });
+
+  it('holds the pods of a namespace with wrong labels to the strictest level, and says so', async () => {
+    const { fixture, plugin } = setUp(label('enforce', 'foo'));
+    const { refusal, annotations } = await fixture.write(plugin, pods, { object: buildPod() });
+    assert.match(refusal, /^pods "web" is forbidden: violates PodSecurity "restricted:latest": /);
+    assert.equal(
+      annotations['pod-security.kubernetes.io/error'],
+      'Failed to parse policy: metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "foo": must be one of privileged, baseline, restricted',
+    );
+    const harmless = setUp(label('warn', 'foo'));
+    const passed = await harmless.fixture.write(harmless.plugin, pods, { object: bad });
+    assert.equal(passed.refusal, '');
+    assert.match(passed.annotations['pod-security.kubernetes.io/error'] ?? '', /^Failed to parse policy: /);
+    const good = setUp(label('enforce', 'baseline'));
+    const clean = await good.fixture.write(good.plugin, pods, { object: buildPod() });
+    assert.deepEqual(clean.annotations, { 'pod-security.kubernetes.io/enforce-policy': 'baseline:latest' });
+    assert.deepEqual(clean.warnings, []);
+  });
+
+  it('refuses a pod of a namespace that is unknown, and lets a template pass with a note', async () => {
+    const { fixture, plugin } = setUp({});
+    const lost = buildPod({ 'spec.hostPID': true, 'metadata.namespace': 'lost' });
+    assert.equal(
+      (await fixture.write(plugin, pods, { object: lost })).error?.message,
+      'Internal error occurred: failed to lookup namespace "lost"',
+    );
+    const object = { ...deployment(bad.spec), metadata: { name: 'd', namespace: 'lost', uid: '' } };
+    const template = await fixture.write(plugin, deployments, { object });
+    assert.deepEqual(
+      [template.refusal, template.annotations],
+      ['', { 'pod-security.kubernetes.io/error': 'failed to lookup namespace "lost"' }],
+    );
+  });
+
+  it('does not judge templates where nothing is audited or warned of, nor for those who are exempt', async () => {
+    const annotationsOf = async (labels: Record<string, string>, settings?: PodSecuritySettings) => {
+      const { fixture, plugin } = setUp(labels, settings);
+      const { refusal, annotations, warnings } = await fixture.write(plugin, deployments, {
+        object: deployment(bad.spec),
+      });
+      assert.equal(refusal, '');
+      return [annotations, warnings.length];
+    };
+    const quiet = { ...label('enforce', 'baseline'), ...label('warn', 'privileged') };
+    assert.deepEqual(await annotationsOf(quiet), [{}, 0]);
+    const audited = 'would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)';
+    assert.deepEqual(await annotationsOf({ ...quiet, ...label('audit', 'baseline') }), [
+      { 'pod-security.kubernetes.io/audit-violations': audited },
+      0,
+    ]);
+    assert.deepEqual(await annotationsOf(label('warn', 'baseline'), exempting({ namespaces: ['default'] })), [
+      { 'pod-security.kubernetes.io/exempt': 'namespace' },
+      0,
+    ]);
+  });
+
+  it('judges a pod again for the image of an init container, and not for a debug container that is there already', async () => {
+    const { fixture, plugin } = setUp(label('enforce', 'baseline'));
+    const debugged = (image: string, initImage = 'i') =>
+      buildPod({
+        'spec.hostPID': true,
+        'spec.initContainers': [{ name: 'i', image: initImage }],
+        'spec.ephemeralContainers': [{ name: 'd', image }],
+      });
+    const update = async (object: typeof bad) =>
+      (await fixture.refusal(plugin, pods, { object, old: debugged('x'), subresource: 'ephemeralcontainers' })) !== '';
+    assert.equal(await update(debugged('x')), false);
+    assert.equal(await update(debugged('y')), true);
+    assert.equal(await update(debugged('x', 'j')), true);
+  });
+
+  it('warns of existing pods for another version, and not for no level, exempt pods and exempt namespaces', async () => {
+    const warningsOf = async (
+      from: Record<string, string>,
+      to: Record<string, string>,
+      settings = podSecurityDefaults,
+    ) => {
+      const { fixture, plugin } = setUp({}, settings);
+      fixture.reader.put(
+        pods,
+        bad,
+        buildPod({ 'metadata.name': 'vm', [`${c0}.privileged`]: true, 'spec.runtimeClassName': 'vm' }),
+      );
+      const object = namespace('default', to);
+      return (await fixture.write(plugin, namespaces, { object, old: namespace('default', from) })).warnings;
+    };
+    const old = { ...label('enforce', 'baseline'), ...label('enforce-version', 'v1.20') };
+    assert.equal((await warningsOf(old, label('enforce', 'baseline'))).length, 3);
+    assert.equal(
+      (await warningsOf(old, label('enforce', 'baseline'), exempting({ runtimeClasses: ['vm'] }))).length,
+      2,
+    );
+    assert.deepEqual(await warningsOf(old, { ...old, ...label('audit', 'restricted') }), []);
+    assert.deepEqual(await warningsOf(old, label('enforce', 'privileged')), []);
+    assert.deepEqual(await warningsOf({}, old, exempting({ namespaces: ['default'] })), [
+      'namespace "default" is exempt from Pod Security, and the policy (enforce=baseline:v1.20) will be ignored',
+    ]);
+  });
+
+  it('warns of a policy that an exemption ignores only where a label asks for one', async () => {
+    const warningsOf = async (labels: Record<string, string>, defaults: Partial<Policy> = {}) => {
+      const { fixture, plugin } = setUp(
+        {},
+        {
+          ...exempting({ namespaces: ['mine'] }),
+          defaults: { ...podSecurityDefaults.defaults, ...defaults },
+        },
+      );
+      return (await fixture.write(plugin, namespaces, { object: namespace('mine', labels) })).warnings;
+    };
+    assert.deepEqual(await warningsOf({}, { audit: { level: 'baseline', minor: 20 } }), []);
+    assert.deepEqual(await warningsOf(label('enforce-version', 'v1.20')), []);
+    const audit = { level: 'baseline', minor: 20 } as const;
+    const text = (modes: string) =>
+      `namespace "mine" is exempt from Pod Security, and the policy (${modes}) will be ignored`;
+    assert.deepEqual(await warningsOf(label('audit-version', 'v1.21'), { audit }), [text('audit=baseline:v1.21')]);
+    assert.deepEqual(await warningsOf(label('enforce', 'restricted'), { audit }), [text('enforce=restricted:latest')]);
+  });
+});
+
+describe('warnings of existing pods', () => {
+  const baseline = { level: 'baseline', minor: Infinity } as const;
+  const owned = (name: string, changes: Changes, controller = true) =>
+    buildPod({
+      'metadata.name': name,
+      'metadata.ownerReferences': [{ apiVersion: 'v1', kind: 'A', name: 'o', uid: 'o', controller }],
+      ...changes,
+    });
+
+  it('come from one pod of each controller first, because no more than 3000 pods are checked', () => {
+    const fine = owned('fine', {});
+    const many = Array.from({ length: 3000 }, () => fine);
+    const [last, lone] = [
+      owned('last', { 'spec.hostPID': true }),
+      buildPod({ 'metadata.name': 'lone', 'spec.hostIPC': true }),
+    ];
+    assert.deepEqual(warningsOfExisting('x', baseline, [...many, last, lone]), [
+      'new PodSecurity enforce level only checked against the first 3000 of 3002 existing pods',
+      'existing pods in namespace "x" violate the new PodSecurity enforce level "baseline:latest"',
+      'lone: host namespaces',
+    ]);
+    assert.equal(
+      warningsOfExisting('x', baseline, [...many.slice(2), last, lone]).length,
+      2,
+      'exactly 3000 are checked',
+    );
+    const uncontrolled = owned('owned', { 'spec.hostPID': true }, false);
+    assert.equal(
+      warningsOfExisting('x', baseline, [...many, uncontrolled]).length,
+      3,
+      'an owner that is no controller',
+    );
+    assert.deepEqual(warningsOfExisting('x', baseline, [fine]), []);
+  });
+
+  it('count the pods with the same violations and sort them', () => {
+    const named = (name: string, changes: Changes) => buildPod({ 'metadata.name': name, ...changes });
+    const pids = ['c', 'b'].map((name) => named(name, { 'spec.hostPID': true }));
+    assert.deepEqual(
+      warningsOfExisting('x', baseline, [...pids, named('a', { [c0]: { privileged: true } })]).slice(1),
+      ['a: privileged', 'b (and 1 other pod): host namespaces'],
+    );
   });
 });
 
