@@ -90,14 +90,15 @@ const mountsFile = (instance: Instance): string => join(instance.runDir, 'mounts
  * To be called before a run mounts anything: what is mounted in the folder by then, a disk for example, belongs to
  * others.
  */
-export function noteMountsBefore(instance: Instance): void {
+export function noteMountsBefore(instance: Instance, mountInfo = readMountInfo()): void {
   if (!existsSync(instance.dataDir) || existsSync(mountsFile(instance)) || existsSync(endpointFile(instance))) return;
   mkdirSync(instance.runDir, { recursive: true });
-  writeFileSync(mountsFile(instance), JSON.stringify(mountsBelow(instance)));
+  writeFileSync(mountsFile(instance), JSON.stringify(mountsBelow(instance, mountInfo)));
 }
 
-const mountsBelow = ({ dataDir }: Instance): string[] =>
-  selectMountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), dataDir).filter((point) => point !== dataDir);
+const readMountInfo = (): string => readFileSync('/proc/self/mountinfo', 'utf8');
+const mountsBelow = ({ dataDir }: Instance, mountInfo: string): string[] =>
+  selectMountsBelow(mountInfo, dataDir).filter((point) => point !== dataDir);
 
 function mountsOfOthers(instance: Instance): Set<string> {
   try {
@@ -109,9 +110,9 @@ function mountsOfOthers(instance: Instance): Set<string> {
 }
 
 /** What a run has mounted in the folder: deepest first. */
-export function ownMounts(instance: Instance): string[] {
+export function ownMounts(instance: Instance, mountInfo = readMountInfo()): string[] {
   const others = mountsOfOthers(instance);
-  return mountsBelow(instance).filter((point) => !others.has(point));
+  return mountsBelow(instance, mountInfo).filter((point) => !others.has(point));
 }
 
 /**
@@ -119,11 +120,11 @@ export function ownMounts(instance: Instance): string[] {
  * stays. Nothing of ours may be mounted any more. What a second `down`, which waits for its turn, makes there meanwhile
  * is for that one to remove.
  */
-export function purgeDataFolder(instance: Instance): string[] {
+export function purgeDataFolder(instance: Instance, mountInfo = readMountInfo()): string[] {
   const { dataDir } = instance;
   if (!existsSync(dataDir)) return [];
   const own = ownEntries(instance);
-  const mounts = mountsBelow(instance);
+  const mounts = mountsBelow(instance, mountInfo);
   // A removal would go on in what is mounted there.
   const isOurs = (name: string): boolean => {
     const path = join(dataDir, name);
@@ -135,7 +136,7 @@ export function purgeDataFolder(instance: Instance): string[] {
   const left = readdirSync(dataDir)
     .filter((name) => !isOurs(name))
     .map((name) => join(dataDir, name));
-  const isMountPoint = selectMountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), dataDir).includes(dataDir);
+  const isMountPoint = selectMountsBelow(mountInfo, dataDir).includes(dataDir);
   if (left.length === 0 && !isMountPoint) {
     try {
       rmdirSync(dataDir);
