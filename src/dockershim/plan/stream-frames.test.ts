@@ -32,6 +32,13 @@ describe('StreamFrames', () => {
     );
   });
 
+  it('takes the errors of Docker itself, which have a number of their own, as output', () => {
+    assert.deepEqual(new StreamFrames().push(frame(3, Buffer.from('no'))), [
+      { stream: 'stdout', data: Buffer.from('no') },
+    ]);
+    assert.throws(() => new StreamFrames().push(frame(4, Buffer.from('no'))), { kind: 'Invalid' });
+  });
+
   it('refuses what is not a frame', () => {
     assert.throws(() => new StreamFrames().push(Buffer.from('GET / HTTP')), { kind: 'Invalid' });
   });

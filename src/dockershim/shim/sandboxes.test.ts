@@ -79,6 +79,28 @@ describe('running a sandbox', () => {
     assert.equal(engine.containers.size, 0);
   });
 
+  it('fails, and leaves nothing behind, when its record cannot be written', async () => {
+    const { sandboxes, engine, records } = createShimFixture();
+    const disk = Promise.withResolvers<void>();
+    const { write } = records;
+    records.write = () => {
+      records.write = write;
+      return disk.promise;
+    };
+    const running = sandboxes.run(request());
+    // The disk answers only after Docker has started the container.
+    while (engine.calls.length < 2) await new Promise(setImmediate);
+    disk.reject(new KubeletError('Internal', 'disk is full'));
+    await assert.rejects(running, { message: 'disk is full' });
+    assert.equal(engine.containers.size, 0);
+  });
+
+  it('says that its name is taken only of a container that still has it', async () => {
+    const { sandboxes, engine } = createShimFixture();
+    engine.failures.set('createContainer', new KubeletError('Conflict', 'the name is in use'));
+    await assert.rejects(sandboxes.run(request()), { kind: 'Conflict', message: 'the name is in use' });
+  });
+
   it('does not change an existing container with the same name', async () => {
     const { sandboxes, engine } = createShimFixture();
     const id = await engine.createContainer(NAME, { Image: 'x', Labels: {}, HostConfig: {} });
