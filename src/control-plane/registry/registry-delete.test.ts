@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { isApiError } from '../../api/status/api-status-error.ts';
+import { ApiStatusError, isApiError } from '../../api/status/api-status-error.ts';
 import { gadgets, startRegistry, widgets } from './testing/registry-fixture.ts';
 import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
@@ -158,6 +158,52 @@ describe('the registry deletes', () => {
       ['b', 'c'],
     );
     assert.deepEqual([await exists(widgets, 'a'), await exists(widgets, 'b')], [true, false]);
+  });
+
+  test('the deletion of a collection passes over what another client has deleted, and ends at the first refusal', async () => {
+    const other = await startRegistry([
+      {
+        name: 'guard',
+        handles: ({ operation }) => operation === 'DELETE',
+        validate: async ({ name }) => {
+          if (name === 'a') await other.registry.delete(other.request(widgets, 'b'), {});
+          if (name === 'd') throw new ApiStatusError('Forbidden', 'd stays');
+        },
+      },
+    ]);
+    try {
+      for (const name of ['a', 'b', 'c', 'd', 'e']) await other.create({ name });
+      const deletion = other.registry.deleteCollection(other.request(widgets), {}, {});
+      await assert.rejects(deletion, (error) => isApiError(error, 'Forbidden'));
+      const { items } = await other.registry.list(other.request(widgets), {});
+      assert.deepEqual(
+        items.map(({ object }) => object.metadata.name),
+        ['d', 'e'],
+      );
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test('a mutating plugin that takes its time may refuse a deletion, too', async () => {
+    const other = await startRegistry([
+      {
+        name: 'guard',
+        handles: ({ operation }) => operation === 'DELETE',
+        mutate: () =>
+          new Promise((_, reject) => {
+            setImmediate(() => reject(new ApiStatusError('Forbidden', 'it stays')));
+          }),
+      },
+    ]);
+    try {
+      await other.create({ name: 'a' });
+      const deletion = other.registry.delete(other.request(widgets, 'a'), {});
+      await assert.rejects(deletion, (error) => isApiError(error, 'Forbidden'));
+      assert.equal((await other.registry.list(other.request(widgets), {})).items.length, 1);
+    } finally {
+      await other.stop();
+    }
   });
 
   test('a dry run of deleting many, which waits for nothing, lets others have their turn', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { ListOptions, WatchOptions } from '../../api/client/api-client.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
 import type { ServedList } from './registry.ts';
 import { startRegistry, widgets } from './testing/registry-fixture.ts';
 import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
@@ -263,4 +264,45 @@ describe('the registry lists and watches', () => {
     );
     await other.stop();
   });
+});
+
+test('a list by fields waits for the conversion of objects that are stored in another version, and of those that come meanwhile', async () => {
+  const converted = new WeakSet<object>();
+  let conversions = 0;
+  const shown: typeof widgets = {
+    ...widgets,
+    type: { ...widgets.type, version: 'v2', plural: 'shownwidgets' },
+    storagePath: widgets.storagePath,
+    storedAs: {
+      stored: widgets.type,
+      toStored: (object) => object,
+      fromStored: (object) => {
+        assert.ok(converted.has(object), 'read before it was converted');
+        const { spec, ...rest } = object as Widget;
+        return { ...rest, spec: { size: 10 * (spec.size ?? 0) } };
+      },
+      prepare: (objects) => {
+        const waiting = objects.filter((object) => !converted.has(object));
+        if (waiting.length === 0) return undefined;
+        return (async () => {
+          if (conversions++ === 0) await fixture.create({ name: 'late', spec: { size: 2 } });
+          await new Promise(setImmediate);
+          for (const object of waiting) converted.add(object);
+        })();
+      },
+    },
+  };
+  const fixture = await startRegistry([], { kinds: [widgets, shown] as unknown as readonly ResourceDefinition[] });
+  try {
+    await fixture.create({ name: 'a', spec: { size: 1 } });
+    await fixture.create({ name: 'b', spec: { size: 2 } });
+    const { items } = await fixture.registry.list(fixture.request(shown), { fieldSelector: 'spec.size=20' });
+    assert.deepEqual(
+      items.map(({ object }) => object.metadata.name),
+      ['b', 'late'],
+    );
+    assert.equal(conversions, 2);
+  } finally {
+    await fixture.stop();
+  }
 });

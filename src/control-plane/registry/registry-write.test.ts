@@ -5,6 +5,7 @@ import type { StatusReason } from '../../api/status/api-status-error.ts';
 import { validateMetadata } from './write/object-metadata.ts';
 import { KubeletError } from '../../base/errors.ts';
 import type { Storage } from '../storage/storage.ts';
+import { withLateNews } from './testing/late-news.ts';
 import { gadgets, gadgetsSettled, startRegistry, widgets } from './testing/registry-fixture.ts';
 import type { Written } from './registry.ts';
 import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
@@ -350,4 +351,41 @@ describe('the registry writes', () => {
     await assert.rejects(fixture.create({ name: 'h' }, gadgets));
     assert.deepEqual(gadgetsSettled, [true, false]);
   });
+});
+
+test('no write is refused because of what another server has changed a moment ago', async () => {
+  const late = await startRegistry([], { wrap: withLateNews });
+  const other = await late.second();
+  try {
+    const write = async (action: (name: string) => Promise<unknown>): Promise<string> => {
+      const { metadata } = await other.create({ name: 'a' });
+      const before = metadata.resourceVersion;
+      await action('a');
+      const { object } = await late.registry.get(late.request(widgets, 'a'), {}).catch(() => ({ object: undefined }));
+      await other.registry.delete(other.request(widgets, 'a'), {}).catch(() => undefined);
+      return object === undefined ? 'gone' : object.metadata.resourceVersion === before ? 'same' : 'changed';
+    };
+    const value = { metadata: { name: 'a' }, spec: { size: 7 } };
+    assert.equal(await write((name) => late.registry.delete(late.request(widgets, name), {})), 'gone');
+    assert.equal(
+      await write((name) => late.registry.update(late.request(widgets, name), { value, duplicates: [] })),
+      'changed',
+    );
+    assert.equal(
+      await write((name) =>
+        late.registry.patch(late.request(widgets, name), {
+          type: 'merge',
+          value: { spec: { size: 7 } },
+          duplicates: [],
+        }),
+      ),
+      'changed',
+    );
+    await assert.rejects(late.registry.delete(late.request(widgets, 'none'), {}), (error) =>
+      isApiError(error, 'NotFound'),
+    );
+  } finally {
+    await other.stop();
+    await late.stop();
+  }
 });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
-import { object } from '../../../api/schema/schema.ts';
+import { int32, map, object, string } from '../../../api/schema/schema.ts';
+import type { PatchBody } from '../registry.ts';
 import { decodeBody } from './decode-body.ts';
+import { decodePatched } from './decode-patched.ts';
 
 const context = { fieldManager: '', fieldValidation: 'Warn', warn: () => undefined } as unknown as Parameters<
   typeof decodeBody
@@ -40,4 +42,30 @@ describe('the body of a custom object', () => {
       '422 Gadget.x.io "a" is invalid: kind: Invalid value: "Gadget": must be Widget',
     );
   });
+});
+
+it('a refused body or patch of a kind with secret values does not repeat them', () => {
+  const schema = object('Box', { data: map(string), size: int32, kind: string, apiVersion: string });
+  const refusalsOf = (hideValues: boolean): string[] => {
+    const boxes = { group: 'x.io', version: 'v1', kind: 'Box', schema, hideValues };
+    return [{ data: { a: 90210 } }, { data: 'hunter2' }, { size: 90210_000_000 }].flatMap((value) => {
+      const patch = { type: 'merge' as const, value, duplicates: [] };
+      return [
+        () => decodeBody({ value, duplicates: [] }, boxes, context),
+        () => decodePatched(value, patch as unknown as PatchBody, { expected: boxes, context }),
+      ].map((decode) => {
+        try {
+          decode();
+        } catch (error) {
+          return (error as Error).message;
+        }
+        return 'accepted';
+      });
+    });
+  };
+  const tells = (text: string): boolean => /90210|hunter2/.test(text);
+  assert.deepEqual(refusalsOf(false).map(tells), [true, true, true, true, true, true]);
+  const hidden = refusalsOf(true);
+  assert.deepEqual(hidden.map(tells), [false, false, false, false, false, false], hidden.join('\n'));
+  assert.ok(!hidden.includes('accepted'));
 });

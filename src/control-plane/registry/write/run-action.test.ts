@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
+import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import type { RequestContext } from '../../model/request-context.ts';
+import { withLateNews } from '../testing/late-news.ts';
 import { startRegistry, widgets } from '../testing/registry-fixture.ts';
 import type { RegistryFixture, Widget } from '../testing/registry-fixture.ts';
 
@@ -68,4 +70,28 @@ describe('a POST to a subresource that does something', () => {
       [['NotFound', 'BadRequest', 'BadRequest', 'BadRequest', 'BadRequest', 'NotFound'], 1],
     );
   });
+});
+
+it('an action reads an object as it is in the store, also where another server has just written it', async () => {
+  const [fit] = widgets.actions ?? [];
+  assert.ok(fit);
+  const kind: typeof widgets = { ...widgets, actions: [{ ...fit, perform: (access) => access.get() }] };
+  const other = await startRegistry([], { kinds: [kind as unknown as ResourceDefinition], wrap: withLateNews });
+  const fixture = await other.second();
+  try {
+    const size = async (): Promise<number | undefined> => {
+      const request = other.request(kind, 'a', 'fit');
+      const { object } = await other.registry.create(request, { value: { spec: {} }, duplicates: [] });
+      return (object as Widget).spec.size;
+    };
+    await fixture.create({ name: 'a', spec: { size: 1 } }, kind);
+    assert.equal(await size(), 1);
+    const { object } = await fixture.registry.get(fixture.request(kind, 'a'), {});
+    const value = { ...object, spec: { size: 2 } };
+    await fixture.registry.update(fixture.request(kind, 'a'), { value, duplicates: [] });
+    assert.equal(await size(), 2);
+  } finally {
+    await fixture.stop();
+    await other.stop();
+  }
 });
