@@ -121,6 +121,20 @@ test('a tree of many directories leaves no descriptor behind', async () => {
   });
 });
 
+test('a new tree leaves no descriptor behind, whether it was made or refused', async () => {
+  await inTemporaryFolder(async (folder) => {
+    const file = { content: new Uint8Array(1), mode: 0o644 };
+    await files.makeTree(folder, 'good', new Map([['a/b/c', file]]));
+    assert.deepEqual(openDescriptors(folder), []);
+    const clash = new Map([
+      ['a', file],
+      ['a/b', file],
+    ]);
+    await assert.rejects(files.makeTree(folder, 'bad', clash), (error) => errorKind(error) === 'AlreadyExists');
+    assert.deepEqual(openDescriptors(folder), []);
+  });
+});
+
 test('removal never enters a mount point', async () => {
   await assert.rejects(files.removeTree('/proc'), (error) => errorKind(error) === 'Unavailable');
 });

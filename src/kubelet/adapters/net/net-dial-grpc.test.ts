@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import http2 from 'node:http2';
 import net from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -17,6 +17,8 @@ interface Answer {
 interface Peer {
   readonly connections: () => number;
   readonly asked: readonly string[];
+  /** Resolves when the clients have closed all connections. */
+  allClosed(): Promise<unknown>;
   check(service?: string, more?: { timeoutMs?: number; signal?: AbortSignal }): Promise<string>;
 }
 
@@ -33,11 +35,13 @@ function checker(port: number): Peer['check'] {
 async function serve(context: TestContext, answers: Readonly<Record<string, Answer>>): Promise<Peer> {
   const server = http2.createServer();
   const sessions = new Set<http2.ServerHttp2Session>();
+  const closed: Promise<unknown>[] = [];
   let connections = 0;
   const asked: string[] = [];
   server.on('session', (session) => {
     connections++;
     sessions.add(session);
+    closed.push(once(session, 'close'));
     session.on('error', () => undefined);
   });
   server.on('stream', (stream: http2.ServerHttp2Stream) => {
@@ -61,7 +65,12 @@ async function serve(context: TestContext, answers: Readonly<Record<string, Answ
     for (const session of sessions) session.destroy();
     server.close();
   });
-  return { connections: () => connections, asked, check: checker((server.address() as AddressInfo).port) };
+  return {
+    connections: () => connections,
+    asked,
+    allClosed: () => Promise.all(closed),
+    check: checker((server.address() as AddressInfo).port),
+  };
 }
 
 it('a health check that is answered in order costs one connection', async (context) => {
@@ -82,6 +91,11 @@ it('what is no answer in order is asked again by the full client, which says wha
   assert.match(await peer.check('down'), /^Unavailable: .*failed to connect service at .*said/s);
   assert.match(await peer.check('denied'), /^Unavailable: .*rpc error: code = PermissionDenied desc = said/s);
   assert.match(await peer.check('late'), /^Timeout: /);
+  assert.equal(peer.connections(), 8);
+  const { signal } = new AbortController();
+  assert.match(await peer.check('down', { signal }), /^Unavailable: /);
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
+  await peer.allClosed();
 });
 
 it('a long name of a service arrives whole', async (context) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -119,6 +119,21 @@ describe('a folder on a disk', () => {
       assert.ok((await fs.fileSystem(folder)).capacityBytes > (await fs.fileSystem(folder)).freeBytes);
       const [own, asked] = await Promise.all([fs.fileSystem(folder), fs.remoteFileSystem(folder)]);
       assert.deepEqual([asked.capacityBytes, asked.inodes], [own.capacityBytes, own.inodes]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  const isOtherDisk = statSync('/dev').dev !== statSync('/dev/shm').dev;
+  it('is measured without the disks that are mounted in it', { skip: !isOtherDisk && 'one disk' }, async () => {
+    const fs = linuxFsStats(() => 0);
+    const { inodesUsed: before } = await fs.tree('/dev', 1000);
+    const folder = mkdtempSync('/dev/shm/kts-tree-');
+    try {
+      // Far more than other programs change in /dev meanwhile.
+      for (let index = 0; index < 300; index++) writeFileSync(join(folder, String(index)), '');
+      const { inodesUsed } = await fs.tree('/dev', 1000);
+      assert.ok(inodesUsed < before + 300, `${before}, then ${inodesUsed}`);
     } finally {
       rmSync(folder, { recursive: true });
     }
