@@ -112,6 +112,23 @@ it('a watch that ended goes on from where it was, without a list; bookmarks coun
   await informers.stop();
 });
 
+it('a deletion tells the state that the object had when it was deleted, which may be newer than the last one told', async () => {
+  const { clock, api, informers, informer } = setUp();
+  const last: unknown[] = [];
+  informer.addHandlers({
+    onDelete: ({ metadata, data }) => last.push([metadata.resourceVersion, data?.['value']]),
+  });
+  api.seed(configMaps, build('a'));
+  informers.start();
+  await clock.settle();
+  const known = informer.get(key('a'))?.metadata.resourceVersion;
+  api.remove(configMaps, key('a'));
+  await clock.settle();
+  assert.equal(last.length, 1);
+  assert.notDeepEqual(last, [[known, '1']]);
+  await informers.stop();
+});
+
 it('a watch on which nothing comes, not even a bookmark, is given up and taken up again', async () => {
   const { clock, api, informers, said } = setUp();
   api.seed(configMaps, build('a'));

@@ -144,6 +144,18 @@ describe('the status of a pod', () => {
     assert.deepEqual([seen, updater.refresh(uid)?.phase], ['Running', 'Succeeded']);
   });
 
+  it('is terminal after a sync that failed, as after one that succeeded', async () => {
+    const { updater, world, contain } = createStatusUpdaterWorld();
+    world.runtime = contain('running');
+    updater.refresh(uid);
+    Object.assign(world, { runtime: contain('exited'), restarts: false });
+    const failing = updater.whileActing(uid, async () => {
+      throw new Error('the runtime is down');
+    });
+    await assert.rejects(failing, /the runtime is down/);
+    assert.equal(updater.refresh(uid)?.phase, 'Succeeded');
+  });
+
   it('does not report the end of a container that may be recreated in the same sync, where the API server would not take it back', async () => {
     for (const [policy, shown] of [
       ['Never', 'running'],

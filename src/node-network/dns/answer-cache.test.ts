@@ -77,6 +77,9 @@ describe('answers of other name servers', () => {
     const small = new AnswerCache({ maxSeconds: 30, maxEntries: 1000, maxBytes: 2000 });
     for (let at = 0; at < 100; at += 1) small.store(ask(`n${at}`), reply({ answers: [a(20)] }, `n${at}`), 0);
     assert.ok(small.size < 10);
+    const few = small.size;
+    for (let at = 0; at < 100; at += 1) small.store(ask('n99'), reply({ answers: [a(20)] }, 'n99'), 0);
+    assert.equal(small.size, few, 'an answer that replaces another takes its room');
   });
 
   it('of any bytes harm nothing', () => {

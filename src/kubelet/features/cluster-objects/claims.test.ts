@@ -108,6 +108,34 @@ describe('a claim and its volume', () => {
     claims.release(KEY, 'other');
   });
 
+  it('are neither reported nor kept when the last pod releases them while they are polled', async () => {
+    const { api, claims, clock, changes, disk } = await inUse();
+    api.seed(persistentVolumeClaims, claim('pv', { metadata: { name: 'data', namespace: 'default', uid: 'c2' } }));
+    api.script(({ plural }) => {
+      if (plural === 'persistentvolumes') claims.release(KEY, 'pod');
+      return undefined;
+    });
+    await clock.advance(100_000);
+    assert.deepEqual([changes, disk.size, claims.peek(KEY)], [[], 0, undefined]);
+  });
+
+  it('are reported also when another claim cannot be read', async () => {
+    const { api, claims, clock, changes } = await inUse();
+    const denied = { namespace: 'a', name: 'denied' };
+    claims.release(KEY, 'pod');
+    api.seed(persistentVolumeClaims, { ...claim('pv'), metadata: { ...denied, uid: 'd' } });
+    for (const key of [denied, KEY]) {
+      claims.use(key, 'pod');
+      await claims.claim(key);
+    }
+    await clock.advance(100_000);
+    changes.length = 0;
+    api.script((call) => (call.key === 'a/denied' ? new ApiStatusError('Forbidden', 'not yours') : undefined));
+    api.seed(persistentVolumeClaims, claim('pv', { metadata: { name: 'data', namespace: 'default', uid: 'c2' } }));
+    await clock.advance(100_000);
+    assert.deepEqual(changes, ['PersistentVolumeClaim data']);
+  });
+
   it('are as last seen while the API server is away', async () => {
     const { api, claims, clock } = await inUse();
     assert.equal(claims.peekVolume('other'), undefined);
