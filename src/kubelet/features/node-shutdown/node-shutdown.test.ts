@@ -11,7 +11,7 @@ import { podUid } from '../../model/ids.ts';
 import { FakeHostFiles } from '../../ports/testing/fake-host-files.ts';
 import { FakeLoginManager } from '../../ports/testing/fake-login-manager.ts';
 import { createNodeShutdown } from './create-node-shutdown.ts';
-import { ShutdownState } from './shutdown-state.ts';
+import { reportsShutdown, ShutdownState } from './shutdown-state.ts';
 
 /** A node whose pods end when the test says so, or at the end of their grace period. */
 function harness(shutdown = { graceMs: 30_000, criticalPodsGraceMs: 10_000, byPriority: [] }) {
@@ -21,6 +21,8 @@ function harness(shutdown = { graceMs: 30_000, criticalPodsGraceMs: 10_000, byPr
   files.seed({ '/var/lib/kubelet/.keep': '' });
   const pods = new Map<PodUid, Pod>();
   const over = new Set<PodUid>();
+  /** Pods that do not end at the end of their grace period. */
+  const stuck = new Set<string>();
   const seen: string[] = [];
   const advance = new Set<(uid: PodUid) => void>();
   const admitted = new Set<(pod: Pod) => void>();
@@ -49,7 +51,7 @@ function harness(shutdown = { graceMs: 30_000, criticalPodsGraceMs: 10_000, byPr
       workers: {
         kill: (uid, { cause, graceMs }) => {
           seen.push(`kill ${uid} ${cause} ${graceMs}`);
-          clock.setTimer(graceMs, () => end(uid));
+          if (!stuck.has(uid)) clock.setTimer(graceMs, () => end(uid));
         },
         restart: ({ metadata }) => {
           over.delete(podUid(metadata.uid));
@@ -83,7 +85,7 @@ function harness(shutdown = { graceMs: 30_000, criticalPodsGraceMs: 10_000, byPr
     await start;
   };
   const taken = (): string[] => seen.splice(0);
-  return { clock, login, files, state, world, seen, taken, add, end, make, started };
+  return { clock, login, files, state, world, seen, stuck, taken, add, end, make, started };
 }
 
 const CRITICAL: Changes = { 'spec.priority': 2_000_000_000 };
@@ -284,5 +286,130 @@ describe('graceful node shutdown', () => {
     assert.equal(isOver, false);
     await clock.advance(1);
     assert.equal(isOver, true);
+  });
+
+  it('does not wait for pods that have ended already, and gives a pod two more seconds when earlier ones left time', async () => {
+    const { clock, add, end, make, started, stuck, taken } = harness();
+    for (const name of ['quick', 'stuck']) add(name);
+    for (const name of ['dns', 'proxy']) add(name, { ...CRITICAL, 'spec.terminationGracePeriodSeconds': 300 });
+    for (const name of ['stuck', 'dns', 'proxy']) stuck.add(name);
+    const shutdown = make();
+    await started(shutdown);
+    let isOver = false;
+    void shutdown.shutDown().then(() => (isOver = true));
+    const again = shutdown.shutDown();
+    const kills = (): string[] => taken().filter((line) => line.startsWith('kill'));
+    assert.deepEqual(kills(), ['kill quick evicted 5000', 'kill stuck evicted 5000'], 'once, for two requests');
+    end('proxy');
+    await clock.advance(21_999);
+    assert.deepEqual(kills(), []);
+    await clock.advance(1);
+    assert.deepEqual(kills(), ['kill dns evicted 10000', 'kill proxy evicted 10000']);
+    end('quick');
+    end('stranger');
+    await clock.advance(9_999);
+    assert.equal(isOver, false);
+    await clock.advance(1);
+    assert.equal(isOver, true, 'of the time of all groups nothing was left for more than the configured time');
+    await again;
+  });
+
+  it('is over at once when the pods of the last group have ended during the one before', async () => {
+    const { clock, login, add, end, make, started } = harness();
+    add('web');
+    add('dns', CRITICAL);
+    await started(make());
+    login.shutDown();
+    end('dns');
+    end('web');
+    await clock.advance(0);
+    assert.equal(login.isDown, true);
+  });
+
+  it('gives a group no more than two seconds beyond its time, however much earlier ones left', async () => {
+    const { clock, add, make, started, stuck } = harness();
+    add('dns', CRITICAL);
+    stuck.add('dns');
+    const shutdown = make();
+    await started(shutdown);
+    let isOver = false;
+    void shutdown.shutDown().then(() => (isOver = true));
+    await clock.advance(11_999);
+    assert.equal(isOver, false);
+    await clock.advance(1);
+    assert.equal(isOver, true);
+  });
+
+  it('ends nothing more once the agent stops, and leaves no lock, connection or timer behind', async () => {
+    const { clock, login, add, make, started, taken } = harness();
+    add('web');
+    add('dns', CRITICAL);
+    const shutdown = make();
+    await started(shutdown);
+    const ending = shutdown.shutDown();
+    taken();
+    shutdown.stop();
+    await ending;
+    await clock.advance(60_000);
+    assert.deepEqual([taken(), login.locks.length, login.connections, clock.armedTimers], [[], 0, 0, 0]);
+    assert.equal(shutdown.times().endMs, undefined);
+    login.shutDown();
+    assert.deepEqual(taken(), []);
+  });
+
+  it('does not connect again, and keeps no connection that comes late, once the agent stops', async () => {
+    const { clock, login, make } = harness();
+    const away = make();
+    login.isAway = true;
+    const starting = away.start();
+    await clock.advance(0);
+    await starting;
+    assert.deepEqual(away.problems(), [
+      { message: 'a shutdown of this machine would not wait for its pods: logind cannot be reached', blocking: false },
+    ]);
+    away.stop();
+    login.isAway = false;
+    const late = make();
+    const beginning = late.start();
+    late.stop();
+    await clock.advance(60_000);
+    await beginning;
+    assert.deepEqual([login.connections, login.locks.length, late.problems()], [0, 0, []]);
+  });
+
+  it('does not hold up the start of the agent for longer than five seconds', async () => {
+    const { clock, login, make } = harness();
+    login.connect = () => new Promise(() => undefined);
+    let hasStarted = false;
+    void make()
+      .start()
+      .then(() => (hasStarted = true));
+    await clock.advance(4999);
+    assert.equal(hasStarted, false);
+    await clock.advance(1);
+    assert.equal(hasStarted, true);
+  });
+
+  it('leaves the delay of logind alone where it is long enough, and does nothing for a cancellation of nothing', async () => {
+    const { clock, login, make, started, taken } = harness();
+    login.delayMaxMs = 60_000;
+    await started(make());
+    assert.equal(login.delayMaxMs, 60_000);
+    login.cancel();
+    await clock.advance(1000);
+    assert.deepEqual([taken(), login.locks.length], [[], 1]);
+  });
+
+  it('is recognized in the status of a pod from an earlier run of the agent', () => {
+    const state = new ShutdownState();
+    state.end(podUid('web'));
+    const own = state.get(podUid('web'))?.condition;
+    assert.ok(own);
+    const other = { ...own, message: 'Pod was evicted' };
+    const statuses = [undefined, {}, { conditions: [] }, { conditions: [other, { ...own, type: 'Ready' }] }];
+    assert.deepEqual(statuses.map(reportsShutdown), [false, false, false, false]);
+    assert.equal(reportsShutdown({ conditions: [other, own] }), true);
+    state.forget(podUid('web'));
+    assert.deepEqual([state.get(podUid('web')), state.ended()], [undefined, []]);
   });
 });
