@@ -12,11 +12,15 @@ import {
   PodSandbox,
   PodSandboxConfig,
   PodSandboxStatus,
+  Protocol,
   ContainerConfig as CriContainerConfig,
   SecurityProfile_ProfileType,
   Signal,
   StatusResponse,
+  SupplementalGroupsPolicy,
 } from '../../../cri/generated/cri-v1.ts';
+import { podUid } from '../../model/ids.ts';
+import type { ContainerConfig, LinuxResources, SandboxConfig } from '../../ports/runtime.ts';
 import { buildContainerConfig, buildSandboxConfig } from '../../ports/testing/runtime-builders.ts';
 import {
   clampedNumber,
@@ -202,130 +206,266 @@ test('a CRI event contains the pod, and one of an unknown kind is ignored', () =
   assert.equal(eventFromCri(ContainerEventResponse.fromPartial({ containerEventType: 9 as never })), undefined);
 });
 
-test('a sandbox configuration is sent completely', () => {
-  const config = buildSandboxConfig(
-    { uid: 'u' },
-    {
-      attempt: 2,
-      portMappings: [{ protocol: 'UDP', containerPort: 53, hostPort: 5353, hostIp: '127.0.0.1' }],
-      dns: { servers: ['1.1.1.1'], searches: ['s'], options: ['ndots:5'] },
-      sysctls: { 'net.core.somaxconn': '1' },
-      overhead: { cpuShares: 10 },
-      security: {
-        namespaces: {
-          network: 'pod',
-          pid: 'container',
-          ipc: 'pod',
-          userns: { mode: 'pod', hostId: 65536, length: 65536 },
-        },
-        runAsUser: 0,
-        supplementalGroups: [1, 2],
-        supplementalGroupsPolicy: 'Strict',
-        privileged: false,
-        readOnlyRootFilesystem: true,
-        seccomp: { type: 'Localhost', localhostRef: '/x.json' },
-      },
-    },
-  );
-  const wire = PodSandboxConfig.decode(
-    PodSandboxConfig.encode(PodSandboxConfig.fromPartial(toSandboxConfig(config))).finish(),
-  );
-  const security = wire.linux?.securityContext;
-  assert.deepEqual(
-    [
-      wire.metadata,
-      wire.portMappings[0]?.protocol,
-      wire.dnsConfig?.options,
-      wire.linux?.sysctls,
-      wire.linux?.overhead?.cpuShares,
-      security?.runAsUser?.value,
-      security?.runAsGroup,
-      security?.supplementalGroups,
-      security?.supplementalGroupsPolicy,
-    ],
-    [
-      { name: 'pod-u', namespace: 'default', uid: 'u', attempt: 2 },
-      1,
-      ['ndots:5'],
-      { 'net.core.somaxconn': '1' },
-      10n,
-      0n,
-      undefined,
-      [1n, 2n],
-      1,
-    ],
-  );
-  assert.deepEqual(security?.namespaceOptions?.usernsOptions?.uids, [{ hostId: 65536, containerId: 0, length: 65536 }]);
-  assert.deepEqual(security?.seccomp, { profileType: SecurityProfile_ProfileType.Localhost, localhostRef: '/x.json' });
-});
+/** Each field has a value of its own, so that one that is left out or confused with another is noticed. */
+const everyResource: LinuxResources = {
+  cpuShares: 10,
+  cpuQuota: 1500.7,
+  cpuPeriod: 100_000,
+  memoryLimitBytes: 64 * 2 ** 20,
+  memorySwapLimitBytes: 65 * 2 ** 20,
+  oomScoreAdj: -997,
+  cpusetCpus: '0-1',
+  cpusetMems: '0',
+  hugepageLimits: [{ pageSize: '2MB', limitBytes: 4.5 }],
+  unified: { 'memory.oom.group': '1' },
+};
+const everyResourceSent = {
+  cpuShares: 10n,
+  cpuQuota: 1500n,
+  cpuPeriod: 100_000n,
+  memoryLimitInBytes: 67_108_864n,
+  memorySwapLimitInBytes: 68_157_440n,
+  oomScoreAdj: -997n,
+  cpusetCpus: '0-1',
+  cpusetMems: '0',
+  hugepageLimits: [{ pageSize: '2MB', limit: 4n }],
+  unified: { 'memory.oom.group': '1' },
+};
+const selinux = { user: 'u', role: 'r', type: 't', level: 's0' };
 
-test('a container configuration is sent completely', () => {
-  const base = buildContainerConfig({ uid: 'u' }, { name: 'main', image: 'app:1', attempt: 4 });
-  const config = {
-    ...base,
-    stopSignal: 'SIGUSR1',
-    envs: [{ key: 'K', value: 'wört' }],
-    mounts: [
-      { containerPath: '/c', hostPath: '/h', readOnly: true, propagation: 'bidirectional' as const },
-      {
-        containerPath: '/i',
-        hostPath: '',
-        readOnly: true,
-        propagation: 'private' as const,
-        image: { image: 'data:1', imageRef: 'sha256:x', subPath: 'sub' },
-      },
-    ],
-    resources: {
-      cpuQuota: 1500.7,
-      memoryLimitBytes: 64 * 2 ** 20,
-      hugepageLimits: [{ pageSize: '2MB', limitBytes: 4 }],
-      oomScoreAdj: -997,
-      unified: { 'memory.oom.group': '1' },
-    },
+test('a sandbox configuration is sent completely', () => {
+  const config: SandboxConfig = {
+    name: 'p',
+    namespace: 'n',
+    uid: podUid('u'),
+    attempt: 2,
+    hostname: 'h',
+    logDirectory: '/logs',
+    dns: { servers: ['1.1.1.1'], searches: ['s'], options: ['ndots:5'] },
+    portMappings: [{ protocol: 'UDP', containerPort: 53, hostPort: 5353, hostIp: '127.0.0.1' }],
+    labels: { l: '1' },
+    annotations: { a: '2' },
+    cgroupParent: '/kubepods/podu',
+    sysctls: { 'net.core.somaxconn': '1' },
+    overhead: { cpuShares: 3 },
+    resources: everyResource,
     security: {
-      ...base.security,
-      runAsUser: 1000,
-      capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
-      namespaces: { network: 'pod' as const, pid: 'target' as const, ipc: 'pod' as const, targetId: 't' },
-      noNewPrivs: true,
-      maskedPaths: ['/m'],
+      namespaces: { network: 'node', pid: 'container', ipc: 'pod', userns: { mode: 'pod', hostId: 65_536, length: 7 } },
+      runAsUser: 0,
+      runAsGroup: 8,
+      supplementalGroups: [1, 2],
+      supplementalGroupsPolicy: 'Strict',
+      privileged: true,
+      readOnlyRootFilesystem: true,
+      seccomp: { type: 'Localhost', localhostRef: '/x.json' },
+      apparmor: { type: 'Unconfined' },
+      selinux,
     },
   };
-  const wire = CriContainerConfig.decode(
-    CriContainerConfig.encode(CriContainerConfig.fromPartial(toContainerConfig(config))).finish(),
-  );
-  const { securityContext, resources } = wire.linux ?? {};
+  const users = [{ hostId: 65_536, containerId: 0, length: 7 }];
   assert.deepEqual(
-    [wire.metadata, wire.stopSignal, new TextDecoder().decode(wire.envs[0]?.value), wire.image?.image],
-    [{ name: 'main', attempt: 4 }, Signal.SIGUSR1, 'wört', 'app:1'],
+    PodSandboxConfig.fromPartial(toSandboxConfig(config)),
+    PodSandboxConfig.fromPartial({
+      metadata: { name: 'p', namespace: 'n', uid: 'u', attempt: 2 },
+      hostname: 'h',
+      logDirectory: '/logs',
+      dnsConfig: { servers: ['1.1.1.1'], searches: ['s'], options: ['ndots:5'] },
+      portMappings: [{ protocol: Protocol.UDP, containerPort: 53, hostPort: 5353, hostIp: '127.0.0.1' }],
+      labels: { l: '1' },
+      annotations: { a: '2' },
+      linux: {
+        cgroupParent: '/kubepods/podu',
+        sysctls: { 'net.core.somaxconn': '1' },
+        overhead: { cpuShares: 3n },
+        resources: everyResourceSent,
+        securityContext: {
+          namespaceOptions: {
+            network: NamespaceMode.NODE,
+            pid: NamespaceMode.CONTAINER,
+            ipc: NamespaceMode.POD,
+            usernsOptions: { mode: NamespaceMode.POD, uids: users, gids: users },
+          },
+          selinuxOptions: selinux,
+          runAsUser: { value: 0n },
+          runAsGroup: { value: 8n },
+          readonlyRootfs: true,
+          supplementalGroups: [1n, 2n],
+          supplementalGroupsPolicy: SupplementalGroupsPolicy.Strict,
+          privileged: true,
+          seccomp: { profileType: SecurityProfile_ProfileType.Localhost, localhostRef: '/x.json' },
+          apparmor: { profileType: SecurityProfile_ProfileType.Unconfined },
+        },
+      },
+    }),
+  );
+});
+
+test('what a sandbox does not ask for is absent from its configuration', () => {
+  const { linux, ...wire } = PodSandboxConfig.fromPartial(toSandboxConfig(buildSandboxConfig({ uid: 'u' })));
+  const { securityContext: security } = linux ?? {};
+  assert.deepEqual(
+    [wire.dnsConfig, wire.portMappings, linux?.overhead, linux?.resources, security?.runAsUser, security?.runAsGroup],
+    [undefined, [], undefined, undefined, undefined, undefined],
   );
   assert.deepEqual(
-    wire.mounts.map((mount) => [mount.propagation, mount.readonly, mount.image?.image, mount.imageSubPath]),
-    [
-      [MountPropagation.PROPAGATION_BIDIRECTIONAL, true, undefined, ''],
-      [0, true, 'sha256:x', 'sub'],
+    [security?.seccomp, security?.apparmor, security?.selinuxOptions, security?.privileged, security?.readonlyRootfs],
+    [undefined, undefined, undefined, false, false],
+  );
+  assert.equal(security?.namespaceOptions?.usernsOptions, undefined);
+  assert.equal(security?.supplementalGroupsPolicy, SupplementalGroupsPolicy.Merge);
+});
+
+const everyContainer: ContainerConfig = {
+  name: 'main',
+  attempt: 4,
+  image: { image: 'sha256:a', userSpecifiedImage: 'app:1', runtimeHandler: 'rh' },
+  command: ['c'],
+  args: ['a', 'b'],
+  workingDir: '/w',
+  envs: [{ key: 'K', value: 'wört' }],
+  mounts: [
+    {
+      containerPath: '/c',
+      hostPath: '/h',
+      readOnly: false,
+      recursiveReadOnly: true,
+      selinuxRelabel: true,
+      propagation: 'bidirectional',
+    },
+    { containerPath: '/d', hostPath: '/e', readOnly: true, propagation: 'host-to-container' },
+    {
+      containerPath: '/i',
+      hostPath: '',
+      readOnly: true,
+      propagation: 'private',
+      image: { image: 'data:1', imageRef: 'sha256:x', subPath: 'sub' },
+    },
+  ],
+  devices: [{ hostPath: '/dev/h', containerPath: '/dev/c', permissions: 'rm' }],
+  cdiDevices: ['v.com/c=d'],
+  labels: { l: '1' },
+  annotations: { a: '2' },
+  logPath: 'main/4.log',
+  stdin: true,
+  stdinOnce: false,
+  tty: true,
+  resources: everyResource,
+  stopSignal: 'SIGUSR1',
+  security: {
+    capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
+    privileged: false,
+    namespaces: {
+      network: 'pod',
+      pid: 'target',
+      ipc: 'node',
+      targetId: 't',
+      userns: { mode: 'pod', hostId: 9, length: 8 },
+    },
+    selinux,
+    runAsUser: 1000,
+    runAsUsername: 'jane',
+    runAsGroup: 1001,
+    readOnlyRootFilesystem: true,
+    supplementalGroups: [3],
+    supplementalGroupsPolicy: 'Merge',
+    noNewPrivs: true,
+    maskedPaths: ['/m'],
+    readonlyPaths: ['/r'],
+    seccomp: { type: 'RuntimeDefault' },
+    apparmor: { type: 'Localhost', localhostRef: 'prof' },
+  },
+};
+
+test('a container configuration is sent completely', () => {
+  const users = [{ hostId: 9, containerId: 0, length: 8 }];
+  const mapped = { uidMappings: users, gidMappings: users };
+  const sent = CriContainerConfig.fromPartial({
+    metadata: { name: 'main', attempt: 4 },
+    image: { image: 'sha256:a', userSpecifiedImage: 'app:1', runtimeHandler: 'rh' },
+    command: ['c'],
+    args: ['a', 'b'],
+    workingDir: '/w',
+    envs: [{ key: 'K', value: Buffer.from('wört', 'utf8') }],
+    mounts: [
+      {
+        ...mapped,
+        containerPath: '/c',
+        hostPath: '/h',
+        recursiveReadOnly: true,
+        selinuxRelabel: true,
+        propagation: MountPropagation.PROPAGATION_BIDIRECTIONAL,
+      },
+      {
+        ...mapped,
+        containerPath: '/d',
+        hostPath: '/e',
+        readonly: true,
+        propagation: MountPropagation.PROPAGATION_HOST_TO_CONTAINER,
+      },
+      {
+        ...mapped,
+        containerPath: '/i',
+        readonly: true,
+        propagation: MountPropagation.PROPAGATION_PRIVATE,
+        image: { image: 'sha256:x', userSpecifiedImage: 'data:1', imageRef: 'sha256:x' } as object,
+        imageSubPath: 'sub',
+      },
     ],
-  );
+    devices: [{ hostPath: '/dev/h', containerPath: '/dev/c', permissions: 'rm' }],
+    CDIDevices: [{ name: 'v.com/c=d' }],
+    labels: { l: '1' },
+    annotations: { a: '2' },
+    logPath: 'main/4.log',
+    stdin: true,
+    tty: true,
+    stopSignal: Signal.SIGUSR1,
+    linux: {
+      resources: everyResourceSent,
+      securityContext: {
+        capabilities: { addCapabilities: ['NET_ADMIN'], dropCapabilities: ['ALL'] },
+        namespaceOptions: {
+          network: NamespaceMode.POD,
+          pid: NamespaceMode.TARGET,
+          ipc: NamespaceMode.NODE,
+          targetId: 't',
+          usernsOptions: { mode: NamespaceMode.POD, uids: users, gids: users },
+        },
+        selinuxOptions: selinux,
+        runAsUser: { value: 1000n },
+        runAsUsername: 'jane',
+        runAsGroup: { value: 1001n },
+        readonlyRootfs: true,
+        supplementalGroups: [3n],
+        supplementalGroupsPolicy: SupplementalGroupsPolicy.Merge,
+        noNewPrivs: true,
+        maskedPaths: ['/m'],
+        readonlyPaths: ['/r'],
+        seccomp: { profileType: SecurityProfile_ProfileType.RuntimeDefault },
+        apparmor: { profileType: SecurityProfile_ProfileType.Localhost, localhostRef: 'prof' },
+        apparmorProfile: 'localhost/prof',
+      },
+    },
+  });
+  assert.deepEqual(CriContainerConfig.fromPartial(toContainerConfig(everyContainer)), sent);
+  assert.deepEqual(CriContainerConfig.decode(CriContainerConfig.encode(sent).finish()).envs[0]?.value.length, 5);
+});
+
+test('rights of a container that it does not ask for are absent, and each of the others arrives alone', () => {
+  const plain = buildContainerConfig({ uid: 'u' }, { name: 'main', image: 'a' });
+  const securityOf = (more: Partial<ContainerConfig['security']>) =>
+    CriContainerConfig.fromPartial(toContainerConfig({ ...plain, security: { ...plain.security, ...more } })).linux
+      ?.securityContext;
+  const nothing = securityOf({});
   assert.deepEqual(
-    [
-      resources?.cpuQuota,
-      resources?.memoryLimitInBytes,
-      resources?.oomScoreAdj,
-      resources?.hugepageLimits,
-      resources?.unified,
-    ],
-    [1500n, 67108864n, -997n, [{ pageSize: '2MB', limit: 4n }], { 'memory.oom.group': '1' }],
+    [nothing?.capabilities, nothing?.runAsUser, nothing?.seccomp, nothing?.apparmor, nothing?.apparmorProfile],
+    [undefined, undefined, undefined, undefined, ''],
   );
-  assert.deepEqual(
-    [
-      securityContext?.runAsUser?.value,
-      securityContext?.capabilities?.dropCapabilities,
-      securityContext?.namespaceOptions?.pid,
-      securityContext?.namespaceOptions?.targetId,
-      securityContext?.noNewPrivs,
-    ],
-    [1000n, ['ALL'], NamespaceMode.TARGET, 't', true],
-  );
+  assert.deepEqual([nothing?.privileged, nothing?.noNewPrivs, nothing?.readonlyRootfs], [false, false, false]);
+  assert.deepEqual(securityOf({ privileged: true }), { ...nothing, privileged: true });
+  assert.deepEqual(securityOf({ noNewPrivs: true }), { ...nothing, noNewPrivs: true });
+  assert.deepEqual(securityOf({ readOnlyRootFilesystem: true }), { ...nothing, readonlyRootfs: true });
+  assert.equal(securityOf({ apparmor: { type: 'RuntimeDefault' } })?.apparmorProfile, 'runtime/default');
+  assert.equal(securityOf({ apparmor: { type: 'Unconfined' } })?.apparmorProfile, 'unconfined');
 });
 
 test('absent resources are left to the runtime', () => {
