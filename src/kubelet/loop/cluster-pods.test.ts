@@ -188,6 +188,17 @@ describe('static pods of a node of a cluster', () => {
     await stop();
   });
 
+  it('get no mirror any more once the agent stops', async () => {
+    const { clock, store, notify, clusterPods, start, stop, inApi } = fixture();
+    await start();
+    await stop();
+    store.set(staticPod);
+    clusterPods.podChanged(staticPod);
+    notify.sources();
+    await clock.settle();
+    assert.equal(inApi(), undefined);
+  });
+
   it('are mirrored once the API server has listed its pods', async () => {
     const { clock, store, clusterPods, start, stop, inApi } = fixture();
     store.set(staticPod);

@@ -61,6 +61,12 @@ describe('runtime monitor', () => {
     await clock.advance(1000);
     assert.deepEqual([monitor.runtimeErrors(), world.changes], [[], 3]);
     assert.equal(log.lines.filter((line) => line.level === 'error').length, 1);
+    const before = world.checks;
+    await clock.advance(60_000);
+    assert.ok(world.checks - before <= 13, `${world.checks - before} checks in a minute after the outage`);
+    world.down = true;
+    await clock.advance(10_000);
+    assert.equal(log.lines.filter((line) => line.level === 'error').length, 2, 'the next outage is logged, too');
   });
 
   it('polls often at first while there are errors, then once a second', async () => {

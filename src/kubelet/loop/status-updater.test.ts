@@ -120,6 +120,16 @@ describe('the status of a pod', () => {
     assert.deepEqual([status?.phase, status?.startTime], ['Running', '2025-12-31T23:00:00Z']);
   });
 
+  it('has the start time of the oldest of several sandboxes, which the runtime lists last', () => {
+    const { updater, world, contain } = createStatusUpdaterWorld();
+    const running = contain('running');
+    const [sandbox] = running.sandboxes;
+    assert.ok(sandbox);
+    const older = { ...sandbox, ready: false, createdAtMs: sandbox.createdAtMs - 60_000 };
+    world.runtime = { ...running, sandboxes: [sandbox, older] };
+    assert.equal(updater.refresh(uid)?.startTime, '2025-12-31T22:59:00Z');
+  });
+
   it('fails exactly when the active deadline has passed, to the millisecond, and stays failed', async () => {
     const { updater, clock } = createStatusUpdaterWorld({ 'spec.activeDeadlineSeconds': 30 });
     assert.equal(updater.refresh(uid)?.phase, 'Pending');

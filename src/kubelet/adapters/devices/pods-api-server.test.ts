@@ -18,11 +18,11 @@ const pod = {
   spec: { containers: [{ name: 'c' }] },
 } as unknown as Pod;
 
-async function served(context: TestContext, more: Partial<PodsApi> = {}) {
+async function served(context: TestContext, more: Partial<PodsApi> = {}, monotonicMs = () => 0) {
   const folder = mkdtempSync(join(tmpdir(), 'kts-pods-api-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const socketPath = join(folder, 'pods-api.sock');
-  const server = await createPodsApiServer({ monotonicMs: () => 0 }).serve(socketPath, {
+  const server = await createPodsApiServer({ monotonicMs }).serve(socketPath, {
     list: () => [pod],
     get: () => pod,
     async *watch() {
@@ -60,6 +60,40 @@ test('a pod that does not exist is NotFound', async (context) => {
   await assert.rejects(client.getPod({ podUID: 'x' }), {
     message: 'rpc error: code = NotFound desc = pod with UID x not found',
   });
+});
+
+test('no more than a hundred watches are open at the same time; those that have ended do not count', async (context) => {
+  let nowMs = 0;
+  const opened: AbortController[] = [];
+  const client = await served(
+    context,
+    {
+      async *watch(signal) {
+        yield { type: 'INITIAL_SYNC_COMPLETE' };
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      },
+    },
+    // Never above the rate.
+    () => (nowMs += 1000),
+  );
+  const open = async (): Promise<AsyncIterator<unknown>> => {
+    const end = new AbortController();
+    opened.push(end);
+    const events = client.watchPods({}, { signal: end.signal })[Symbol.asyncIterator]();
+    await events.next();
+    return events;
+  };
+  const watches = await Promise.all(Array.from({ length: 100 }, open));
+  await assert.rejects(open(), /code = ResourceExhausted desc = there are 100 watches already/);
+  opened[0]?.abort();
+  await watches[0]?.next().catch(() => undefined);
+  // The server hears of the end a little later than the client.
+  for (let tries = 0; tries < 1000; tries++) {
+    const another = await open().catch(() => undefined);
+    if (another !== undefined) break;
+    assert.ok(tries < 999, 'the place of the watch that ended is not free');
+  }
+  for (const end of opened) end.abort();
 });
 
 test('requests above the rate, and readers that are too slow, are refused', async (context) => {
