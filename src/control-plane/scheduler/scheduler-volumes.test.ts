@@ -3,7 +3,13 @@ import { describe, it } from 'node:test';
 import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
 import type { PersistentVolume } from '../../api/core/persistent-volume.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
-import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../api/client/resource-types.ts';
+import {
+  csiDrivers,
+  csiStorageCapacities,
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+} from '../../api/client/resource-types.ts';
 import { readSchedulerConfig } from './config/scheduler-config.ts';
 import { buildPod } from './testing/builders.ts';
 import { started } from './testing/scheduler-world.ts';
@@ -84,6 +90,50 @@ describe('volumes that wait for the pod', () => {
     }));
     await world.run(100);
     assert.equal(world.nodeOf('x'), 'node-2');
+    await world.stop();
+  });
+
+  it('that a provisioner cannot make on the selected node send the pod to another one', async () => {
+    const world = await started({}, 'node-1', 'node-2');
+    const provisioner = 'disk.example.com';
+    world.api.seed(storageClasses, { ...storageClass, provisioner });
+    world.api.seed(persistentVolumeClaims, claim);
+    world.api.seed(csiDrivers, {
+      metadata: { name: provisioner, namespace: '', uid: 'd' },
+      spec: { storageCapacity: true },
+    });
+    const tell = (node: string, capacity: string) =>
+      world.api.seed(csiStorageCapacities, {
+        metadata: { name: node, namespace: 'kube-system', uid: node },
+        nodeTopology: { matchLabels: { 'kubernetes.io/hostname': node } },
+        storageClassName: 'local',
+        capacity,
+      });
+    tell('node-1', '2Gi');
+    await world.run(10);
+    world.addPod(buildPod('x', { spec }));
+    await world.run(1000);
+    const selected = (): string | undefined =>
+      world.api.peek(persistentVolumeClaims, key('data'))?.metadata.annotations?.['volume.kubernetes.io/selected-node'];
+    assert.equal(selected(), 'node-1');
+    // What a provisioner does whose disk is full.
+    world.api.change(csiStorageCapacities, { namespace: 'kube-system', name: 'node-1' }, (one) => ({
+      ...one,
+      capacity: '1Mi',
+    }));
+    world.api.change(persistentVolumeClaims, key('data'), (one) => ({
+      ...one,
+      metadata: { ...one.metadata, annotations: {} },
+    }));
+    await world.run(1000);
+    assert.equal(selected(), undefined);
+    tell('node-2', '2Gi');
+    await world.run(20_000);
+    assert.equal(selected(), 'node-2');
+    assert.ok(
+      world.events.some((event) => event.includes('provisioning failed for PVC "data"')),
+      world.events.join(),
+    );
     await world.stop();
   });
 

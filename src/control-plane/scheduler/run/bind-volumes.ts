@@ -60,7 +60,7 @@ export async function bindVolumes(
   for (const claim of writes.claims) await client.update(persistentVolumeClaims, claim);
   try {
     await withDeadline({ clock, limitMs: timeoutMs, op: 'binding volumes', signal: stopping }, (signal) =>
-      whenBound(objects, writes.awaited, signal),
+      whenBound(objects, writes, signal),
     );
   } catch (error) {
     throw new Error(
@@ -72,16 +72,21 @@ export async function bindVolumes(
 
 function whenBound(
   { claims }: LiveClusterObjects,
-  awaited: readonly PersistentVolumeClaim[],
+  { awaited, claims: provisions }: VolumeWrites,
   signal: AbortSignal,
 ): Promise<void> {
+  const provisionOf = new Map(provisions.map((claim) => [claim.metadata.uid, claim]));
   return new Promise<void>((resolve, reject) => {
     const look = (): void => {
       for (const { metadata } of awaited) {
         const claim = claims.get(metadata);
         if (claim === undefined)
           return end(() => reject(new Error(`persistentvolumeclaim "${metadata.name}" not found`)));
-        if (!isFullyBound(claim)) return;
+        if (isFullyBound(claim)) continue;
+        const provision = provisionOf.get(claim.metadata.uid);
+        if (provision !== undefined && isGivenBack(claim, provision))
+          return end(() => reject(new Error(`provisioning failed for PVC ${JSON.stringify(metadata.name)}`)));
+        return;
       }
       end(resolve);
     };
@@ -95,4 +100,15 @@ function whenBound(
     if (signal.aborted) giveUp();
     else look();
   });
+}
+
+/**
+ * The provisioner could not make the volume on the selected node and took the selection back: the pod has to be
+ * scheduled again. A cache that has the claim as the decision saw it is late (upstream: volumebinding binder.go
+ * checkBindings).
+ */
+function isGivenBack({ metadata }: PersistentVolumeClaim, written: PersistentVolumeClaim): boolean {
+  if (metadata.resourceVersion === written.metadata.resourceVersion) return false;
+  const selected = storageAnnotations.selectedNode;
+  return metadata.annotations?.[selected] !== written.metadata.annotations?.[selected];
 }
