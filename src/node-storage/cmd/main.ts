@@ -13,6 +13,7 @@ import { readKubeconfig } from '../../client/kubeconfig.ts';
 import type { Controller } from '../../control-plane/controller-runtime/controller.ts';
 import { openDirectoryDisk } from '../adapters/directory-disk.ts';
 import { createProjectQuota } from '../adapters/project-quota.ts';
+import { createCapacityPublisher } from '../provisioner/capacity-publisher.ts';
 import { createNodeDiskProvisioner } from '../provisioner/node-disk-provisioner.ts';
 import type { NodeStorageOptions } from './node-storage-flags.ts';
 import { parseNodeStorage, USAGE } from './node-storage-flags.ts';
@@ -27,17 +28,18 @@ function createNodeStorage({ kubeconfig, nodeName, root }: NodeStorageOptions, l
   const client = new HttpApiClient(transport);
   const parts = { client, clock: systemClock, random: systemRandom, log };
   const informers = createInformers(parts);
-  let provisioner: Controller | undefined;
+  let controllers: readonly Controller[] = [];
   return {
     start: async () => {
       const disk = await openDirectoryDisk({ root, quota: createProjectQuota({ run, log }), run, log });
-      provisioner = createNodeDiskProvisioner({ ...parts, informers, nodeName, disk });
-      provisioner.start();
+      const options = { ...parts, informers, nodeName, disk };
+      controllers = [createNodeDiskProvisioner(options), createCapacityPublisher(options)];
+      for (const each of controllers) each.start();
       informers.start();
       void informers.whenSynced().then(() => log.info('serving', { root }));
     },
     stop: async () => {
-      await Promise.all([provisioner?.stop(), informers.stop()]);
+      await Promise.all([...controllers.map((each) => each.stop()), informers.stop()]);
       transport.close();
     },
   };

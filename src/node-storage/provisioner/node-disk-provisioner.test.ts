@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { storageAnnotations } from '../../api/annotations.ts';
 import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../api/client/resource-types.ts';
 import type { PersistentVolumeClaim } from '../../api/core/persistent-volume-claim.ts';
 import { silentLogger } from '../../base/log.ts';
@@ -102,13 +103,15 @@ describe('the provisioner of the node’s disk', () => {
     await world.stop();
   });
 
-  it('reports what is missing when the disk is too full, and tries again within a minute', async () => {
-    const { world, disk } = settingOf();
+  it('reports what is missing when the disk is too full, and gives the claim back to the scheduler', async () => {
+    const setting = settingOf();
+    const { world, disk } = setting;
     disk.free = GIB / 2;
     world.api.seed(persistentVolumeClaims, claimOf());
     world.start();
     await world.run(2_000);
     assert.equal(disk.limits.size, 0);
+    assert.equal(claimIn(setting)?.metadata.annotations?.[storageAnnotations.selectedNode], undefined);
     assert.ok(
       world.events.includes(
         'Warning ProvisioningFailed failed to provision volume with StorageClass "standard": not enough free space on node node-1: 1Gi requested, 512Mi free',
@@ -116,7 +119,12 @@ describe('the provisioner of the node’s disk', () => {
       world.events.join('\n'),
     );
     disk.free = GIB;
-    await world.run(61_000);
+    // What the scheduler does.
+    world.api.change(persistentVolumeClaims, data, ({ metadata, ...claim }) => ({
+      ...claim,
+      metadata: { ...metadata, annotations: { ...metadata.annotations, [storageAnnotations.selectedNode]: NODE } },
+    }));
+    await world.run(2_000);
     assert.equal(disk.limits.size, 1);
     await world.stop();
   });

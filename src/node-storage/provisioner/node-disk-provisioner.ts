@@ -1,4 +1,4 @@
-import { nodeLabels } from '../../api/annotations.ts';
+import { nodeLabels, storageAnnotations } from '../../api/annotations.ts';
 import { formatKey, keyOf } from '../../api/client/resource-type.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { nodes, persistentVolumeClaims, persistentVolumes, storageClasses } from '../../api/client/resource-types.ts';
@@ -20,7 +20,7 @@ import { isOwnVolume, planVolume } from './plan-volume.ts';
 import type { VolumeDisk } from './volume-disk.ts';
 import { PROVISIONER, volumeNameOf } from './volume-name.ts';
 
-/** After this time a claim that did not fit on the disk is tried again: no event reports free space. */
+/** After this time an expansion that did not fit on the disk is tried again: no event reports free space. */
 const NO_SPACE_RETRY_MS = 60_000;
 const WORKERS = 4;
 
@@ -183,7 +183,7 @@ class ProvisionerPass {
       const shortage = await this.#shortage(sizeBytes);
       if (shortage !== undefined) {
         this.#warn(claim, provisioningFailed(claim, shortage));
-        return NO_SPACE_RETRY_MS;
+        return await this.#giveBack(claim);
       }
       await disk.create(volumeName);
       await disk.limit(volumeName, sizeBytes);
@@ -201,6 +201,24 @@ class ProvisionerPass {
       reason: 'ProvisioningSucceeded',
       message: `Successfully provisioned volume ${volumeName}`,
     });
+    return undefined;
+  }
+
+  /**
+   * Takes back the selection of this node, so that the scheduler looks for another one (upstream: sig-storage-lib
+   * rescheduleProvisioning). It knows the free space of the nodes from the published capacity.
+   */
+  async #giveBack(claim: PersistentVolumeClaim): Promise<undefined> {
+    const { [storageAnnotations.selectedNode]: _, ...annotations } = claim.metadata.annotations ?? {};
+    try {
+      await this.#options.client.update(persistentVolumeClaims, {
+        ...claim,
+        metadata: { ...claim.metadata, annotations },
+      });
+    } catch (error) {
+      // The claim is changed or deleted; the event queues it again.
+      if (!isApiError(error, 'Conflict', 'NotFound')) throw error;
+    }
     return undefined;
   }
 

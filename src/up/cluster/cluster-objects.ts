@@ -12,6 +12,7 @@ import {
   services,
 } from '../../api/client/resource-types.ts';
 import { endpointLabels, nodeLabels } from '../../api/annotations.ts';
+import type { CSIDriver } from '../../api/storage/csi-driver.ts';
 import type { StorageClass } from '../../api/storage/storage-class.ts';
 import { familyOf } from '../ip-families.ts';
 import { PROVISIONER } from '../../node-storage/provisioner/volume-name.ts';
@@ -53,13 +54,24 @@ export function nodeStorageRights(): WantedObject[] {
   const read = ['list', 'watch'];
   return rightsOf(NODE_STORAGE_USER, [
     { apiGroups: [''], resources: ['persistentvolumes'], verbs: [...read, 'get', 'create', 'update', 'delete'] },
-    { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: read },
+    { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: [...read, 'update'] },
     { apiGroups: [''], resources: ['persistentvolumeclaims/status'], verbs: ['update'] },
     { apiGroups: [''], resources: ['nodes'], verbs: ['get'] },
     { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
     { apiGroups: ['storage.k8s.io'], resources: ['storageclasses'], verbs: read },
+    {
+      apiGroups: ['storage.k8s.io'],
+      resources: ['csistoragecapacities'],
+      verbs: [...read, 'create', 'update', 'delete'],
+    },
   ]);
 }
+
+/** Says that the provisioners publish the free space of their nodes, which the scheduler then looks at. */
+export const storageDriver: CSIDriver = {
+  metadata: { name: PROVISIONER, namespace: '', uid: '' },
+  spec: { attachRequired: false, podInfoOnMount: false, storageCapacity: true, volumeLifecycleModes: ['Persistent'] },
+};
 
 export const DEFAULT_CLASS = 'standard';
 

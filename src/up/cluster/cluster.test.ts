@@ -127,14 +127,20 @@ describe('what up puts into a cluster', () => {
     );
   });
 
-  it('the program for volumes may write volumes and the status of claims, and read no Secrets', () => {
+  it('the program for volumes may write volumes, claims and capacities, and read no Secrets', () => {
     const [role] = nodeStorageRights().map(
       ({ object }) => object as unknown as { rules: { verbs: string[]; resources: string[] }[] },
     );
     const written = (role?.rules ?? [])
       .filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)))
       .flatMap(({ resources }) => resources);
-    assert.deepEqual(written, ['persistentvolumes', 'persistentvolumeclaims/status', 'events']);
+    assert.deepEqual(written, [
+      'persistentvolumes',
+      'persistentvolumeclaims',
+      'persistentvolumeclaims/status',
+      'events',
+      'csistoragecapacities',
+    ]);
     assert.equal(
       role?.rules.some(({ resources }) => resources.includes('secrets')),
       false,

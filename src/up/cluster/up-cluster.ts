@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
 import { KubeletError } from '../../base/errors.ts';
-import { runtimeClasses, services, storageClasses } from '../../api/client/resource-types.ts';
+import { csiDrivers, runtimeClasses, services, storageClasses } from '../../api/client/resource-types.ts';
 import { freePort, writeAgentConfig } from '../agent.ts';
 import { readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
 import { dynamicBusyboxImage, nginxImage } from '../images/debian-images.ts';
@@ -39,6 +39,7 @@ import {
   nameService,
   nodeNetworkRights,
   nodeStorageRights,
+  storageDriver,
 } from './cluster-objects.ts';
 import type { ClusterRanges, ClusterRecord } from './cluster-record.ts';
 import {
@@ -406,12 +407,14 @@ class ClusterStart {
     ]);
     for (const each of runtimeClassesOf(this.#options.runtimeHandlers))
       await createMissing(client.api, runtimeClasses, each);
-    if (storage)
+    if (storage) {
+      await createMissing(client.api, csiDrivers, storageDriver);
       await createMissing(
         client.api,
         storageClasses,
         defaultStorageClass(listen === undefined ? this.#nodeNames(record) : undefined),
       );
+    }
     if (this.#options.example && !record.seeded) {
       const by = await applyExample(client.api, this.#instance.adminConfig);
       writeClusterRecord(this.#instance, { ...record, seeded: true });
