@@ -42,6 +42,45 @@ describe('the status of a pod that the node held, rejected, preempted or evicted
     );
   });
 
+  it('leaves open how a held pod ended of which the runtime knows nothing any more', () => {
+    const running = {
+      name: 'main',
+      image: 'i',
+      imageID: 'id',
+      ready: true,
+      restartCount: 0,
+      containerID: 'containerd://c',
+      state: { running: { startedAt: '2025-01-01T00:00:00Z' } },
+      lastState: {},
+    };
+    const { updater, world } = createStatusUpdaterWorld({
+      'spec.restartPolicy': 'Never',
+      'status.phase': 'Running',
+      'status.containerStatuses': [running],
+    });
+    world.restarts = false;
+    world.verdict = { kind: 'held', reason: 'AdmissionHeld', message: 'held by devices: no healthy devices present' };
+    for (const turn of [1, 2]) {
+      const held = updater.refresh(uid);
+      const [main] = held?.containerStatuses ?? [];
+      assert.deepEqual([held?.phase, main?.state, main?.ready], ['Running', running.state, false], `turn ${turn}`);
+    }
+    world.verdict = { kind: 'rejected', reason: 'UnexpectedAdmissionError', message: 'Pod was rejected: no devices' };
+    const rejected = updater.refresh(uid);
+    assert.deepEqual([rejected?.phase, rejected?.reason], ['Failed', 'UnexpectedAdmissionError']);
+  });
+
+  it('is the end of a held pod whose containers the runtime still knows', () => {
+    const { updater, world, contain } = createStatusUpdaterWorld({
+      'spec.restartPolicy': 'Never',
+      'status.phase': 'Running',
+    });
+    world.restarts = false;
+    world.runtime = contain('exited', 0);
+    world.verdict = { kind: 'held', reason: 'AdmissionHeld', message: 'held by devices: no healthy devices present' };
+    assert.equal(updater.refresh(uid)?.phase, 'Succeeded');
+  });
+
   it('shows that a pod was preempted, with the condition for it', () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     world.runtime = contain('running');

@@ -122,6 +122,10 @@ export class StatusUpdater {
     const previous = this.#previous(pod);
     // An earlier run rejected the pod: nothing of it ever ran.
     if (runtime.containers.length === 0 && reportsRejection(previous)) return previous ?? {};
+    // Admission decides again on such a pod, and its verdict comes before an end that nothing has seen (upstream: a pod is
+    // admitted before its first status).
+    const isLost = verdict?.kind === 'held' && !isTerminal && runtime.containers.length === 0;
+    const isUndecided = isLost || this.#acting.has(uid);
     const status = generatePodStatus({
       pod,
       runtime,
@@ -129,7 +133,7 @@ export class StatusUpdater {
       isPreviousRestored: this.#parts.statuses.version(uid) === 0,
       isTerminal,
       isOver,
-      isUndecided: this.#acting.has(uid),
+      isUndecided,
       override:
         interruption(evicted ?? (verdict?.kind === 'preempted' ? verdict : undefined), previous) ??
         this.#deadline(pod, previous),
@@ -145,7 +149,7 @@ export class StatusUpdater {
       resize: this.#resizeOf(uid),
       oomKills: this.#parts.oomKills.of(uid),
     });
-    const shown = this.#acting.has(uid) ? untilDone(pod, status, previous) : status;
+    const shown = isUndecided ? untilDone(pod, status, previous) : status;
     return withEviction(withVerdict(shown, verdict), evicted);
   }
 
@@ -232,7 +236,7 @@ function untilDone(pod: Pod, status: PodStatus, published: PodStatus | undefined
   ): ContainerStatus[] | undefined =>
     now?.map((container) => {
       const earlier = before?.find(({ name }) => name === container.name);
-      return earlier?.state?.running !== undefined && container.state?.terminated !== undefined
+      return earlier?.state?.running !== undefined && container.state?.running === undefined
         ? { ...earlier, ready: false }
         : container;
     });
