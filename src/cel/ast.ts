@@ -1,9 +1,9 @@
 import type { CelValue } from './values.ts';
 
 interface Node {
-  /** Unique within an expression; what the checker and the cost estimate say of a node is kept by it. */
+  /** Unique within an expression. The checker and the cost estimate store their results by this id. */
   readonly id: number;
-  /** Where it begins in the text, in code points. */
+  /** Where the node starts in the text, in code points. */
   readonly offset: number;
 }
 
@@ -19,7 +19,7 @@ export interface Select extends Node {
   readonly kind: 'select';
   readonly operand: Expr;
   readonly field: string;
-  /** The macro `has` asks whether the field is there. */
+  /** True for the macro `has`, which tests whether the field exists. */
   readonly testOnly: boolean;
 }
 export interface Call extends Node {
@@ -31,7 +31,7 @@ export interface Call extends Node {
 export interface ListLiteral extends Node {
   readonly kind: 'list';
   readonly elements: readonly Expr[];
-  /** Elements written as `?x`: left out if the optional is none. */
+  /** Elements written as `?x`, which are left out if the optional is empty. */
   readonly optional: ReadonlySet<number>;
 }
 export interface MapEntry {
@@ -68,10 +68,10 @@ export interface Comprehension extends Node {
 
 export type Expr = Literal | Ident | Select | Call | ListLiteral | MapLiteral | StructLiteral | Comprehension;
 
-/** The accumulator of the macros. No identifier of an expression can be spelled so. */
+/** The accumulator variable of macros. It is not a valid identifier, so an expression cannot refer to it. */
 export const ACCUMULATOR = '@result';
 
-/** `a.b.c` as one name, for idents and selections of them; undefined for anything else. */
+/** `a.b.c` as one name, for identifiers and selections of them; undefined for other nodes. */
 export function qualifiedName(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.testOnly) return undefined;

@@ -1,13 +1,13 @@
 import { nextTurn } from '../base/turn.ts';
 
-/** What may be spent before others have their turn: some 10 ms. One evaluation may spend ten times as much. */
+/** What evaluations may cost before other work gets a turn: about 10 ms. One evaluation may cost ten times as much. */
 const UNITS_PER_TURN = 100_000;
-/** As much within one evaluation, which is made again after a turn. */
+/** The same limit within one evaluation, which is started again after the turn. */
 const UNITS_WITHIN = 500_000;
-/** What an evaluation takes besides what it costs. */
+/** The fixed cost of an evaluation, added to the cost of its expression. */
 const UNITS_PER_EVALUATION = 500;
 
-/** Cuts the evaluations for one request into turns of the event loop. */
+/** Divides the evaluations of one request into turns of the event loop. */
 export class CelPace {
   #sinceTurn = 0;
 
@@ -15,12 +15,12 @@ export class CelPace {
     this.#sinceTurn += units + UNITS_PER_EVALUATION;
   }
 
-  /** To be awaited between evaluations. Undefined while there is no need to wait. */
+  /** Awaited between evaluations. Undefined when no pause is due. */
   rest(): Promise<void> | undefined {
     return this.#restAfter(UNITS_PER_TURN);
   }
 
-  /** As `rest`, where an evaluation begins another one and would have to be suspended. */
+  /** Like `rest`, for an evaluation that starts another one and would have to be suspended. */
   restWithin(): Promise<void> | undefined {
     return this.#restAfter(UNITS_WITHIN);
   }
@@ -32,7 +32,9 @@ export class CelPace {
   }
 }
 
-/** How much evaluations may cost, in the units of cel-go's runtime cost. One budget may pay for several evaluations. */
+/**
+ * A limit for the cost of evaluations, in the units of cel-go's runtime cost. Several evaluations can share one budget.
+ */
 export class CelBudget {
   readonly pace: CelPace;
   #left: number;
@@ -46,7 +48,7 @@ export class CelBudget {
     return this.#left;
   }
 
-  /** False once more was spent than there was. */
+  /** Returns false when more was spent than the budget allows. */
   spend(units: number): boolean {
     this.#left -= units;
     this.pace.spend(units);

@@ -25,7 +25,7 @@ import { isSameType, mostGeneral, TypeMapping } from './unify.ts';
 import type { CelValue } from './values.ts';
 import { Uint } from './values.ts';
 
-/** What a name or a call of an expression stands for. */
+/** What a name or a call in an expression refers to. */
 export type Reference =
   | { readonly kind: 'variable'; readonly name: string }
   | { readonly kind: 'type'; readonly type: CelType }
@@ -41,7 +41,7 @@ export type Reference =
 export interface CheckedExpression {
   readonly expr: Expr;
   readonly type: CelType;
-  /** By node. */
+  /** By node id. */
   readonly types: ReadonlyMap<number, CelType>;
   readonly references: ReadonlyMap<number, Reference>;
 }
@@ -51,7 +51,7 @@ export interface TypeFault {
   readonly offset: number;
 }
 
-/** Finds the type of each part of an expression, and what its names stand for. */
+/** Computes the type of each node, and what its names refer to. */
 export function checkExpression(expr: Expr, environment: Environment): CheckedExpression | readonly TypeFault[] {
   const checker = new Checker(environment);
   const type = checker.check(expr);
@@ -245,7 +245,7 @@ class Checker {
     return param(`_var${this.#freshCount}`);
   }
 
-  /** Type parameters of a signature are its own: each call gets new ones. */
+  /** Each call gets new type parameters: those of a signature belong to one call. */
   #instantiate(types: readonly CelType[]): CelType[] {
     const renamed = new Map<string, CelType>();
     const rename = (type: CelType): CelType => {
@@ -283,7 +283,7 @@ class Checker {
     return this.#fault(offset, `expected type '${left}' but found '${right}'`);
   }
 
-  /** The elements of a literal have one type. */
+  /** All elements of a literal must have the same type. */
   #join(offset: number, before: CelType | undefined, type: CelType): CelType {
     if (before === undefined) return type;
     if (this.mapping.assign([type], [before])) return mostGeneral(before, type);

@@ -13,7 +13,7 @@ import type { CelType } from './types.ts';
 import type { CelResult } from './values.ts';
 import { CostExceeded } from './work.ts';
 
-/** Longest text of an expression that is read. Upstream reads 100,000 characters, which would hold the event loop. */
+/** The longest expression that is accepted. Upstream accepts 100,000 characters, which would hold the event loop. */
 const SOURCE_LIMIT = 20_000;
 
 export interface Program {
@@ -21,19 +21,19 @@ export interface Program {
   readonly checked: CheckedExpression;
   readonly type: CelType;
   /**
-   * Evaluates the expression. Expected failures are values. It never costs more than `limit`, in cel-go's units.
-   * Throws Suspension where it must wait for an answer.
+   * Evaluates the expression. Expected failures are returned as values. The cost never exceeds `limit`, in cel-go's
+   * units. Throws Suspension when it must wait for an answer.
    */
   evaluate(variables: Variables, limit: number): Evaluation;
 }
 
 export interface Evaluation {
   readonly result: CelResult | 'cost-exceeded';
-  /** What was spent. */
+  /** The cost that was spent. */
   readonly cost: number;
 }
 
-/** A program, or the faults of the text in upstream's form: place, message and the line with a mark. */
+/** A program, or the errors of the text in upstream's format: position, message and the marked line. */
 export function compileExpression(source: string, environment: Environment): Program | { readonly fault: string } {
   if (source.length > SOURCE_LIMIT)
     return {

@@ -3,25 +3,25 @@ import type { MacroTable } from './macros.ts';
 import type { CelType, ObjectType } from './types.ts';
 import type { CelMap, CelResult, CelValue } from './values.ts';
 
-/** One signature of a function, and what it does. */
+/** One signature of a function, and its implementation. */
 export interface Overload {
-  /** Upstream's name, by which costs are known. */
+  /** Upstream's id of the overload, by which its cost is looked up. */
   readonly id: string;
-  /** With the target first, if it is a member function. */
+  /** The types of the arguments; for member functions the target is the first one. */
   readonly params: readonly CelType[];
   readonly result: CelType;
   readonly isMember: boolean;
-  /** Its arguments have the types of `params`. It may throw `Suspension` where an answer must be waited for. */
+  /** Called with arguments of the types in `params`. It may throw `Suspension` when it must wait for an answer. */
   readonly call: (args: readonly CelValue[], work: Work) => CelResult;
 }
 
 /** Overloads by function name. */
 export type FunctionTable = ReadonlyMap<string, readonly Overload[]>;
 
-/** Takes the arguments, and behind them a `Work` if it walks through whole values. */
+/** Gets the arguments, and a `Work` after them if it visits whole values. */
 type Implementation = (...args: never[]) => CelResult;
 
-/** An overload of a function that is called with its arguments in parentheses. */
+/** An overload that is called as `name(arguments)`. */
 export function globalFunction(
   id: string,
   params: readonly CelType[],
@@ -31,7 +31,7 @@ export function globalFunction(
   return { id, params, result, isMember: false, call: spread(implementation) };
 }
 
-/** An overload of a function that is called on its first argument: `target.name(others)`. */
+/** An overload that is called as `target.name(others)`; the target is the first argument. */
 export function memberFunction(
   id: string,
   params: readonly CelType[],
@@ -41,21 +41,21 @@ export function memberFunction(
   return { id, params, result, isMember: true, call: spread(implementation) };
 }
 
-/** The checker and the choice of the overload ensure the types of the arguments. */
+/** The types of the arguments are right: the checker and the choice of the overload ensure it. */
 function spread(implementation: Implementation): Overload['call'] {
   const called = implementation as unknown as (...args: readonly (CelValue | Work)[]) => CelResult;
   return (args, work) => called(...args, work);
 }
 
-/** A function library: functions, macros and the types that it declares. */
+/** A function library: the functions, macros and types that it declares. */
 export interface Library {
   readonly functions?: Readonly<Record<string, readonly Overload[]>>;
   readonly macros?: MacroTable;
-  /** Names that stand for a type, such as `kubernetes.Quantity`. */
+  /** Names of types, such as `kubernetes.Quantity`. */
   readonly typeNames?: Readonly<Record<string, CelType>>;
 }
 
-/** A type whose values an expression may write: `Name{field: value}`. */
+/** A type whose values can be constructed in an expression: `Name{field: value}`. */
 export interface StructType {
   readonly type: ObjectType;
   readonly create: (fields: ReadonlyMap<string, CelValue>) => CelMap;
@@ -69,7 +69,7 @@ interface EnvironmentParts {
   readonly structs: (name: string) => StructType | undefined;
 }
 
-/** What an expression may refer to. It never changes; `with…` gives a larger one. */
+/** What an expression may refer to. An environment is immutable; the `with…` methods return an extended one. */
 export class Environment {
   readonly parts: EnvironmentParts;
 

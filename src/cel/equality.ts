@@ -3,7 +3,7 @@ import { compareTexts } from './unicode.ts';
 import type { CelValue } from './values.ts';
 import { CelList, CelMap, Duration, lookupKey, Opaque, Optional, Timestamp, TypeValue, Uint } from './values.ts';
 
-/** `==`: values of different types are different, but numbers are compared by what they count. */
+/** `==`: values of different types are not equal, except that numbers are compared by value. */
 export function equals(left: CelValue, right: CelValue, work: Work): boolean {
   work.step();
   if (left === right) return true;
@@ -48,7 +48,7 @@ function equalBytes(left: Uint8Array, right: Uint8Array, work: Work): boolean {
   return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }
 
-/** A number whose order JavaScript knows also against the other kind: bigint or double. */
+/** bigint or double: JavaScript can compare both kinds with each other. */
 function numeric(value: CelValue): bigint | number | undefined {
   if (typeof value === 'bigint' || typeof value === 'number') return value;
   return value instanceof Uint ? value.value : undefined;
@@ -59,7 +59,7 @@ function compareNumbers(left: CelValue, right: CelValue): -1 | 0 | 1 | 'unordere
   const [first, second] = [numeric(left), numeric(right)];
   if (first === undefined || second === undefined) return undefined;
   if (typeof first === typeof second) return order(first, second);
-  // As cel-go: a double beside an integer is compared as a double, though that loses digits.
+  // As in cel-go: a comparison of an integer with a double converts the integer, which may lose digits.
   return order(Number(first), Number(second));
 }
 
@@ -69,7 +69,7 @@ function order(left: bigint | number, right: bigint | number): -1 | 0 | 1 | 'uno
   return left === right ? 0 : 'unordered';
 }
 
-/** The order of two values of one type, or of two numbers. Undefined where there is none. */
+/** Compares two values of one type, or two numbers. Undefined when they cannot be ordered. */
 export function compare(left: CelValue, right: CelValue): -1 | 0 | 1 | 'unordered' | undefined {
   const numbers = compareNumbers(left, right);
   if (numbers !== undefined) return numbers;

@@ -26,7 +26,7 @@ describe('an expression', () => {
     ]);
   });
 
-  it('compares numbers of different types by what they count, and nothing with NaN', () => {
+  it('compares numbers of different types by value; NaN is equal to nothing', () => {
     expectAll([
       ['1 == dyn(1.0)', true],
       ['dyn(2u) > 1.5', true],
@@ -52,7 +52,7 @@ describe('an expression', () => {
     ]);
   });
 
-  it('absorbs errors that the other side of && and || decides', () => {
+  it('ignores errors on one side of && and || when the other side decides', () => {
     expectAll([
       ['true || 1 / 0 == 1', true],
       ['1 / 0 == 1 || true', true],
@@ -101,7 +101,7 @@ describe('an expression', () => {
     );
   });
 
-  it('sees only what an object itself holds', () => {
+  it("sees only an object's own fields", () => {
     expectAll(
       [
         ['has(m.constructor)', false],
@@ -130,7 +130,7 @@ describe('an expression', () => {
     ]);
   });
 
-  it('has the functions of texts, lists and sets', () => {
+  it('has the functions of strings, lists and sets', () => {
     expectAll([
       ['"a,b,c".split(",", 2)', ['a', 'b,c']],
       ['["a", "b"].join("-")', 'a-b'],
@@ -176,14 +176,14 @@ describe('an expression', () => {
 });
 
 describe('a faulty expression', () => {
-  it('is described with its place and line', () => {
+  it('is reported with its position and line', () => {
     assert.equal(
       evaluateText('true &&\n  nowhere'),
       "ERROR: <input>:2:3: undeclared reference to 'nowhere' (in container '')\n |   nowhere\n | ..^",
     );
   });
 
-  it('is refused for its types', () => {
+  it('is refused when the types do not match', () => {
     const faults = [
       ['1 + "a"', "found no matching overload for '_+_' applied to '(int, string)'"],
       ['"a".startsWith(1)', "found no matching overload for 'startsWith' applied to 'string.(int)'"],
@@ -201,7 +201,7 @@ describe('a faulty expression', () => {
 describe('a hostile expression', () => {
   const many = Array.from({ length: 20_000 }, (_none, index) => index);
 
-  it('ends when its cost is spent', () => {
+  it('stops when its cost limit is reached', () => {
     for (const source of [
       'many.all(a, many.all(b, a + b >= 0))',
       'many.map(a, many.map(b, [a, b]))',
@@ -210,13 +210,13 @@ describe('a hostile expression', () => {
       assert.equal(evaluateText(source, { many }), 'cost exceeded', source);
   });
 
-  it('ends where one list stands in another a million times', () => {
+  it('stops for a list that contains another list a million times', () => {
     const doubled = `[many]${'.map(x, [x, x])'.repeat(24)}`;
     assert.equal(evaluateText(`${doubled} == ${doubled}`, { many }), 'cost exceeded');
     assert.equal(evaluateText(`[many]${'.map(x, x + x)'.repeat(30)}[0].isSorted()`, { many }), 'cost exceeded');
   });
 
-  it('does not nest deeper than the stack', () => {
+  it('is refused when it nests too deeply for the stack', () => {
     const limited = /expression recursion limit exceeded/;
     assert.match(String(evaluateText('('.repeat(400) + '1' + ')'.repeat(400))), limited);
     assert.match(String(evaluateText(`1${'+1'.repeat(5_000)}`)), limited);
@@ -228,18 +228,18 @@ describe('a hostile expression', () => {
     assert.equal(evaluateText(`${'!'.repeat(10_000)}true`), true);
   });
 
-  it('makes no endless texts', () => {
+  it('does not create strings without a size limit', () => {
     const text = 'a'.repeat(1_000_000);
     assert.equal(evaluateText('s.replace("", s)', { s: text }, 10_000_000), 'error: the text would be too long');
     assert.equal(evaluateText('s.findAll("a").size()', { s: text.slice(0, 100_000) }), 'cost exceeded');
   });
 
-  it('has patterns matched in linear time', () => {
+  it('matches patterns in linear time', () => {
     assert.equal(evaluateText('s.matches("^(a+)+$")', { s: `${'a'.repeat(10_000)}b` }), false);
     assert.match(String(evaluateText('s.matches("((a{100}){100}){100}")', { s: 'a' })), /error parsing regexp/);
   });
 
-  it('matches no text for which a pattern could hold the event loop', () => {
+  it('refuses patterns that could hold the event loop', () => {
     const tooLong = 'error: the text is too long for the pattern; use a shorter text or a simpler pattern';
     const long = { s: 'ab'.repeat(100_000) };
     expectAll(

@@ -1,12 +1,15 @@
 import { CostExceeded, Work } from './work.ts';
 import type { CelResult } from './values.ts';
 
-/** The variables of an evaluation. Undefined for one that has no value. It is asked once per evaluation and name. */
+/**
+ * The variables of an evaluation. Returns undefined for a variable without a value. Called once per evaluation and
+ * name.
+ */
 export type Variables = (name: string) => CelResult | undefined;
 
 /**
- * An evaluation needs an answer that must be waited for. Once `answer` has resolved, the evaluation is made again and
- * finds it.
+ * Thrown when an evaluation must wait for an answer. After `answer` has resolved, the evaluation is started again and
+ * finds the result.
  */
 export class Suspension extends Error {
   readonly answer: Promise<void>;
@@ -19,7 +22,7 @@ export class Suspension extends Error {
 
 /** The state of one evaluation. */
 export class Frame {
-  /** Local variables; which slot is whose is decided when the expression is planned. */
+  /** Local variables. The planner assigns a slot to each. */
   readonly slots: CelResult[] = [];
   readonly work: Work;
   cost = 0;

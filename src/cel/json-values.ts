@@ -3,10 +3,10 @@ import { formatDuration, formatTimestamp } from './time/formats.ts';
 import type { CelValue, LookupKey } from './values.ts';
 import { CelError, CelList, CelMap, Duration, lookupKey, Optional, Timestamp, Uint } from './values.ts';
 
-/** Makes a value of a part of a JSON document. Nothing is copied: lists and maps look into the document. */
+/** Converts a part of a JSON document to a value. Nothing is copied: lists and maps read from the document. */
 export type Adapt = (raw: unknown) => CelValue;
 
-/** Without a schema: whole numbers are int, others double. */
+/** Without a schema, whole numbers become int and other numbers double. */
 export const fromJson: Adapt = (raw) => {
   switch (typeof raw) {
     case 'string':
@@ -42,7 +42,7 @@ export class JsonList extends CelList {
   }
 }
 
-/** A map with text keys. Only what the object itself holds is in it: `constructor` is a name like any other. */
+/** A map with string keys. Only own properties count, so `constructor` is an ordinary name. */
 export class JsonMap extends CelMap {
   readonly #record: Readonly<Record<string, unknown>>;
   readonly #adapt: Adapt;
@@ -70,13 +70,13 @@ export class JsonMap extends CelMap {
   }
 }
 
-/** A field of an object of a declared type: under which name the document has it, and how its value is made. */
+/** A field of an object with a declared type: its name in the document, and the conversion of its value. */
 export interface JsonField {
   readonly name: string;
   readonly adapt: Adapt;
 }
 
-/** An object with declared fields. What the document has besides them is not in it. */
+/** An object with declared fields. Other fields of the document are not visible. */
 export class JsonObject extends CelMap {
   readonly #record: Readonly<Record<string, unknown>>;
   readonly #fields: (name: string) => JsonField | undefined;
@@ -112,13 +112,13 @@ export class JsonObject extends CelMap {
     yield* Object.keys(this.#record);
   }
 
-  /** Objects are compared whole, with what is not declared. */
+  /** Objects are compared completely, including undeclared fields. */
   whole(): CelMap {
     return new JsonMap(this.#record, fromJson);
   }
 }
 
-/** The value as JSON. Undefined texts, such as those of types, are faults. */
+/** The value as JSON. Throws for values that JSON cannot express, such as types. */
 export function toJson(value: CelValue, work: Work): unknown {
   work.step();
   if (value === null || typeof value !== 'object') return plainNumber(value);

@@ -5,10 +5,10 @@ export type TokenKind = 'ident' | 'quoted' | 'int' | 'uint' | 'double' | 'string
 
 export interface Token {
   readonly kind: TokenKind;
-  /** As written; of texts what they mean. */
+  /** The token as written; for strings, their value. */
   readonly text: string;
   readonly bytes?: Uint8Array;
-  /** In code units of the source. */
+  /** Position in code units of the source. */
   readonly start: number;
 }
 

@@ -2,7 +2,7 @@ import type { Expr } from './ast.ts';
 import { ACCUMULATOR } from './ast.ts';
 import type { NodeFactory } from './node-factory.ts';
 
-/** A fault of the arguments of a macro, at the argument. */
+/** An invalid argument of a macro; the position is that of the argument. */
 export class MacroFault extends Error {
   readonly at: Expr;
 
@@ -15,14 +15,12 @@ export class MacroFault extends Error {
 interface MacroCall {
   readonly nodes: NodeFactory;
   readonly offset: number;
-  /** The value before the dot. */
+  /** The expression before the dot. */
   readonly target: Expr;
   readonly args: readonly Expr[];
 }
 
-/**
- * What a call stands for. Undefined where it is a call like any other. Throws MacroFault.
- */
+/** Returns the expansion of a call. Undefined for a call that is not a macro. Throws MacroFault. */
 export type Macro = (call: MacroCall) => Expr | undefined;
 
 /** Macros by name, number of arguments and whether they have a target. */
@@ -31,7 +29,7 @@ export type MacroTable = ReadonlyMap<string, Macro>;
 export const macroKey = (name: string, argumentCount: number, hasTarget: boolean): string =>
   `${name}/${argumentCount}${hasTarget ? '.' : ''}`;
 
-/** `has` has no target: it is given its argument as one. */
+/** `has` has no target; it gets its argument as the only one. */
 const has: Macro = ({ nodes, offset, target }) => {
   if (target.kind !== 'select' || target.testOnly) throw new MacroFault('invalid argument to has() macro', target);
   return nodes.select(offset, target.operand, target.field, true);
@@ -114,7 +112,7 @@ const quantifierOfTwo =
   (call) =>
     fold(call, loop, variables(call.args), argument(call.args, 2));
 
-/** A loop that collects `step` of what passes the filter, if there is one. */
+/** A loop that collects `step` of the elements that pass the filter, if there is one. */
 function collect(
   start: Loop['start'],
   filter: Expr | undefined,
@@ -178,7 +176,7 @@ const transformMapEntry: Macro = (call) => {
   return fold(call, collect(emptyMap, condition, insert), names, entry);
 };
 
-/** A loop without turns, whose accumulator is the bound variable. */
+/** A loop without iterations, whose accumulator is the bound variable. */
 function bindTo(nodes: NodeFactory, offset: number, name: string, value: Expr, result: Expr): Expr {
   return nodes.comprehension(offset, {
     iterVar: '#unused',

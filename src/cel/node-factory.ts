@@ -3,12 +3,12 @@ import { ACCUMULATOR } from './ast.ts';
 import { SyntaxFault } from './syntax-fault.ts';
 import type { CelValue } from './values.ts';
 
-/** How many nodes may stand one in another. Checker and planner go down into each of them. */
+/** How deep nodes may nest. Checker and planner recurse into each level. */
 const HEIGHT_LIMIT = 600;
 
-/** Makes the nodes of one expression. */
+/** Creates the nodes of one expression. */
 export class NodeFactory {
-  /** By node: how many nodes stand one in another in it. */
+  /** By node id: the depth of the tree below it. */
   readonly #heights: number[] = [0];
 
   /** Throws SyntaxFault. */

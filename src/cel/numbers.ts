@@ -4,7 +4,7 @@ import { CelError, Uint } from './values.ts';
 const INT_LIMIT = 2 ** 63;
 const UINT_LIMIT = 2 ** 64;
 
-/** A double as Go writes it with %g. */
+/** Formats a double as Go's %g does. */
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
@@ -12,7 +12,7 @@ export function formatDouble(value: number): string {
   const [mantissa, exponent] = value.toExponential().split('e') as [string, string];
   const power = Number(exponent);
   const digits = mantissa.replace(/[-.]/g, '').length;
-  // Go: as many digits as are needed, and at least six, stand before an exponent is used.
+  // As in Go: an exponent is used when more digits than needed (at least six) would stand before it.
   const limit = Math.max(digits > 6 && digits >= power + 1 ? digits : 6, 6);
   if (power >= -4 && power < Math.min(limit, 21)) return plainDecimal(value);
   return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;

@@ -8,7 +8,7 @@ import { NodeFactory } from './node-factory.ts';
 import { SyntaxFault } from './syntax-fault.ts';
 import { Uint } from './values.ts';
 
-/** How deep an expression may nest (upstream: parser/options.go maxRecursionDepth). */
+/** The largest nesting depth of an expression (upstream: parser/options.go maxRecursionDepth). */
 const DEPTH_LIMIT = 250;
 
 const reserved: ReadonlySet<string> = new Set(
@@ -94,7 +94,7 @@ class Parser {
     });
   }
 
-  /** Terms of `&&` and `||` make a balanced tree, so that many of them do not nest deep. */
+  /** Terms of `&&` and `||` form a balanced tree, so that many terms do not nest deeply. */
   #logical(operator: '||' | '&&'): Expr {
     const parseTerm = operator === '||' ? () => this.#logical('&&') : () => this.#binary(0);
     const terms = [parseTerm()];
@@ -284,7 +284,7 @@ class Parser {
     return this.#nodes.ident(start, dot + text);
   }
 
-  /** `a.b.C` before a brace; nothing is taken if no brace follows. */
+  /** Reads `a.b.C` before a brace; reads nothing if no brace follows. */
   #structName(first: Token, dot: string): string | undefined {
     let ahead = this.#next;
     let name = dot + first.text;
@@ -363,7 +363,9 @@ class Parser {
   }
 }
 
-/** Every ident and selection of idents of an expression, to see which variables it uses. */
+/**
+ * Calls back for every identifier and every selection of identifiers, to find the variables that an expression uses.
+ */
 export function usesVariable(expr: Expr, name: string): boolean {
   const uses = (part: Expr | undefined): boolean => part !== undefined && usesVariable(part, name);
   switch (expr.kind) {

@@ -2,7 +2,7 @@ import type { LinearPattern } from '../base/linear-pattern.ts';
 import { compilePattern } from '../base/linear-pattern.ts';
 import { CelError } from './values.ts';
 
-/** The cost of cel-go does not see how many states a pattern has. */
+/** The largest number of states. The cost of cel-go does not include the states of a pattern. */
 export const textTooLong = new CelError(
   'the text is too long for the pattern; use a shorter text or a simpler pattern',
 );
@@ -13,7 +13,7 @@ const LONGEST_CACHED = 1024;
 
 const cache = new Map<string, LinearPattern | string>();
 
-/** As `compilePattern`: expressions match the same few patterns again and again. */
+/** Like `compilePattern`, with a cache: expressions match the same few patterns repeatedly. */
 export function cachedPattern(pattern: string): LinearPattern | string {
   const known = cache.get(pattern);
   if (known !== undefined) return known;

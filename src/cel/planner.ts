@@ -21,10 +21,10 @@ import {
   valueTypeName,
 } from './values.ts';
 
-/** A part of an expression, ready to run. */
+/** An executable part of an expression. */
 export type Step = (frame: Frame) => CelResult;
 
-/** Turns a checked expression into functions, so that nothing is looked up twice. */
+/** Compiles a checked expression to functions, so that names are resolved only once. */
 export function planExpression(checked: CheckedExpression): Step {
   return new Planner(checked.references).plan(checked.expr);
 }
@@ -248,8 +248,8 @@ class Planner {
   }
 
   /**
-   * The step of a macro that collects a list or a map adds to it in place: an expression cannot see an accumulator
-   * before the loop has ended.
+   * A macro that collects a list or a map adds to it in place: the expression cannot see the accumulator before the
+   * loop has ended.
    */
   #growingStep(expr: Comprehension, accumulator: number): Step | undefined {
     if (expr.accuVar !== ACCUMULATOR) return undefined;
@@ -289,7 +289,7 @@ class Planner {
   }
 }
 
-/** A turn of a loop costs time even where nothing of it is counted by cel-go. */
+/** Each iteration of a loop counts as work, even when cel-go charges nothing for it. */
 const LOOP_COST = 0.25;
 
 function insertAll(map: EntryMap, given: readonly CelResult[]): CelError | undefined {
@@ -329,7 +329,7 @@ function hasField(value: CelValue, field: string): CelResult {
   return new CelError(`invalid type for field selection: ${valueTypeName(value)}`);
 }
 
-/** `&&` and `||`: one side that decides is enough, even if the other side is an error. */
+/** `&&` and `||`: if one side decides, an error of the other side is ignored. */
 function planLogical(left: Step, right: Step, deciding: boolean): Step {
   return (frame) => {
     const first = left(frame);

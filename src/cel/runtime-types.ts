@@ -5,7 +5,7 @@ import { CelList, CelMap, Duration, Opaque, Optional, Timestamp, TypeValue, Uint
 
 type Test = (value: CelValue) => boolean;
 
-/** Whether arguments have the types of an overload. What is in lists and maps is not looked at. */
+/** Whether arguments have the types of an overload. Elements of lists and maps are not checked. */
 export function mayTake(params: readonly CelType[]): (args: readonly CelValue[]) => boolean {
   const tests = params.map(testOf);
   return (args) => args.length === tests.length && tests.every((test, index) => test(args[index] as CelValue));

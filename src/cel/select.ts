@@ -19,7 +19,7 @@ export function selectIndex(value: CelValue, key: CelValue): CelResult {
   return new CelError(value instanceof CelList ? `index out of bounds: ${shown(key)}` : `no such key: ${shown(key)}`);
 }
 
-/** `value[?key]` and `value.?field`: an optional, none where there is nothing. */
+/** `value[?key]` and `value.?field`: an optional, empty when the key does not exist. */
 export function selectOptional(value: CelValue, key: CelValue): CelResult {
   if (value instanceof Optional) return value.value === undefined ? none : selectOptional(value.value, key);
   const found = find(value, key);

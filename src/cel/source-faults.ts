@@ -1,12 +1,12 @@
 import type { TypeFault } from './checker.ts';
 import { countCodePoints } from './unicode.ts';
 
-/** How many faults of one expression are shown (upstream: parser/options.go errorReportingLimit). */
+/** How many errors of one expression are reported (upstream: parser/options.go errorReportingLimit). */
 const SHOWN_LIMIT = 100;
-/** Longest line that is shown whole. */
+/** The longest line that is shown in full. */
 const LINE_LIMIT = 2_000;
 
-/** The faults of an expression, each with its place and the line, as cel-go writes them. */
+/** The errors of an expression, each with its position and line, as cel-go formats them. */
 export function describeFaults(source: string, faults: readonly TypeFault[]): string {
   const sorted = [...faults].sort((left, right) => left.offset - right.offset);
   return sorted

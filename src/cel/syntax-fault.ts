@@ -1,4 +1,4 @@
-/** What is wrong with the text of an expression, and where. */
+/** An error in the text of an expression, and its position. */
 export class SyntaxFault extends Error {
   /** In code units of the source. */
   readonly start: number;

@@ -2,9 +2,9 @@ import { SyntaxFault } from './syntax-fault.ts';
 
 export interface TextLiteral {
   readonly text: string;
-  /** Of a bytes literal. */
+  /** The value, for a bytes literal. */
   readonly bytes: Uint8Array | undefined;
-  /** Behind the closing quote, in code units. */
+  /** The position after the closing quote, in code units. */
   readonly end: number;
 }
 
@@ -29,7 +29,10 @@ const digitsOf = new Map([
   ['U', 8],
 ]);
 
-/** Reads the text or bytes literal that begins at `start` with `opening`: its prefix and its quotes. Throws SyntaxFault. */
+/**
+ * Reads the string or bytes literal that begins at `start` with `opening`: its prefix and its quotes. Throws
+ * SyntaxFault.
+ */
 export function readLiteral(source: string, start: number, opening: string): TextLiteral {
   const prefix = /^[rRbB]*/.exec(opening)?.[0].toLowerCase() ?? '';
   const quote = opening.slice(prefix.length);
@@ -55,7 +58,7 @@ function unclosed(source: string, start: number): SyntaxFault {
   return new SyntaxFault(`Syntax error: token recognition error at: '${shown}'`, start);
 }
 
-/** Returns the position behind the escape. */
+/** Returns the position after the escape. */
 function readEscape(source: string, at: number, parts: Parts, isBytes: boolean): number {
   const name = source[at + 1] ?? '';
   const simple = simpleEscapes.get(name);
@@ -79,7 +82,7 @@ function readEscape(source: string, at: number, parts: Parts, isBytes: boolean):
 
 interface Parts {
   character(text: string): void;
-  /** Of an escape: a code point of a text, a byte of bytes. */
+  /** The value of an escape: a code point of a string, or a byte of bytes. */
   code(code: number): void;
   finish(): { readonly text: string; readonly bytes: Uint8Array | undefined };
 }

@@ -22,8 +22,8 @@ type ScalarKind =
   | 'timestamp';
 
 /**
- * A type with declared fields. `field` answers undefined for names that it does not have. (`most`, of the other types:
- * how many elements, characters or bytes a value of a declared variable has at most.)
+ * A type with declared fields. `field` returns undefined for other names. (`most`, of the other types: the largest
+ * number of elements, characters or bytes of a declared variable.)
  */
 export interface ObjectType {
   readonly kind: 'object';
@@ -50,7 +50,7 @@ export const param = (name: string): CelType => ({ kind: 'param', name });
 export const opaque = (name: string, ...parameters: CelType[]): CelType => ({ kind: 'opaque', name, parameters });
 export const optionalOf = (value: CelType): CelType => opaque('optional_type', value);
 
-/** An object type of a fixed set of fields. */
+/** An object type with a fixed set of fields. */
 export function objectType(name: string, fields: Readonly<Record<string, CelType>>): ObjectType {
   const table = new Map(Object.entries(fields));
   return { kind: 'object', name, field: (field) => table.get(field) };
@@ -67,7 +67,7 @@ const shownScalars = new Map<string, string>([
   ['error', '!error!'],
 ]);
 
-/** The type as error messages name it (upstream: checker/format.go FormatCELType). */
+/** The name of the type in error messages (upstream: checker/format.go FormatCELType). */
 export function formatType(type: CelType): string {
   switch (type.kind) {
     case 'list':
@@ -86,7 +86,7 @@ export function formatType(type: CelType): string {
   }
 }
 
-/** The name of the type of a value of this type, as `type(x)` shows it. */
+/** The name of the type of a value, as `type(x)` returns it. */
 export function typeName(type: CelType): string {
   switch (type.kind) {
     case 'list':

@@ -1,4 +1,7 @@
-/** CEL counts the characters of a string in code points, JavaScript in halves of those above 0xffff. */
+/**
+ * CEL counts the characters of a string in code points. JavaScript counts code units: two for each code point above
+ * 0xffff.
+ */
 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
@@ -12,7 +15,7 @@ export function countCodePoints(text: string): number {
 
 export const codePoints = (text: string): string[] => [...text];
 
-/** Where the code point with this index begins. Past the end: the length of the text. */
+/** The position of the code point with this index; the length of the string for an index past the end. */
 export function unitIndex(text: string, codePoint: number): number {
   let unit = 0;
   for (let count = 0; count < codePoint && unit < text.length; count += 1)
@@ -20,10 +23,10 @@ export function unitIndex(text: string, codePoint: number): number {
   return unit;
 }
 
-/** Which code point begins here. */
+/** The index of the code point that starts at this position. */
 export const codePointIndex = (text: string, unit: number): number => countCodePoints(text.slice(0, unit));
 
-/** The order of Go's strings: by code points. JavaScript orders by halves. */
+/** Compares strings as Go does: by code points. JavaScript compares by code units. */
 export function compareTexts(left: string, right: string): -1 | 0 | 1 {
   if (left === right) return 0;
   const length = Math.min(left.length, right.length);

@@ -2,15 +2,15 @@ import type { CelType } from './types.ts';
 import { isDynamic } from './types.ts';
 
 /**
- * What the type parameters of an expression stand for. `assign` decides whether a value of one type may be used as
- * another, and learns parameters from it (upstream: checker/types.go).
+ * The types that are assigned to the type parameters of an expression. `assign` decides whether a value of one type can
+ * be used as another, and assigns parameters for that (upstream: checker/types.go).
  */
 export class TypeMapping {
   readonly #known = new Map<string, CelType>();
-  /** What the present try has changed, with what it was before. */
+  /** The changes of the current try, with the previous values. */
   readonly #trail: (readonly [string, CelType | undefined])[] = [];
 
-  /** Whether a value of each type may be used as the type beside it. Nothing is learned if not. */
+  /** Whether a value of each type can be used as the type beside it. If not, no parameters are assigned. */
   assign(from: readonly CelType[], to: readonly CelType[]): boolean {
     this.#trail.length = 0;
     if (this.#assignAll(from, to)) return true;
@@ -26,7 +26,7 @@ export class TypeMapping {
     this.#known.set(name, type);
   }
 
-  /** The type with all that is known of its parameters; others become dyn with `toDyn`. */
+  /** The type with all assigned parameters replaced; with `toDyn`, the others become dyn. */
   resolve(type: CelType, toDyn: boolean): CelType {
     switch (type.kind) {
       case 'param': {
@@ -75,7 +75,7 @@ export class TypeMapping {
     }
   }
 
-  /** 'unknown': the parameter has no meaning yet and cannot have this one. */
+  /** 'unknown': the parameter is not assigned and cannot be assigned this type. */
   #substitute(type: CelType, param: CelType & { kind: 'param' }): 'fits' | 'differs' | 'unknown' {
     if (type.kind === 'param' && type.name === param.name) return 'fits';
     const known = this.#known.get(param.name);
@@ -116,7 +116,7 @@ function isNullable(type: CelType): boolean {
   return ['null', 'opaque', 'object', 'duration', 'timestamp'].includes(type.kind);
 }
 
-/** The one of two assignable types that says less. */
+/** The more general one of two types that can be assigned to each other. */
 export function mostGeneral(left: CelType, right: CelType): CelType {
   return isEqualOrLessSpecific(left, right) ? left : right;
 }

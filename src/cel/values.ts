@@ -2,8 +2,8 @@ import type { Work } from './work.ts';
 import type { CelType } from './types.ts';
 
 /**
- * A value of an expression. int is a bigint and double a number, so that both keep all their digits; every other type
- * that JavaScript has no primitive for is a class of this file or an `Opaque` of a library.
+ * A value of an expression. int is a bigint and double a number, so that both keep all digits. Types without a
+ * JavaScript primitive are classes in this file, or an `Opaque` of a library.
  */
 export type CelValue =
   | null
@@ -21,7 +21,7 @@ export type CelValue =
   | Optional
   | Opaque;
 
-/** What an evaluation gives: a value, or an error, which `&&`, `||` and the macros may yet absorb. */
+/** The result of an evaluation: a value, or an error, which `&&`, `||` and macros may still ignore. */
 export type CelResult = CelValue | CelError;
 
 export class CelError {
@@ -42,7 +42,7 @@ export class Uint {
   }
 }
 
-/** A length of time in nanoseconds. */
+/** A duration in nanoseconds. */
 export class Duration {
   readonly nanos: bigint;
 
@@ -51,7 +51,7 @@ export class Duration {
   }
 }
 
-/** A point in time in nanoseconds since 1970-01-01T00:00:00Z. */
+/** A time in nanoseconds since 1970-01-01T00:00:00Z. */
 export class Timestamp {
   readonly nanos: bigint;
 
@@ -69,7 +69,7 @@ export class TypeValue {
 }
 
 export class Optional {
-  /** Undefined for none. */
+  /** Undefined for an empty optional. */
   readonly value: CelValue | undefined;
 
   constructor(value: CelValue | undefined) {
@@ -79,12 +79,12 @@ export class Optional {
 
 export const none = new Optional(undefined);
 
-/** A value of a library's own type. It is compared by `equals`. */
+/** A value of a type that a library defines. `equals` compares it. */
 export abstract class Opaque {
   abstract readonly type: CelType;
   abstract equals(other: Opaque): boolean;
 
-  /** What cost counts as its size. */
+  /** The size that counts for its cost. */
   size(): number {
     return 1;
   }
@@ -92,15 +92,15 @@ export abstract class Opaque {
 
 export abstract class CelList {
   abstract readonly length: number;
-  /** The element at a whole number from 0 to below the length. */
+  /** The element at an integer index from 0 to length - 1. */
   abstract at(index: number): CelValue;
 
-  /** What `==` compares; a list whose order has no meaning overrides it. */
+  /** What `==` compares; overridden by a list whose order has no meaning. */
   equals(_other: CelList, _work: Work): boolean | undefined {
     return undefined;
   }
 
-  /** What `+` gives, for a list that merges. */
+  /** The result of `+`; overridden by a list that merges. */
   plus(_other: CelList, _work: Work): CelList | undefined {
     return undefined;
   }
@@ -122,18 +122,18 @@ export class ArrayList extends CelList {
     return this.#items[index] as CelValue;
   }
 
-  /** Only for a list that no expression can see yet. */
+  /** Only for a list that the expression cannot see yet. */
   push(value: CelValue): void {
     this.#items.push(value);
   }
 }
 
-/** Two lists as one. Nothing is copied: the cost of `+` does not count the elements. */
+/** The concatenation of two lists. Nothing is copied, because the cost of `+` does not count the elements. */
 export class JoinedList extends CelList {
   readonly length: number;
   readonly #left: CelList;
   readonly #right: CelList;
-  /** The part that was asked last, and what is before it: most lists are read in order. */
+  /** The last part that was read, and the number of elements before it: most lists are read in order. */
   #part: CelList | undefined;
   #before = 0;
 
@@ -164,7 +164,7 @@ export class JoinedList extends CelList {
   }
 }
 
-/** A key of a map as it is looked up: numbers that are equal are one key, whatever their type. */
+/** The form of a map key for lookups: equal numbers are one key, whatever their type. */
 export type LookupKey = string | bigint | boolean;
 
 export abstract class CelMap {
@@ -172,12 +172,12 @@ export abstract class CelMap {
   abstract get(key: LookupKey): CelValue | undefined;
   abstract keys(): Iterable<CelValue>;
 
-  /** Whether the field or key is set. */
+  /** Whether the field or key exists. */
   has(name: string): boolean {
     return this.get(name) !== undefined;
   }
 
-  /** The name of its type, if it is an object of a declared type. */
+  /** The name of its type, if it is an object with a declared type. */
   get typeName(): string {
     return 'map';
   }
@@ -198,7 +198,7 @@ export class EntryMap extends CelMap {
     for (const [key] of this.#entries.values()) yield key;
   }
 
-  /** Only for a map that no expression can see yet. False if the key is there. */
+  /** Only for a map that the expression cannot see yet. False if the key exists. */
   add(lookup: LookupKey, key: CelValue, value: CelValue): boolean {
     if (this.#entries.has(lookup)) return false;
     this.#entries.set(lookup, [key, value]);
@@ -206,7 +206,7 @@ export class EntryMap extends CelMap {
   }
 }
 
-/** How a value is looked up in a map. Undefined if it cannot be a key. */
+/** The form in which a value is looked up in a map. Undefined if it cannot be a key. */
 export function lookupKey(value: CelValue): LookupKey | undefined {
   switch (typeof value) {
     case 'string':

@@ -6,8 +6,8 @@ export class CostExceeded extends Error {
 }
 
 /**
- * Counts the small steps of functions that walk through whole values, such as `==` of lists. Their cost is that of
- * cel-go, which does not see that one list may hold another one a million times; this does.
+ * Counts the steps of functions that visit whole values, such as `==` of lists. Their cost is cel-go's, which does not
+ * count that a list may contain another one a million times. This counter does.
  */
 export class Work {
   #left: number;

@@ -30,7 +30,10 @@ export async function getPods(socketPath: string): Promise<PodView[]> {
   return list.items ?? [];
 }
 
-/** What keeps pods from being settled. An agent that cannot say leaves the table without causes, not without pods. */
+/**
+ * The causes for which pods are not settled. If the agent cannot provide them, the table has no causes but still lists
+ * the pods.
+ */
 export async function getCauses(socketPath: string): Promise<CauseView[]> {
   const answer = await getJson(socketPath, '/explain').catch(() => []);
   return Array.isArray(answer) ? (answer as CauseView[]) : [];
@@ -48,7 +51,7 @@ export async function watchPods(socketPath: string, onChange: () => void, signal
     onChange();
     for await (const chunk of answer as AsyncIterable<Buffer>) if (chunk.length > 0) onChange();
   } catch {
-    // Whatever ended it: the caller checks again and begins another, as after an end without an error.
+    // Whatever ended the connection: the caller checks again and opens another one, as after an end without an error.
     return;
   }
 }

@@ -27,32 +27,35 @@ import type { CgroupDriver } from './runtime-config.ts';
 import { kubeletPidFile } from './teardown.ts';
 
 /**
- * Our programs. Tests of `up` put others in their place: `KUBELET_TS_BIN` names their folder, `KUBELET_TS_PROGRAM` the
- * agent.
+ * The project's own programs. Tests replace them: `KUBELET_TS_BIN` names their folder, `KUBELET_TS_PROGRAM` the agent.
  */
 export const programPath = (name: string): string =>
   join(process.env['KUBELET_TS_BIN'] ?? join(repositoryRoot, 'bin'), name);
 export const kubeletProgram = process.env['KUBELET_TS_PROGRAM'] ?? programPath('kubelet');
 const exampleFolder = join(repositoryRoot, 'src', 'up', 'manifests');
-/** systemd-resolved's stub (127.0.0.53) is of no use inside a pod; this file of its own names the real servers. */
+/** A pod cannot use systemd-resolved's stub (127.0.0.53). This file of systemd-resolved lists the real servers. */
 export const RESOLVED_CONF = '/run/systemd/resolve/resolv.conf';
 const KUBELET_PORT = 10250;
 const HEALTHZ_PORT = 10248;
 
 export interface AgentOptions {
   readonly runtimeEndpoint: string;
-  /** Added behind our own arguments. */
+  /** Added after our own arguments. */
   readonly extraArgs: readonly string[];
 }
 
-/** Copies the examples if the folder is not there: what a person changed or deleted in it stays so. */
+/**
+ * Copies the examples if the folder does not exist. Files that a user changed or deleted in it are not written again.
+ */
 export function ensureManifests(instance: Instance): void {
   if (existsSync(instance.manifestsDir)) return;
   mkdirSync(dirname(instance.manifestsDir), { recursive: true });
   cpSync(exampleFolder, instance.manifestsDir, { recursive: true });
 }
 
-/** The pods the folder announces. A file that cannot be parsed announces none; the agent reports it. */
+/**
+ * The pods that the manifests in the folder define. A file that cannot be parsed defines none; the agent reports it.
+ */
 export function expectedPods(instance: Instance): string[] {
   const files = readdirSync(instance.manifestsDir)
     .filter((name) => /\.(ya?ml|json)$/.test(name) && !name.startsWith('.'))
@@ -72,7 +75,7 @@ export async function writeAgentConfig(
   cgroupDriver: CgroupDriver = 'cgroupfs',
   cluster?: ClusterFacts,
 ): Promise<{ port: number; healthzPort: number }> {
-  // A network of its own has all ports free, and this process does not see its addresses.
+  // In a network namespace of the node, all ports are free, and this process cannot check its addresses.
   const isOwnNetwork = instance.enter.length > 0;
   const ports = isOwnNetwork
     ? { port: KUBELET_PORT, healthzPort: HEALTHZ_PORT }
@@ -96,12 +99,12 @@ export async function writeAgentConfig(
   return ports;
 }
 
-/** Nothing where the node has the machine's name: benchmarks want the flag left out (CIS 4.2.7). */
+/** Empty when the node has the machine's name: CIS 4.2.7 requires that the flag is not set. */
 export function nodeNameArguments(nodeName: string): string[] {
   return nodeName === hostname().trim().toLowerCase() ? [] : ['--hostname-override', nodeName];
 }
 
-/** In a session of its own, so that Ctrl-C reaches only `up`, which takes things down in order. */
+/** In its own session, so that Ctrl-C reaches only `up`, which stops its programs in order. */
 export function startAgent(instance: Instance, options: AgentOptions): ChildProcess {
   const log = openSync(instance.kubeletLog, 'a');
   const args = [

@@ -18,12 +18,12 @@ export function findHierarchies(mountInfo: string = readFileSync('/proc/self/mou
   return { v1: ofType('cgroup'), v2: ofType('cgroup2') };
 }
 
-/** Makes the cgroup and, on v2, hands the controllers down to it. */
+/** Creates the cgroup and, on v2, enables the controllers for its children. */
 export function ensureCgroupRoot(path: string): void {
   const { v1, v2 } = findHierarchies();
   for (const mount of [...v1, ...v2]) mkdirSync(join(mount, path), { recursive: true });
   for (const mount of v1.filter((point) => existsSync(join(point, 'cpuset.cpus')))) {
-    // An empty v1 cpuset refuses processes until it names processors and memory nodes.
+    // An empty v1 cpuset accepts no processes until its processors and memory nodes are set.
     for (const file of ['cpuset.cpus', 'cpuset.mems']) {
       if (readFileSync(join(mount, path, file), 'utf8').trim() === '')
         writeFileSync(join(mount, path, file), readFileSync(join(mount, file)));
@@ -39,8 +39,8 @@ function delegateControllers(folder: string): void {
     try {
       writeFileSync(join(folder, 'cgroup.subtree_control'), `+${controller}`);
     } catch (error) {
-      // Some controllers (cpu with real-time processes about) cannot be handed down; the agent reports what it then
-      // misses.
+      // Some controllers cannot be enabled for children (cpu while real-time processes exist). The agent reports which
+      // it misses.
       if (!['EBUSY', 'EINVAL', 'EOPNOTSUPP', 'EPERM', 'ENOENT'].includes(errnoOf(error) ?? '')) throw error;
     }
   }
@@ -85,7 +85,7 @@ function readPids(folder: string): number[] {
   try {
     return readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number);
   } catch {
-    return []; // Removed meanwhile, or a threaded v2 group, whose processes its parent lists.
+    return []; // It was removed meanwhile, or it is a threaded v2 group, whose parent lists its processes.
   }
 }
 

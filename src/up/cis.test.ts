@@ -35,11 +35,11 @@ test('the agent of a cluster of up passes every check of CIS for nodes', () => {
   );
 });
 
-test('one that joined another cluster serves with a self-signed certificate, which needs no approval (4.2.9)', () => {
+test('an agent that joined another cluster serves with a self-signed certificate, which needs no approval (4.2.9)', () => {
   assert.deepEqual(failedChecks({ args, files, config: configOf({ clientCaFile: '/ca.crt' }) }), ['4.2.9']);
 });
 
-test('a standalone node lets no client in over the network, and so needs no client CA, no authorization and no kubeconfig', () => {
+test('a standalone node accepts no clients over the network, and so needs no client CA, no authorization and no kubeconfig', () => {
   assert.deepEqual(failedChecks({ args, files: { config: files.config }, config: configOf() }), [
     '4.1.5',
     '4.1.6',
@@ -51,7 +51,7 @@ test('a standalone node lets no client in over the network, and so needs no clie
   ]);
 });
 
-test('an agent configured only with paths passes what upstream’s defaults pass: the rest is the operator’s decision', () => {
+test('an agent that is only configured with paths passes what upstream’s defaults pass; the operator decides the rest', () => {
   const { authentication, authorization, ...rest } = applyDefaults(
     { authentication: { x509: { clientCAFile: '/ca.crt' } }, rotateCertificates: true },
     () => true,
@@ -64,7 +64,7 @@ test('an agent configured only with paths passes what upstream’s defaults pass
   ]);
 });
 
-test('each check fails a node that is set up loosely', () => {
+test('each check fails on a node with a weak configuration', () => {
   const loose: NodeFacts = {
     args: [
       '--anonymous-auth=true',
@@ -101,7 +101,7 @@ test('each check fails a node that is set up loosely', () => {
   assert.deepEqual(failedChecks(loose), all);
 });
 
-test('the configuration is for its owner alone, also where an older one was not', async (t) => {
+test('only its owner can read the configuration, even if an older file was readable for others', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cis-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const instance = deriveInstance(folder);

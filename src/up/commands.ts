@@ -10,9 +10,9 @@ export interface CommandResult {
 }
 
 /**
- * For programs of the machine and for our own. Debian keeps iptables, runc and ip in sbin, which a plain `su` leaves
- * out of PATH. What steers the code that runs, and what npm adds for its scripts, stays behind: under sudo it may be
- * another user's.
+ * The environment for programs of the machine and for our own. Debian installs iptables, runc and ip in sbin, which a
+ * plain `su` leaves out of PATH. Variables that change what Node runs, and those that npm adds for scripts, are
+ * removed: under sudo they may come from another user.
  */
 export function machineEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return programEnvironment(
@@ -44,13 +44,15 @@ export function tryCommand(argv: readonly string[], input?: Buffer): Promise<Com
     child.on('close', (code, signal) =>
       resolve({ code: code ?? 128, stdout, stderr: signal === null ? stderr : `${stderr} (killed by ${signal})` }),
     );
-    // A program that ends without reading its input breaks the pipe; its exit code tells more than that error would.
+    // A program that ends without reading its input breaks the pipe. Its exit code is more useful than that error.
     child.stdin.on('error', () => child.stdin.destroy());
     child.stdin.end(input);
   });
 }
 
-/** Runs to the end and gives its output; any exit code but 0 throws `Internal` with what the program said. */
+/**
+ * Runs to the end and returns the output. Throws `Internal` with the program's error output for any exit code but 0.
+ */
 export async function runCommand(argv: readonly string[], input?: Buffer): Promise<string> {
   const result = await tryCommand(argv, input);
   if (result.code !== 0)

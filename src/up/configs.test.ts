@@ -24,13 +24,13 @@ test('two data folders share no name, and a bridge name fits the kernel', () => 
   assert.ok(instance.bridge.length <= 15);
 });
 
-test('a data folder that cannot work is refused before anything is made', () => {
+test('a data folder that cannot work is refused before anything is created', () => {
   assert.throws(() => deriveInstance('relative'), /absolute/);
   assert.throws(() => deriveInstance('/'), /absolute/);
   assert.throws(() => checkSocketPaths(deriveInstance(`/${'x'.repeat(90)}`)), /too long/);
 });
 
-test('the subnet starts where the seed points and steps over what is routed', () => {
+test('the subnet is chosen by the seed, and ranges with routes are skipped', () => {
   const first = chooseSubnet('00000000', [], 'br');
   assert.deepEqual(first, { cidr: '10.84.0.0/22', gateway: '10.84.0.1', prefixLength: 22 });
   assert.equal(chooseSubnet('00000001', [], 'br').cidr, '10.84.0.0/22');
@@ -45,7 +45,7 @@ test('the subnet starts where the seed points and steps over what is routed', ()
   );
 });
 
-test('a route of our own bridge is no conflict, and a machine that routes all of it is an error', () => {
+test('a route of our own bridge is no conflict; routes to all candidates are an error', () => {
   const route = { dst: '10.84.0.0/22', dev: 'br' };
   assert.equal(chooseSubnet('0', [route], 'br').cidr, '10.84.0.0/22');
   assert.equal(isSubnetFree(chooseSubnet('0', [], 'br'), [{ ...route, dev: 'vpn' }], 'br'), false);
@@ -53,7 +53,7 @@ test('a route of our own bridge is no conflict, and a machine that routes all of
   assert.throws(() => chooseSubnet('0', [{ dst: '10.0.0.0/8', dev: 'vpn' }], 'br'), /overlaps/);
 });
 
-test("containerd's version is read from upstream's and from Debian's words", () => {
+test("containerd's version is read from the output of upstream's and Debian's builds", () => {
   assert.deepEqual(
     parseContainerdVersion('containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u3'),
     { majorVersion: 1, minorVersion: 6 },
@@ -112,7 +112,7 @@ test('containerd 2.x gets a version 3 file with the renamed plugins', () => {
   assert.match(renderContainerdConfig(instance, { ...facts, majorVersion: 2, minorVersion: 0 }), /^bin_dir = "/m);
 });
 
-test('the CNI network keeps its addresses below the data folder and bears our name', () => {
+test("the CNI network keeps its addresses in the data folder and has the instance's name", () => {
   const config = JSON.parse(renderCniConfig(instance, [chooseSubnet('0', [], 'br')])) as {
     name: string;
     plugins: { ipam?: { dataDir: string } }[];
@@ -121,7 +121,7 @@ test('the CNI network keeps its addresses below the data folder and bears our na
   assert.equal(config.plugins[0]?.ipam?.dataDir, '/data/a/cni/ipam');
 });
 
-test("the agent's configuration is closed to the network and collects unused images before pods are evicted", () => {
+test("the agent's configuration closes the network port and collects unused images before pods are evicted", () => {
   const config = parse(
     renderKubeletConfig(instance, { runtimeEndpoint: 'unix:///x', port: 1, healthzPort: 2 }),
   ) as Record<string, unknown>;

@@ -32,7 +32,7 @@ export function runningContainerd(instance: Instance): ProcessRecord | undefined
   return isAlive(record) ? record : undefined;
 }
 
-/** Reads the machine: version, capabilities, whether overlay mounts work below the data folder. */
+/** Inspects the machine: version, capabilities, whether overlay mounts work in the data folder. */
 async function readContainerdFacts(instance: Instance): Promise<ContainerdFacts> {
   const cniBinDir = cniBinDirs.find((folder) => cniPlugins.every((plugin) => existsSync(join(folder, plugin))));
   if (cniBinDir === undefined)
@@ -49,7 +49,9 @@ async function readContainerdFacts(instance: Instance): Promise<ContainerdFacts>
   };
 }
 
-/** overlayfs refuses to lie on some file systems, on another overlay for one; copying is slow but works everywhere. */
+/**
+ * overlayfs does not work on some file systems, for example on another overlay. Copying is slow but works everywhere.
+ */
 async function chooseSnapshotter(instance: Instance): Promise<Snapshotter> {
   const probe = join(instance.dataDir, 'overlay-probe');
   const at = (name: string): string => join(probe, name);
@@ -62,8 +64,8 @@ async function chooseSnapshotter(instance: Instance): Promise<Snapshotter> {
 }
 
 /**
- * Starts containerd in a session of its own (a Ctrl-C in the terminal does not reach it) with network and cgroup
- * prepared; returns when its CRI answers. Throws `Unavailable` with the end of its log otherwise.
+ * Starts containerd in its own session, so that Ctrl-C in the terminal does not reach it. Network and cgroup must be
+ * prepared. Returns when its CRI answers. Throws `Unavailable` with the end of its log otherwise.
  */
 export async function startOwnContainerd(
   instance: Instance,
@@ -85,7 +87,7 @@ export async function startOwnContainerd(
     mkdirSync(folder, { recursive: true });
   const facts = { ...(await readContainerdFacts(instance)), ...chosen };
   if (network === undefined) await setUpNetwork(instance, warn);
-  // With the other driver systemd makes the slice.
+  // With the systemd driver, systemd creates the slice.
   if (wanted.cgroupDriver !== 'systemd') ensureCgroupRoot(instance.cgroupRoot);
   await launchContainerd(instance, facts, {
     awaitsNetwork: network !== 'later',
@@ -95,8 +97,8 @@ export async function startOwnContainerd(
 }
 
 /**
- * Only the process, with everything else in place: tests restart containerd with it. `onEnd` hears when it ends after
- * it has served. `awaitsNetwork`: it serves only with a network for pods.
+ * Starts only the process; everything else must exist. Tests restart containerd with it. `onEnd` is called when it ends
+ * after it has served. `awaitsNetwork`: it serves only when there is a network for pods.
  */
 export async function launchContainerd(
   instance: Instance,
@@ -139,7 +141,7 @@ export async function launchContainerd(
   );
 }
 
-/** Whether something listens. A connection is opened and closed, nothing is sent. */
+/** Whether a program listens on the socket. The connection is closed without sending anything. */
 export function accepts(socket: string): Promise<boolean> {
   return new Promise((resolve) => {
     const attempt = connect(socket);
@@ -148,7 +150,7 @@ export function accepts(socket: string): Promise<boolean> {
   });
 }
 
-/** A node among others gets the network of its pods when it has a range of addresses. */
+/** In a cluster with several nodes, the pod network exists only after the node got its range of addresses. */
 async function criAnswers({ containerdSocket }: Instance, awaitsNetwork: boolean): Promise<boolean> {
   const client = openCri(containerdSocket);
   const isNeeded = (type: string): boolean => awaitsNetwork || type !== 'NetworkReady';

@@ -1,6 +1,6 @@
 /**
- * The data folder of `up`: whether it is one, and what of it belongs to `up`. It runs as root and removes whole trees:
- * what others own stays theirs.
+ * The data folder of `up`: checks that it is one, and knows which of its content belongs to `up`. `up` runs as root and
+ * removes whole trees, so files of others must be kept.
  */
 import type { Stats } from 'node:fs';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,12 +12,12 @@ import { endpointFile } from './instance.ts';
 
 const MARKER = '.kubelet-ts';
 const MARKER_TEXT = 'This folder belongs to "npm run up"; "npm run down -- --purge" removes what up has made in it.\n';
-/** What a person may have put there before the first `up`. */
+/** Entries that a user may create before the first `up`. */
 const prepared = new Set(['manifests', 'static-pods']);
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
 
-/** Names in the folder that `up` gives. */
+/** Names that `up` creates in the folder. */
 function ownEntries(instance: Instance): Set<string> {
   const paths = Object.values(instance as unknown as Record<string, unknown>).filter(
     (value): value is string => typeof value === 'string' && value.startsWith(`${instance.dataDir}/`),
@@ -30,8 +30,8 @@ function ownEntries(instance: Instance): Set<string> {
 }
 
 /**
- * Makes the folder, or checks the one that is there. Throws `Invalid` when others could change what root does in it, or
- * when it holds what is not of `up`.
+ * Creates the folder, or checks an existing one. Throws `Invalid` when other users could change what root does in it,
+ * or when it contains entries that `up` did not create.
  */
 export function claimDataFolder(instance: Instance): void {
   mkdirSync(instance.dataDir, { recursive: true });
@@ -39,7 +39,7 @@ export function claimDataFolder(instance: Instance): void {
   if (!existsSync(join(instance.dataDir, MARKER))) writeFileSync(join(instance.dataDir, MARKER), MARKER_TEXT);
 }
 
-/** The same for a folder that is only checked or taken down. One that is not there is in order. */
+/** Checks the folder without creating it. A missing folder is valid. */
 export function checkDataFolder(instance: Instance): void {
   const { dataDir } = instance;
   if (!existsSync(dataDir)) return;
@@ -59,13 +59,13 @@ export function checkDataFolder(instance: Instance): void {
 
 const pathTo = (path: string): string[] => (path === '/' ? ['/'] : [...pathTo(dirname(path)), path]);
 
-/** In a folder with the sticky bit others can add names, but not replace those of root. */
+/** In a folder with the sticky bit other users can add entries, but cannot replace those of root. */
 function mayOthersChange({ uid, mode }: Stats, mayBeSticky: boolean): boolean {
   if (uid !== 0 && uid !== process.geteuid?.()) return true;
   return (mode & OTHERS_WRITE) !== 0 && !(mayBeSticky && (mode & STICKY) !== 0);
 }
 
-/** What a person has to do about it. */
+/** What the user must do about it. */
 const mendOf = ({ uid, mode }: Stats): string =>
   [
     ...(uid !== 0 && uid !== process.geteuid?.() ? ['chown root'] : []),
@@ -77,7 +77,7 @@ function isDataFolder(dataDir: string): boolean {
   return names.includes(MARKER) || names.every((name) => prepared.has(name)) || isOfOlderVersion(dataDir);
 }
 
-/** Before the marker was. */
+/** For folders from before the marker existed. */
 function isOfOlderVersion(dataDir: string): boolean {
   if (existsSync(join(dataDir, 'cluster.json'))) return true;
   const config = join(dataDir, 'containerd', 'config.toml');
@@ -87,7 +87,7 @@ function isOfOlderVersion(dataDir: string): boolean {
 const mountsFile = (instance: Instance): string => join(instance.runDir, 'mounts-before.json');
 
 /**
- * To be called before a run mounts anything: what is mounted in the folder by then, a disk for example, belongs to
+ * Must be called before a run mounts anything. Mounts that already exist in the folder, for example a disk, belong to
  * others.
  */
 export function noteMountsBefore(instance: Instance, mountInfo = readMountInfo()): void {
@@ -105,27 +105,26 @@ function mountsOfOthers(instance: Instance): Set<string> {
     const points: unknown = JSON.parse(readFileSync(mountsFile(instance), 'utf8'));
     return new Set(Array.isArray(points) ? points.map(String) : []);
   } catch {
-    return new Set(); // Not noted: all of them are ours.
+    return new Set(); // Not recorded: all of them are ours.
   }
 }
 
-/** What a run has mounted in the folder: deepest first. */
+/** The mounts of this run in the folder, deepest first. */
 export function ownMounts(instance: Instance, mountInfo = readMountInfo()): string[] {
   const others = mountsOfOthers(instance);
   return mountsBelow(instance, mountInfo).filter((point) => !others.has(point));
 }
 
 /**
- * Removes what `up` has made in the folder, and the folder when nothing else is in it. Returns what is not of `up` and
- * stays. Nothing of ours may be mounted any more. What a second `down`, which waits for its turn, makes there meanwhile
- * is for that one to remove.
+ * Removes what `up` created in the folder, and the folder if it is empty then. Returns the entries that `up` did not
+ * create. All our mounts must be gone. Entries that a second, waiting `down` creates meanwhile are left to it.
  */
 export function purgeDataFolder(instance: Instance, mountInfo = readMountInfo()): string[] {
   const { dataDir } = instance;
   if (!existsSync(dataDir)) return [];
   const own = ownEntries(instance);
   const mounts = mountsBelow(instance, mountInfo);
-  // A removal would go on in what is mounted there.
+  // Removing it would delete the content of a mount.
   const isOurs = (name: string): boolean => {
     const path = join(dataDir, name);
     return own.has(name) && !mounts.some((point) => point === path || point.startsWith(`${path}/`));

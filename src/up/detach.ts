@@ -1,6 +1,5 @@
 /**
- * `up --detach`: another `up` in the background looks after the programs; this one shows what it says until all is
- * ready.
+ * `up --detach`: another `up` in the background supervises the programs; this one prints its output until all is ready.
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -11,7 +10,7 @@ import type { Instance } from './instance.ts';
 
 /** The last line of an `up` in the background that serves. */
 export const READY_LINE = '-- serving --';
-/** It waits for nearly all of its life. */
+/** The file is empty in nearly all cases. */
 const small = [
   '--no-concurrent-sparkplug',
   '--optimize-for-size',
@@ -21,7 +20,7 @@ const small = [
 ];
 export const KEEPER_VARIABLE = 'KUBELET_TS_KEEPER';
 
-/** 0 once it serves; otherwise what it ended with. */
+/** 0 when it serves, otherwise its exit code. */
 export async function detach(instance: Instance, args: readonly string[]): Promise<number> {
   mkdirSync(dirname(instance.upLog), { recursive: true });
   writeFileSync(instance.upLog, '');
@@ -48,7 +47,7 @@ function copyUntilReady(file: string): Promise<number> {
     let rest = '';
     const copy = (): void => {
       const { size } = statSync(file);
-      // Another `up` that came at the same time has begun the file again.
+      // Another `up` that was started at the same time has truncated the file.
       if (size < at) at = 0;
       const bytes = Buffer.alloc(size - at);
       const handle = openSync(file, 'r');

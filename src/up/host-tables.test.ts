@@ -14,7 +14,7 @@ import {
   sharedChains,
 } from './host-tables.ts';
 
-test('mounts below a folder come deepest first, a neighbour with the same beginning does not come, escapes are undone', () => {
+test('mounts below a folder are listed deepest first; folders with the same prefix are not included; escapes are decoded', () => {
   const table = [
     '1 0 8:1 / / rw - ext4 /dev/a rw',
     '2 1 0:5 / /data/x rw - tmpfs t rw',
@@ -31,7 +31,7 @@ test('a process name with blanks and parentheses does not shift the fields of it
   assert.equal(parseStartTicks(stat), '987654');
 });
 
-test('only a shim that serves our containerd is ours', () => {
+test('only a shim of our own containerd is ours', () => {
   const shim = (address: string) =>
     ['/usr/bin/containerd-shim-runc-v2', '-namespace', 'k8s.io', '-id', 'x', '-address', address].join('\u0000');
   assert.equal(isShimOf(shim('/d/c.sock'), '/d/c.sock'), true);
@@ -57,7 +57,7 @@ const NAT = `-P PREROUTING ACCEPT
 `;
 const own = { chain: 'KTS-1', networkName: 'kubelet-ts-1', chainsBefore: [] };
 
-test('clean-up removes our chain and the plugins rules for our network, and leaves other users of the shared chain and other engines alone', () => {
+test("clean-up removes our chain and the plugins' rules for our network, and keeps those of other users of the shared chain and of other engines", () => {
   assert.deepEqual(selectIptablesCleanUp(NAT, own).commands, [
     ['-D', 'POSTROUTING', '-s', '10.84.0.0/22', '-j', 'KTS-1'],
     [
@@ -83,7 +83,7 @@ test('clean-up removes our chain and the plugins rules for our network, and leav
   ]);
 });
 
-test('the shared chains go with the last user, unless they were there before us', () => {
+test('the shared chains are removed with their last user, unless they existed before us', () => {
   const alone = NAT.split('\n')
     .filter((line) => !line.includes('other'))
     .join('\n');
@@ -95,12 +95,12 @@ test('the shared chains go with the last user, unless they were there before us'
   assert.deepEqual(removed(['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-MASQ']), ['KTS-1', 'CNI-DN-aaaaaaaaaaaaaaaaaaaaa']);
 });
 
-test('on a machine without any of it there is nothing to remove', () => {
+test('on a machine without any of it nothing is removed', () => {
   assert.deepEqual(selectIptablesCleanUp('-P PREROUTING ACCEPT\n-N DOCKER\n', own).commands, []);
   assert.deepEqual(chainNames(NAT).length, 6);
 });
 
-/** As `iptables -S` shows what an agent makes. */
+/** The output of `iptables -S` after an agent has run. */
 const MADE: RulesByTable = {
   mangle: '-P INPUT ACCEPT\n-N KUBE-IPTABLES-HINT\n-N KUBE-KUBELET-CANARY\n',
   nat: '-N KTS-0123abcd\n-N KUBE-KUBELET-CANARY\n-N DOCKER\n',
@@ -123,7 +123,7 @@ const ALL = [
   'filter KUBE-KUBELET-CANARY',
 ];
 
-test('the chains our agents make for other programs are removed with their jumps', () => {
+test('the chains that our agents create for other programs are removed with their jumps', () => {
   assert.deepEqual(removed(MADE), ALL);
   assert.deepEqual(
     selectKubeletChainCleanUp(MADE, []).filter((args) => args.includes('-D')),
@@ -135,7 +135,7 @@ test('the chains our agents make for other programs are removed with their jumps
   assert.deepEqual(selectKubeletChainCleanUp({ mangle: '', nat: '', filter: '' }, []), []);
 });
 
-test('each of them that was there before stays, table by table', () => {
+test('a chain that existed before us is kept, in each table', () => {
   assert.deepEqual(sharedChains(MADE), ALL);
   for (const each of ALL)
     assert.deepEqual(
@@ -144,7 +144,7 @@ test('each of them that was there before stays, table by table', () => {
     );
 });
 
-test('one in which another program has put something, or to which it jumps, stays', () => {
+test('a chain with rules of another program, or that another chain jumps to, is kept', () => {
   const without = (rules: Partial<RulesByTable>): string[] =>
     ALL.filter((each) => !removed({ ...MADE, ...rules }).includes(each));
   assert.deepEqual(without({ filter: `${MADE.filter}-A KUBE-FIREWALL -m mark --mark 0x8000/0x8000 -j DROP\n` }), [
@@ -159,7 +159,7 @@ test('one in which another program has put something, or to which it jumps, stay
   );
 });
 
-test('an instance of ours is known by its chain in nat', () => {
+test('our instance is recognized by its chain in nat', () => {
   assert.deepEqual(
     [
       hasInstanceChain(MADE),
@@ -170,7 +170,7 @@ test('an instance of ours is known by its chain in nat', () => {
   );
 });
 
-test('a kubelet is known by its command line, and a command of ours is none', () => {
+test('a kubelet is recognized by its command line; our other commands are not kubelets', () => {
   const line = (...args: string[]): string => [...args, ''].join('\u0000');
   for (const args of [
     ['/usr/bin/kubelet', '--config', 'x'],

@@ -10,10 +10,11 @@ export function selectMountsBelow(mountInfo: string, folder: string): string[] {
 }
 
 /**
- * Start time in clock ticks since boot, field 22 of /proc/PID/stat: with it a pid is unmistakable until the next boot.
+ * Start time in clock ticks since boot, field 22 of /proc/PID/stat. Together with the pid it identifies a process until
+ * the next boot.
  */
 export function parseStartTicks(stat: string): string | undefined {
-  // The command name, in parentheses, may hold anything, blanks and parentheses too.
+  // The command name in parentheses may contain blanks and parentheses too.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
 }
 
@@ -28,24 +29,24 @@ export function isShimOf(cmdline: string, socket: string): boolean {
   return /(^|\/)containerd-shim[^/]*$/.test(args[0] ?? '') && address > 0 && args[address + 1] === socket;
 }
 
-/** Whether `option` with `value` stands in a command line (NUL-separated), as two words or as one. */
+/** Whether `option` with `value` is in a command line (NUL-separated), as one word or two. */
 export function hasOption(cmdline: string, option: string, value: string): boolean {
   const args = cmdline.split('\u0000');
   return args.includes(`${option}=${value}`) || args.some((word, at) => word === option && args[at + 1] === value);
 }
 
-/** The arguments of iptables commands, for one table, that remove what belongs to an instance. */
+/** The arguments of the iptables commands, for one table, that remove the rules and chains of an instance. */
 export interface IptablesCleanUp {
-  /** In order: rules out of shared chains, then own chains emptied, then deleted. */
+  /** In this order: remove rules from shared chains, flush our chains, delete them. */
   readonly commands: string[][];
 }
 
 const sharedCniChains = ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-SETMARK', 'CNI-HOSTPORT-MASQ'];
 
 /**
- * `rules` is `iptables -t TABLE -S`. Ours are: our own chain and jumps to it; the rules the CNI plugins wrote for our
- * network (its name stands in their comment) and the chains those jump to; and the plugins' shared chains if they were
- * not there before us (`chainsBefore`) and no other pods use them.
+ * `rules` is the output of `iptables -t TABLE -S`. These are ours: our own chain and jumps to it; the rules that the
+ * CNI plugins wrote for our network (with its name in their comment) and the chains that those jump to; and the
+ * plugins' shared chains, if they did not exist before us (`chainsBefore`) and no other pods use them.
  */
 export function selectIptablesCleanUp(
   rules: string,
@@ -79,7 +80,10 @@ export function selectIptablesCleanUp(
   };
 }
 
-/** Chains that kubelets make for other programs, whichever kubelet comes first (`makeIPTablesUtilChains`), by table. */
+/**
+ * Chains that a kubelet creates for other programs, if no other kubelet has done so (`makeIPTablesUtilChains`), by
+ * table.
+ */
 const kubeletChains = {
   mangle: ['KUBE-IPTABLES-HINT', 'KUBE-KUBELET-CANARY'],
   nat: ['KUBE-KUBELET-CANARY'],
@@ -89,15 +93,15 @@ export type RuleTable = keyof typeof kubeletChains;
 /** `iptables -t TABLE -S` of each table. */
 export type RulesByTable = Readonly<Record<RuleTable, string>>;
 
-/** kube-proxy makes this one too, with the same rule. */
+/** kube-proxy creates this chain too, with the same rule. */
 const FIREWALL = 'KUBE-FIREWALL';
 const PROXY_CANARY = 'KUBE-PROXY-CANARY';
 /** The comment of the only rule that our agent puts into it. */
 const FIREWALL_COMMENT = 'block incoming localnet connections';
-/** The kernel's chains from which our agent jumps to it. */
+/** The kernel's chains from which our agent jumps to this chain. */
 const firewallCallers = ['INPUT', 'OUTPUT'];
 
-/** `TABLE CHAIN` for each chain that several programs of a machine share and that is there. */
+/** `TABLE CHAIN` for each existing chain that several programs of a machine share. */
 export function sharedChains(rules: RulesByTable): string[] {
   return (Object.keys(kubeletChains) as RuleTable[]).flatMap((table) => {
     const shared: readonly string[] = [...kubeletChains[table], ...sharedCniChains];
@@ -111,8 +115,8 @@ export const hasInstanceChain = (rules: RulesByTable, except?: string): boolean 
   chainNames(rules.nat).some((chain) => /^KTS-[0-9a-f]{8}$/.test(chain) && chain !== except);
 
 /**
- * Arguments of iptables commands that remove what the agents of our instances made for other programs: the chains that
- * were not there `before` the first of them (as `sharedChains` names them) and that hold nothing of others by now.
+ * Arguments of the iptables commands that remove what our agents created for other programs: chains that did not exist
+ * `before` the first instance (in the notation of `sharedChains`) and that contain nothing of other programs now.
  */
 export function selectKubeletChainCleanUp(rules: RulesByTable, before: readonly string[]): string[][] {
   const hasProxy = Object.values(rules).some((text) => chainNames(text).includes(PROXY_CANARY));

@@ -15,7 +15,8 @@ import { waitUntil } from './processes.ts';
 import type { Snapshotter } from './runtime-config.ts';
 
 /**
- * The last is where scripts/setup-machine.sh unpacks Debian's package when the machine's own busybox is a dynamic one.
+ * The last path is where scripts/setup-machine.sh unpacks Debian's package when the machine's own busybox is
+ * dynamically linked.
  */
 const busyboxPaths = [
   '/bin/busybox',
@@ -30,7 +31,7 @@ const dynamicBusyboxPaths = [
   join(repositoryRoot, '.data/busybox/usr/bin/busybox'),
 ];
 
-/** Where a busybox is that runs without libraries. Throws `NotFound` if set-up did not provide one. */
+/** The path of a static busybox. Throws `NotFound` if the set-up did not provide one. */
 function findBusybox(): string {
   const path = busyboxPaths.find((candidate) => existsSync(candidate) && isStaticElf(readFileSync(candidate)));
   if (path === undefined)
@@ -51,12 +52,15 @@ export function readNginx(): Promise<DynamicProgram> {
   return readDynamic('nginx', nginxPaths);
 }
 
-/** Debian's dynamic busybox, unpacked by scripts/setup-machine.sh: unlike the static one it can look up names. */
+/**
+ * Debian's dynamically linked busybox, unpacked by scripts/setup-machine.sh. Unlike the static one it can resolve
+ * names.
+ */
 export function readDynamicBusybox(): Promise<DynamicProgram> {
   return readDynamic('busybox', dynamicBusyboxPaths);
 }
 
-/** A program with what it is loaded with on this machine. */
+/** A program and the shared libraries that it loads on this machine. */
 async function readDynamic(name: string, paths: readonly string[]): Promise<DynamicProgram> {
   const path = paths.find((candidate) => existsSync(candidate));
   if (path === undefined) throw new KubeletError('NotFound', `no ${name} found: run \`sh scripts/setup-machine.sh\``);
@@ -71,7 +75,7 @@ async function readDynamic(name: string, paths: readonly string[]): Promise<Dyna
   };
 }
 
-/** An ELF file with no interpreter segment (program header type 3) is loaded only by the kernel. */
+/** The kernel alone loads an ELF file that has no interpreter segment (program header type 3). */
 function isStaticElf(file: Buffer): boolean {
   if (file.length < 64 || file.toString('latin1', 0, 4) !== '\u007fELF' || file[4] !== 2) return false;
   const start = Number(file.readBigUInt64LE(32));
@@ -81,8 +85,8 @@ function isStaticElf(file: Buffer): boolean {
 }
 
 /**
- * Imports what is not there yet and waits until CRI knows it. `endpoint` must be a containerd's: `ctr` speaks nothing
- * else. Returns the references that were imported.
+ * Imports missing images and waits until the CRI lists them. `endpoint` must belong to a containerd: `ctr` supports
+ * nothing else. Returns the imported references.
  */
 export async function ensureImages(
   endpoint: string,

@@ -1,6 +1,6 @@
 /**
- * One `up` on one data folder: every name and path it may create is derived here, so that several can live side by side
- * and `down` knows what is its own.
+ * One `up` on one data folder. All names and paths that it may create are derived here, so that several instances can
+ * run side by side and `down` knows what belongs to its own.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path/posix';
@@ -12,7 +12,7 @@ export interface Instance {
   /** Eight hex digits from the data folder's path. */
   readonly id: string;
   readonly dataDir: string;
-  /** Pid files, the lock and the record of what was there before. */
+  /** Pid files, the lock and the record of the state before the first start. */
   readonly runDir: string;
   readonly manifestsDir: string;
   readonly kubeletRoot: string;
@@ -39,31 +39,31 @@ export interface Instance {
   readonly controlPlaneDir: string;
   readonly controlPlaneLog: string;
   readonly adminConfig: string;
-  /** A data folder for each node of `up --nodes`. */
+  /** One data folder for each node of `up --nodes`. */
   readonly nodesDir: string;
-  /** What was chosen for the cluster at its first start, and stays. */
+  /** The settings that were chosen at the cluster's first start, and do not change. */
   readonly clusterRecord: string;
-  /** The node's credentials: they outlive a `down`. */
+  /** The node's credentials. `down` keeps them. */
   readonly nodeDir: string;
   readonly nodeNetworkConfig: string;
   readonly nodeNetworkLog: string;
   readonly nodeStorageConfig: string;
   readonly nodeStorageLog: string;
-  /** The data of dynamically provisioned volumes: it outlives a `down`. */
+  /** The data of dynamically provisioned volumes. `down` keeps it. */
   readonly storageDir: string;
-  /** Manifests of a node in a cluster: static pods beside what the cluster sends. */
+  /** Manifests of a node in a cluster: static pods, in addition to the pods from the API server. */
   readonly staticPodsDir: string;
   readonly registryDir: string;
   readonly registryLog: string;
-  /** Of a detached `up`, which goes on looking after its programs. */
+  /** The log of a detached `up`, which supervises its programs. */
   readonly upLog: string;
-  /** An address of the loopback network of its own, so that ports of several never meet. */
+  /** The instance's own address in the loopback network, so that ports of several instances do not collide. */
   readonly loopback: string;
-  /** Absolute within each cgroup hierarchy; all containers live beneath. */
+  /** The path in each cgroup hierarchy; all containers are below it. */
   readonly cgroupRoot: string;
-  /** What stands before commands that run on the node; empty where it is the machine itself. */
+  /** The prefix of commands that run on the node; empty when the node is the machine itself. */
   readonly enter: readonly string[];
-  /** The same with the cgroup driver systemd: the slice that `cgroupRoot` becomes. */
+  /** The same with the cgroup driver systemd: the slice for `cgroupRoot`. */
   readonly cgroupSlice: string;
 }
 
@@ -116,16 +116,18 @@ export function deriveInstance(dataDir: string): Instance {
   };
 }
 
-/** Names the runtime that was given from outside; empty with our own. */
+/** Names the runtime that was given by a flag; empty with our own. */
 export const endpointFile = (instance: Instance): string => join(instance.runDir, 'endpoint');
 
-/** 127.x.y.z from the first digits of the id; never the first or the last address of the network. */
+/** 127.x.y.z from the first digits of the id; never the first or last address of the network. */
 function loopbackOf(id: string): string {
   const [x, y, z] = [0, 2, 4].map((at) => Number.parseInt(id.slice(at, at + 2), 16)) as [number, number, number];
   return `127.${x}.${y}.${Math.min(Math.max(z, 2), 253)}`;
 }
 
-/** The address of a unix socket is at most 107 bytes; the longest we make is checked before anything is started. */
+/**
+ * The path of a unix socket has at most 107 bytes. The longest path of an instance is checked before anything starts.
+ */
 export function checkSocketPaths(instance: Instance): void {
   for (const path of [instance.kubeletSocket, instance.containerdSocket, `${instance.containerdSocket}.ttrpc`]) {
     if (Buffer.byteLength(path) > 107)

@@ -5,7 +5,7 @@ import { formatIp } from '../base/ip-address.ts';
 import { parseIpPrefix } from '../base/ip-prefix.ts';
 
 export const familyChoices = ['ipv4', 'ipv6', 'dual'] as const;
-/** `dual`: IPv4 first, as kubeadm and kind have it. */
+/** `dual`: IPv4 first, as in kubeadm and kind. */
 export type FamilyChoice = (typeof familyChoices)[number];
 export type Family = 'IPv4' | 'IPv6';
 
@@ -15,7 +15,7 @@ export const familiesOf = (choice: FamilyChoice): readonly Family[] =>
 /** Of an address or a range. */
 export const familyOf = (ip: string): Family => (ip.includes(':') ? 'IPv6' : 'IPv4');
 
-/** An address before a port, as URLs and flags want it. */
+/** An address in the form in which a port follows it, for URLs and flags. */
 export const hostPort = (ip: string, port: number): string => `${familyOf(ip) === 'IPv6' ? `[${ip}]` : ip}:${port}`;
 export const urlHost = (ip: string): string => (familyOf(ip) === 'IPv6' ? `[${ip}]` : ip);
 
@@ -27,7 +27,7 @@ const readSetting = (name: string): string | undefined => {
   }
 };
 
-/** Throws `Invalid` where the kernel has no IPv6, or it is off for new devices: those of pods are new. */
+/** Throws `Invalid` when the kernel has no IPv6, or when it is off for new devices, which those of pods are. */
 export function checkIpv6(read: (name: string) => string | undefined = readSetting): void {
   const isOff = ['all', 'default'].filter((name) => read(name) !== '0');
   if (isOff.length === 0) return;
@@ -39,8 +39,7 @@ export function checkIpv6(read: (name: string) => string | undefined = readSetti
 }
 
 /**
- * The address of that number in a range: the first is the API server's service, the tenth, as kubeadm has it, the name
- * service's.
+ * The nth address of a range: the first is for the API server's service, the tenth for the name service, as in kubeadm.
  */
 export function addressInRange(cidr: string, index: number): string {
   const { first, bits } = parseIpPrefix(cidr) ?? { first: 0n, bits: 32 };

@@ -16,7 +16,7 @@ function settings(t: TestContext, values: Readonly<Record<string, string>>): str
   return folder;
 }
 
-test('settings that an instance changed are set back; what was so before, or was changed since, stays', (t) => {
+test('settings that an instance changed are restored; others, and those that were changed again, are kept', (t) => {
   const before = settings(t, { 'kernel/panic': '0', 'vm/overcommit_memory': '0', 'net/ipv4/ip_forward': '1' });
   const noted = readKernelSettings(before);
   const now = settings(t, { 'kernel/panic': '10', 'vm/overcommit_memory': '2', 'net/ipv4/ip_forward': '1' });
@@ -28,12 +28,12 @@ test('settings that an instance changed are set back; what was so before, or was
   );
 });
 
-test('a setting that is in the record of no instance is never written', () => {
+test('a setting that no instance recorded is never written', () => {
   assert.deepEqual(selectRestores({ 'kernel/hostname': 'a' }, { 'kernel/hostname': 'b', 'kernel/panic': '10' }), {});
   assert.deepEqual(selectRestores({ 'kernel/panic': '0' }, {}), {});
 });
 
-test('a machine that forwards IPv6 goes on learning its routes from routers, until it is set back', (t) => {
+test('a machine that forwards IPv6 keeps learning its routes from routers, until the setting is restored', (t) => {
   const device = (name: string): string => `net/ipv6/conf/${name}/accept_ra`;
   const folder = settings(t, { 'net/ipv6/conf/all/forwarding': '0', [device('eth0')]: '1', [device('eth1')]: '0' });
   const read = (): string[] =>

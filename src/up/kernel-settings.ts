@@ -1,4 +1,6 @@
-/** Settings of the kernel that an instance changes for the whole machine, and how the last one that goes undoes it. */
+/**
+ * Kernel settings that an instance changes for the whole machine, and how the last instance that stops restores them.
+ */
 import { errnoOf } from '../base/errors.ts';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +8,10 @@ import { wantedTunables } from '../kubelet/features/container-manager/kernel-tun
 
 const FOLDER = '/proc/sys';
 
-/** Below /proc/sys, with what an instance sets: the agent, the CNI plugins, and the routing of services. */
+/**
+ * Paths below /proc/sys with the values that an instance sets, by the agent, the CNI plugins and the routing of
+ * services.
+ */
 const ownSettings: ReadonlyMap<string, string> = new Map([
   ...[...wantedTunables].map(([name, value]) => [name, String(value)] as const),
   ['net/ipv4/ip_forward', '1'],
@@ -18,7 +23,7 @@ const ownSettings: ReadonlyMap<string, string> = new Map([
 export type KernelSettings = Readonly<Record<string, string>>;
 
 const IPV6_DEVICES = 'net/ipv6/conf';
-/** A device that learns its routes from a router goes on doing so although the machine forwards. */
+/** A device that learns its routes from a router continues to do so although the machine forwards. */
 const LEARNS_ANYWAY = '2';
 const LEARNS = '1';
 
@@ -35,8 +40,8 @@ const settingsOf = (folder: string): ReadonlyMap<string, string> =>
   new Map([...ownSettings, ...routerSettings(folder)]);
 
 /**
- * Lets the machine forward packets of IPv6. A kernel that forwards forgets the routes that a router announces, the
- * default route among them: devices that listen to routers go on doing so.
+ * Enables forwarding of IPv6 packets. When forwarding is on, a kernel drops the routes that routers announce, including
+ * the default route. Devices that accept such announcements are therefore set to keep accepting them.
  */
 export function forwardIpv6(folder: string = FOLDER): void {
   const file = (name: string): string => join(folder, name);
@@ -53,13 +58,16 @@ export function readKernelSettings(folder: string = FOLDER): KernelSettings {
       try {
         return [[name, readFileSync(join(folder, name), 'utf8').trim()] as const];
       } catch {
-        return []; // Of a kernel module that is not loaded.
+        return []; // It belongs to a kernel module that is not loaded.
       }
     }),
   );
 }
 
-/** What to write: settings that are as an instance sets them and were not so before. Others have been changed since. */
+/**
+ * The values to restore: settings that still have an instance's value and had another one before. Others were changed
+ * since.
+ */
 export function selectRestores(before: KernelSettings, now: KernelSettings): KernelSettings {
   return Object.fromEntries(
     Object.entries(before).flatMap(([name, earlier]) => {
@@ -69,7 +77,7 @@ export function selectRestores(before: KernelSettings, now: KernelSettings): Ker
   );
 }
 
-/** Returns what could not be set back. */
+/** Returns the settings that could not be restored. */
 export function restoreKernelSettings(before: KernelSettings, folder: string = FOLDER): string[] {
   return Object.entries(selectRestores(before, readKernelSettings(folder))).flatMap(([name, value]) => {
     try {

@@ -7,33 +7,35 @@ import type { CgroupDriver } from './runtime-config.ts';
 export interface KubeletFacts {
   /** With scheme: `unix:///...`. */
   readonly runtimeEndpoint: string;
-  /** Ports that were free just now. */
+  /** Ports that were free when they were chosen. */
   readonly port: number;
   readonly healthzPort: number;
   /** A file naming real name servers; absent means the default. */
   readonly resolvConf?: string;
   /** cgroupfs unless given. */
   readonly cgroupDriver?: CgroupDriver;
-  /** Absent: a node of its own. */
+  /** Absent: a standalone node. */
   readonly cluster?: ClusterFacts;
 }
 
 export interface ClusterFacts {
-  /** Where the API server finds the node; absent: on all its addresses. */
+  /** The address at which the API server reaches the node; absent: the agent listens on all addresses. */
   readonly address?: string;
-  /** Whose client certificates are let in. */
+  /** The CA of accepted client certificates. */
   readonly clientCaFile: string;
-  /** The node requests its serving certificate from the cluster, where it is approved. Otherwise it signs its own. */
+  /**
+   * The node requests its serving certificate from the cluster, which approves it. Otherwise the node signs its own.
+   */
   readonly requestServingCertificate?: boolean;
-  /** Empty: the cluster has no name service. */
+  /** Empty: the cluster has no DNS service. */
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
 }
 
-/** A pod that forks without end is stopped long before the machine has no numbers left. */
+/** A pod that forks endlessly reaches this limit long before the machine has no process ids left. */
 const POD_PIDS = 4096;
 
-/** Stricter than what an agent does unasked, which is upstream's: what benchmarks ask of a node (CIS 4.2). */
+/** Stricter than upstream's defaults, as benchmarks require of a node (CIS 4.2). */
 const hardening = { seccompDefault: true, podPidsLimit: POD_PIDS, tlsCipherSuites: strongCipherSuites };
 
 const standaloneAccess = {
@@ -41,7 +43,7 @@ const standaloneAccess = {
   authorization: { mode: 'AlwaysAllow' },
 };
 
-/** As kubeadm sets it: who asks is known by a certificate or asked of the API server, and so is what they may. */
+/** As in kubeadm: clients are authenticated by certificate or by the API server, which also authorizes them. */
 function clusterAccess({
   clientCaFile,
   requestServingCertificate = false,
@@ -59,8 +61,8 @@ function clusterAccess({
 }
 
 /**
- * Upstream's defaults ask for 10 and 15 % of free disk. This machine is often a workstation with a fuller disk; pods
- * are evicted before it is full.
+ * Upstream's defaults require 10 and 15 % of free disk space. This machine is often a workstation with a fuller disk;
+ * pods are evicted before it is full.
  */
 const evictionHard = {
   'memory.available': '100Mi',
@@ -76,8 +78,8 @@ const imageCollection = { imageGCHighThresholdPercent: 92, imageGCLowThresholdPe
 export const PINNED_IMAGES = 'localhost/';
 
 /**
- * Everything a person would want to read is written out. On a standalone node no client can authenticate on the
- * server's port (no client CA, no token review): upstream's closed standalone set-up. Swap is allowed, since
+ * The configuration is written out in full, so that users can read it. On a standalone node no client can authenticate
+ * on the server's port (no client CA, no token review), as in upstream's standalone set-up. Swap is allowed, because
  * workstations have it.
  */
 export function renderKubeletConfig(instance: Instance, facts: KubeletFacts): string {

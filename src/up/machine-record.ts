@@ -1,6 +1,6 @@
 /**
- * What several instances and other engines of a machine share, and what of it was there before the first instance. It
- * lies in /run, and ends with the kernel's tables at a reboot.
+ * Records what the instances and other engines of a machine share, and what of it existed before the first instance.
+ * The record is in /run, so a reboot clears it together with the kernel's tables.
  */
 import { existsSync, mkdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,16 +14,16 @@ const LOCK_WAIT_MS = 30_000;
 export type IptablesProgram = 'iptables' | 'ip6tables';
 
 export interface MachineRecord {
-  /** As `sharedChains` names them. */
+  /** In the notation of `sharedChains`. */
   readonly chains: Readonly<Record<IptablesProgram, readonly string[]>>;
-  /** Folders outside of any data folder. */
+  /** Folders outside of all data folders. */
   readonly folders: readonly string[];
   readonly settings: KernelSettings;
 }
 
 /**
- * One at a time over all processes of the machine, so that the last instance that goes and a first one that comes agree
- * on who is there.
+ * Runs one at a time across all processes of the machine, so that a last instance that stops and a first one that
+ * starts agree on which instances exist.
  */
 export async function withMachineLock<T>(work: () => Promise<T>, folder: string = FOLDER): Promise<T> {
   const lock = join(folder, 'lock');
@@ -42,7 +42,7 @@ function tryLock(folder: string, lock: string): boolean {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return acquireProcessFile(lock);
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false; // The one before has just removed the folder.
+    if (errnoOf(error) === 'ENOENT') return false; // The previous holder has just removed the folder.
     throw error;
   }
 }
@@ -55,11 +55,11 @@ function removeWhenEmpty(folder: string): void {
   }
 }
 
-/** Of the network namespace that this process is in: the tables are that one's. */
+/** The network namespace of this process: the tables belong to it. */
 const recordFile = (folder: string): string =>
   join(folder, `shared-before-${/\d+/.exec(readlinkSync('/proc/self/ns/net'))?.[0] ?? ''}.json`);
 
-/** Undefined when it is unknown: then everything shared counts as that of others. */
+/** Undefined when it is unknown. Then everything shared is treated as belonging to others. */
 export function readMachineRecord(folder: string = FOLDER): MachineRecord | undefined {
   try {
     const text = readFileSync(recordFile(folder), 'utf8');
@@ -68,7 +68,7 @@ export function readMachineRecord(folder: string = FOLDER): MachineRecord | unde
       ? { chains, folders, settings }
       : undefined;
   } catch {
-    return undefined; // Not there, or half-written when the machine went down.
+    return undefined; // Missing, or incomplete after a crash of the machine.
   }
 }
 
@@ -81,7 +81,7 @@ export function removeMachineRecord(folder: string = FOLDER): void {
   rmSync(recordFile(folder), { force: true });
 }
 
-/** The folder and those above it that exist. */
+/** The existing folder and its parents. */
 export function existingFolders(folder: string): string[] {
   return [folder, dirname(folder)].filter((each) => existsSync(each));
 }

@@ -31,7 +31,7 @@ const UP_STOP_TIMEOUT_MS = 60_000;
 
 const upPidFile = (instance: Instance): string => join(instance.runDir, 'up.json');
 const downPidFile = (instance: Instance): string => join(instance.runDir, 'down.json');
-/** Says that a containerd without an agent is what was asked for. */
+/** Marks a containerd without an agent as intended. */
 const runtimeOnlyFile = (instance: Instance): string => join(instance.runDir, 'runtime-only');
 const say = (message: string): void => console.log(message);
 
@@ -41,9 +41,10 @@ async function main(): Promise<number> {
     say(usageOf(line.command));
     return line.help ? 0 : 2;
   }
-  // What this and its children write, others may not change, whatever the shell's umask.
+  // Other users must not be able to change the files that this process and its children write, whatever the shell's
+  // umask is.
   process.umask(process.umask() | 0o022);
-  // Made first, so that a symbolic link above it is resolved alike by every later command.
+  // Created first, so that later commands resolve a symbolic link above it in the same way.
   if (line.command === 'up') checkRuntimeHandlers(line.runtimeHandlers);
   if (line.command === 'up' && !line.printJoinCommand) mkdirSync(line.dataDir, { recursive: true });
   const instance = deriveInstance(realDataDir(line.dataDir));
@@ -70,7 +71,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Whether this process stands behind a detached `up`, which shows what this one says. */
+/** Whether this process is the background part of a detached `up`, which shows its output. */
 const isKeeper = process.env[KEEPER_VARIABLE] !== undefined;
 
 async function up(instance: Instance, line: CommandLine): Promise<number> {
@@ -125,7 +126,8 @@ async function up(instance: Instance, line: CommandLine): Promise<number> {
 async function cleanLeftovers(instance: Instance): Promise<void> {
   adoptPrograms(instance);
   const left = await findLeftovers(instance);
-  // A clean `down` removes the record; after a reboot it is the only record of pods still in containerd's store.
+  // A clean `down` removes this record. After a reboot it is the only sign of pods that are still in containerd's
+  // store.
   if (
     left.length === 0 &&
     !existsSync(containerdPidFile(instance)) &&
@@ -134,13 +136,16 @@ async function cleanLeftovers(instance: Instance): Promise<void> {
     return;
   say(`an earlier run did not stop cleanly: removing its leftovers (${left.length} kernel objects, and its records)`);
   await tearDown(instance, { purge: false, say });
-  // The records went with the rest: another `up` may have come in between.
+  // The records were removed too: another `up` may have started meanwhile.
   mkdirSync(instance.runDir, { recursive: true });
   if (!acquireProcessFile(upPidFile(instance)))
     throw new KubeletError('Conflict', `another up has started on ${instance.dataDir}`);
 }
 
-/** What the images were made of is not needed any more, and nothing else would ever ask for a collection here. */
+/**
+ * The files from which the images were built are not needed any more, and nothing else triggers a garbage collection
+ * here.
+ */
 function giveBackMemory(): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
@@ -168,12 +173,12 @@ async function runCluster(instance: Instance, line: CommandLine, stop: AbortCont
     await stopped;
     return 0;
   } finally {
-    // From here on no program is restarted.
+    // After this no program is restarted.
     stop.abort();
   }
 }
 
-/** The endpoint, with the images in place. */
+/** The endpoint of a runtime that has the images. */
 async function startRuntime(instance: Instance, options: UpOptions): Promise<string> {
   const endpoint = options.endpoint ?? `unix://${instance.containerdSocket}`;
   writeFileSync(endpointFile(instance), options.endpoint === undefined ? '' : `${endpoint}\n`);
@@ -227,7 +232,8 @@ async function runAgent(
 
 async function down(instance: Instance, purge: boolean): Promise<number> {
   if (existsSync(instance.dataDir)) {
-    // Two at once would take the other's half-done work for failures. An `up` that comes now sees this one.
+    // Two concurrent runs would report each other's unfinished work as failures. An `up` that starts now finds this
+    // one.
     if (!(await waitUntil(() => acquireDown(instance), UP_STOP_TIMEOUT_MS, 50)))
       throw new KubeletError('Conflict', `another npm run down is running on ${instance.dataDir}`);
   }
@@ -274,7 +280,7 @@ function acquireDown(instance: Instance): boolean {
   }
 }
 
-/** Left by a detached `up`: an agent, or the runtime alone if that was asked for. */
+/** From a detached `up`: an agent, or only the runtime if that was requested. */
 function isRunning(instance: Instance): boolean {
   if (wasCutOff(instance)) return false;
   if (isAlive(readProcessFile(kubeletPidFile(instance)))) return true;
@@ -282,8 +288,8 @@ function isRunning(instance: Instance): boolean {
 }
 
 /**
- * The `up` that looked after the programs has died without taking them down: they run, but nothing starts them again. A
- * detached one leaves an empty record.
+ * The `up` that supervised the programs died without stopping them: they run, but nothing restarts them. A detached
+ * `up` leaves an empty record.
  */
 function wasCutOff(instance: Instance): boolean {
   const record = readProcessFile(upPidFile(instance));
@@ -294,12 +300,12 @@ function rootFlag(instance: Instance): string {
   return instance.dataDir === DEFAULT_DATA_DIR ? '' : ` --root-dir ${instance.kubeletRoot}`;
 }
 
-// A closed terminal or a reader that left must not end `up` before it has removed what it made.
+// A closed terminal or pipe must not end `up` before it has removed what it created.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 try {
   process.exitCode = await main();
 } catch (error) {
-  // A mistyped flag is no crash; anything else is a fault of this program and says where.
+  // A mistyped flag gives a usage error. Anything else is a bug of this program, so its location is shown.
   const mistyped = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
   console.error(
     mistyped

@@ -1,4 +1,4 @@
-/** The pods' network: one bridge, one subnet, one chain of iptables rules, all bearing the instance's name. */
+/** The network of the pods: one bridge, one subnet, one chain of iptables rules, all with the instance's name. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage, KubeletError } from '../base/errors.ts';
@@ -35,10 +35,10 @@ import type { Route, Subnet } from './subnet.ts';
 import { choosePodRange, chooseServiceRange, chooseSubnet, isSubnetFree } from './subnet.ts';
 import { chooseRanges6, isSubnetFree6, rangesOfSubnet } from './subnet6.ts';
 
-/** Of our own rules. */
+/** The comment of our own rules. */
 const tables = ['nat', 'filter'] as const;
 const programs = ['iptables', 'ip6tables'] as const;
-/** Where libcni remembers what it handed out, whatever the engine; our files begin with our network's name. */
+/** libcni stores its results here for all engines; our files start with our network's name. */
 const CNI_CACHE = '/var/lib/cni/results';
 
 interface NetworkRecord {
@@ -46,19 +46,19 @@ interface NetworkRecord {
 }
 
 const recordPath = (instance: Instance): string => join(instance.runDir, 'network.json');
-/** Of a machine that is a node among others: the bridge of its pods. */
+/** On a machine that is one node of several: the bridge of its pods. */
 export const podBridge = ({ id }: Instance): string => `ktp${id}`;
-/** Of the same machine: the device with the address at which its pods ask for names. */
+/** On the same machine: the device with the DNS address of its pods. */
 export const nameDevice = ({ id }: Instance): string => `ktd${id}`;
-/** Names the device that leads to the pods of other machines. */
+/** The name of the device that leads to the pods of other machines. */
 export const overlayFile = (instance: Instance): string => join(instance.runDir, 'overlay.json');
-/** Its rules in the packet filter. */
+/** Its packet filter rules. */
 export const overlayChainPrefix = ({ id }: Instance): string => `KTO-${id}`;
 
 /**
- * Makes bridge, rules and CNI configuration, with a subnet of each family. Repeating it changes nothing. `warn` gets
- * the functions that pods will lack. `wanted` subnets are used if they are free. `pods: 'elsewhere'`: another program
- * configures the CNI.
+ * Creates bridge, rules and CNI configuration, with a subnet of each family. Repeating it changes nothing. `warn` is
+ * called with features that pods will lack. `wanted` subnets are used if they are free. `pods: 'elsewhere'`: another
+ * program configures the CNI.
  */
 export async function setUpNetwork(
   instance: Instance,
@@ -108,7 +108,7 @@ async function chooseFamilySubnet(instance: Instance, family: Family, known: rea
     : chooseRanges6(instance.id, routes, own).subnet;
 }
 
-/** What several share is noted by the first instance of the machine, before it makes any of it. */
+/** The first instance on the machine records shared objects before it creates any of them. */
 async function noteShared(): Promise<void> {
   const [v4, v6] = [await listTables('iptables'), await listTables('ip6tables')];
   if (hasInstanceChain(v4) || hasInstanceChain(v6)) return;
@@ -125,8 +125,8 @@ async function readRoutes(family: Family = 'IPv4'): Promise<Route[]> {
 }
 
 /**
- * A bridge without ports counts as down, and then its address, which is the node's, is not shown to who lists
- * addresses. This port is always there; it goes with the bridge.
+ * A bridge without ports counts as down, and programs that list addresses then do not see its address, which is the
+ * node's. This port always exists. It is removed with the bridge.
  */
 export async function keepBridgeUp({ bridge }: Instance): Promise<void> {
   const [port, peer] = [`${bridge}p`, `${bridge}q`];
@@ -137,8 +137,8 @@ export async function keepBridgeUp({ bridge }: Instance): Promise<void> {
 }
 
 /**
- * Connections to 127.0.0.1 may be led to a pod, for node ports. The setting goes with the bridge. False where the
- * kernel's settings cannot be written, as in some containers.
+ * Lets connections to 127.0.0.1 be forwarded to a pod, for node ports. The setting is removed with the bridge. False
+ * where kernel settings cannot be written, as in some containers.
  */
 export function allowLoopbackNodePorts(bridge: string): boolean {
   try {
@@ -151,8 +151,8 @@ export function allowLoopbackNodePorts(bridge: string): boolean {
 
 /**
  * Claims a range for services with a route, so that processes of this machine reach services from the bridge's address
- * and no other program takes the range; the route is removed with the bridge. `wanted` is the one the cluster had
- * before: its objects stand on it. Throws `Conflict` when another cluster has that, or all are taken.
+ * and no other program takes the range. The route is removed with the bridge. `wanted` is the range that the cluster
+ * already had: its objects depend on it. Throws `Conflict` when another cluster uses it, or all ranges are taken.
  */
 export async function claimServiceRange(instance: Instance, wanted: string | undefined, from: Subnet): Promise<string> {
   const family = familyOf(from.cidr);
@@ -161,7 +161,7 @@ export async function claimServiceRange(instance: Instance, wanted: string | und
     const range =
       wanted ?? (family === 'IPv4' ? chooseServiceRange(routes, instance.bridge) : rangesOfSubnet(from).serviceRange);
     if (routes.some((route) => route.dst === range && route.dev === instance.bridge)) return range;
-    // Two that start at once see the same routes; only one can add this one.
+    // Two instances that start at the same time see the same routes; only one of them can add this one.
     const { code, stderr } = await tryCommand([
       ...['ip', 'route', 'add', range, 'dev', instance.bridge, 'src', from.gateway],
     ]);
@@ -177,7 +177,10 @@ export async function claimServiceRange(instance: Instance, wanted: string | und
   }
 }
 
-/** The range of the pods of several nodes. Each node's part gets a route on the bridge, which goes with the bridge. */
+/**
+ * The range of the pods of several nodes. Each node's part gets a route on the bridge, which is removed with the
+ * bridge.
+ */
 export async function claimPodRange({ bridge }: Instance, wanted: string | undefined, subnet: Subnet): Promise<string> {
   if (familyOf(subnet.cidr) === 'IPv6') return rangesOfSubnet(subnet).podRange;
   return choosePodRange(wanted, await readRoutes(), bridge);
@@ -188,20 +191,21 @@ function readRecord(instance: Instance): readonly Subnet[] {
     const { subnets } = JSON.parse(readFileSync(recordPath(instance), 'utf8')) as Partial<NetworkRecord>;
     return subnets ?? [];
   } catch {
-    return []; // Not yet written, or half-written when the machine went down: chosen again.
+    return []; // Not written yet, or incomplete after a crash of the machine: it is chosen again.
   }
 }
 
-/** Made here and not by the first pod, so that another instance sees the route and chooses another subnet. */
+/** Created here and not for the first pod, so that another instance sees the route and chooses another subnet. */
 async function setUpBridge(instance: Instance, subnets: readonly Subnet[]): Promise<void> {
   const { bridge, id } = instance;
   if (!existsSync(`/sys/class/net/${bridge}`)) {
-    // A fixed hardware address: otherwise it changes with each pod that comes or goes.
+    // A fixed hardware address. Otherwise it changes whenever a pod starts or ends.
     const mac = `02:${(id.match(/../g) ?? []).join(':')}:01`;
     await runCommand(['ip', 'link', 'add', bridge, 'address', mac, 'type', 'bridge']);
   }
   for (const { gateway, prefixLength } of subnets) {
-    // No other machine is on the bridge, and a server cannot listen on an address that is still being tried.
+    // Duplicate address detection is off: no other machine is on the bridge, and a server cannot listen on an address
+    // during the detection.
     const untried = familyOf(gateway) === 'IPv6' ? ['nodad'] : [];
     await runCommand(['ip', 'addr', 'replace', `${gateway}/${prefixLength}`, 'dev', bridge, ...untried]);
   }
@@ -232,7 +236,7 @@ async function setUpRules(instance: Instance, subnet: Subnet): Promise<void> {
     '-j',
     'ACCEPT',
   ]);
-  // First in line, because another engine may have set the policy to DROP; it only ever speaks about our own subnet.
+  // The first rule, because another engine may have set the policy to DROP. It only concerns our own subnet.
   await runCommand([...filter, '-I', 'FORWARD', '-j', chain]);
 }
 
@@ -252,7 +256,7 @@ async function listTables(program: IptablesProgram): Promise<RulesByTable> {
   };
 }
 
-/** What service routing left: it has no end of its own, so that traffic outlives its restarts. */
+/** Rules that service routing left. It does not remove them itself, so that traffic continues while it restarts. */
 async function removeServiceRules(instance: Instance): Promise<void> {
   for (const family of ['IPv4', 'IPv6'] as const) {
     const filter = createIptables([], family);
@@ -268,7 +272,7 @@ const nftTables = ({ iptablesChain }: Instance): readonly (readonly [family: str
   ...['ip', 'ip6'].map((family) => [family, serviceTable(iptablesChain)] as const),
 ];
 
-/** So do the tables of nftables. Without the program there are none. */
+/** The same for tables of nftables. Without the program there are none. */
 async function removeNftTables(instance: Instance): Promise<void> {
   const nft = createNft();
   for (const [family, table] of nftTables(instance))
@@ -281,7 +285,7 @@ async function removeRules(instance: Instance): Promise<void> {
     const before = readMachineRecord()?.chains[program];
     for (const table of tables) {
       const rules = await listRules(table, program);
-      // Without a record nothing is known about who made the shared chains: they stay.
+      // Without a record the creator of the shared chains is unknown, so they are kept.
       const chainsBefore =
         before?.flatMap((entry) => (entry.startsWith(`${table} `) ? [entry.slice(table.length + 1)] : [])) ??
         chainNames(rules);
@@ -295,7 +299,7 @@ async function removeRules(instance: Instance): Promise<void> {
   }
 }
 
-/** What our agents made for other programs goes with the last instance of the machine, as far as it is ours. */
+/** What our agents created for other programs is removed with the last instance of the machine, if it belongs to us. */
 async function removeShared(instance: Instance): Promise<void> {
   const before = readMachineRecord();
   for (const program of programs) if (hasInstanceChain(await listTables(program), instance.iptablesChain)) return;
@@ -345,11 +349,11 @@ function overlayDevices(instance: Instance): string[] {
       ? [device, device.replace('flannel', 'flannel-v6')]
       : [];
   } catch {
-    return []; // No machine beside this one, or half-written when the machine went down, which removes devices.
+    return []; // Not known, or incomplete after a crash of the machine.
   }
 }
 
-/** Our files, and those of the loopback network of the same sandboxes, which bear the sandbox's id only. */
+/** Our files, and those of the loopback network of the same sandboxes, which only contain the sandbox's id. */
 function cniCacheFiles(instance: Instance): string[] {
   if (!existsSync(CNI_CACHE)) return [];
   const names = readdirSync(CNI_CACHE);
@@ -372,7 +376,7 @@ function removeCniFolders(before: MachineRecord | undefined): void {
   }
 }
 
-/** Names of the bridge, rules and cached results that still bear the instance's name. */
+/** The names of bridge, rules and cached results that still contain the instance's name. */
 export async function networkLeftovers(instance: Instance): Promise<string[]> {
   const lists = programs.flatMap((program) => tables.map((table) => listRules(table, program)));
   const rules = (await Promise.all(lists)).join('\n').split('\n');

@@ -1,4 +1,4 @@
-/** The page of the node: its port, and the token of its login. */
+/** The web page of the node: its port, and its login token. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,9 @@ export interface NodePageFacts {
   readonly args: readonly string[];
 }
 
-/** On an address of this machine alone, at another port if the usual one is taken. The token stays the same. */
+/**
+ * On an address that only this machine reaches, at another port if the default one is taken. The token does not change.
+ */
 export async function prepareNodePage(instance: Instance, address: string): Promise<NodePageFacts> {
   const tokenFile = pageTokenFile(instance);
   mkdirSync(instance.nodeDir, { recursive: true, mode: 0o700 });

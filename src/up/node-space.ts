@@ -1,32 +1,32 @@
-/** A network namespace that stands for a machine on the bridge of a cluster. */
+/** A network namespace that acts as a machine on the bridge of a cluster. */
 import { existsSync } from 'node:fs';
 import { runCommand, tryCommand } from './commands.ts';
 import type { Instance } from './instance.ts';
 import { familyOf } from './ip-families.ts';
 
 const spaceOf = ({ id }: Instance): string => `kts-${id}`;
-/** The end of the cable at the bridge. */
+/** The bridge's end of the veth pair. */
 const cableOf = ({ id }: Instance): string => `ktv${id}`;
 const isThere = (name: string): boolean => existsSync(`/run/netns/${name}`);
 
-/** What stands before a command that is to run on the node: with its network and its host name, and the files of all. */
+/** The prefix of commands that run on the node: with its network and host name, and the machine's files. */
 export const enterNode = (node: Instance, hostname: string): readonly string[] => [
   ...['nsenter', `--net=/run/netns/${spaceOf(node)}`, 'unshare', '--uts'],
   ...['sh', '-c', 'hostname "$0" && exec "$@"', hostname],
 ];
 
 export interface NodeAddress {
-  /** The bridge that stands for the network between the machines. */
+  /** The bridge that acts as the network between the machines. */
   readonly bridge: string;
   /** One for each family. */
   readonly links: readonly {
-    /** With its prefix length. */
+    /** With the prefix length. */
     readonly address: string;
     readonly gateway: string;
   }[];
 }
 
-/** Makes it; one that is there already is made again. */
+/** Creates it. An existing one is created again. */
 export async function addNodeSpace(node: Instance, { bridge, links }: NodeAddress): Promise<void> {
   const [space, cable] = [spaceOf(node), cableOf(node)];
   await removeNodeSpace(node);

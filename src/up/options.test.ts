@@ -15,7 +15,7 @@ describe('the command line of up', () => {
     );
   });
 
-  it('parts are left out, and flags of the agent handed on', () => {
+  it('parts can be left out, and flags of the agent are passed on', () => {
     const { dns, serviceRouting, networkPolicy, storage, example, agentArgs, nodeName } = parseCommandLine(
       [
         'up',
@@ -39,7 +39,7 @@ describe('the command line of up', () => {
     );
   });
 
-  it('flags of the control plane are handed on', () => {
+  it('flags of the control plane are passed on', () => {
     const { controlPlaneArgs } = parseCommandLine(
       ['up', '--control-plane-arg=--v=2', '--control-plane-arg=--client-qps=5'],
       {},
@@ -47,7 +47,7 @@ describe('the command line of up', () => {
     assert.deepEqual(controlPlaneArgs, ['--v=2', '--client-qps=5']);
   });
 
-  it('the folder may come from the environment, and the flag counts more', () => {
+  it('the environment can set the folder, and the flag overrides it', () => {
     assert.equal(parseCommandLine(['up'], { KUBELET_TS_DATA: '/a' }).dataDir, '/a');
     assert.equal(parseCommandLine(['up', '--data', '/b'], { KUBELET_TS_DATA: '/a' }).dataDir, '/b');
   });
@@ -55,7 +55,7 @@ describe('the command line of up', () => {
   const hash = `sha256:${'0'.repeat(64)}`;
   const token = 'abcdef.0123456789abcdef';
 
-  it('a cluster that others join has an address, and a machine that joins has theirs, a token and a hash', () => {
+  it('a cluster that others can join has an address, and a joining machine has that address, a token and a hash', () => {
     assert.equal(parseCommandLine(['up', '--listen', '192.0.2.1'], {}).listen?.join(), '192.0.2.1');
     const args = ['--join', '192.0.2.1:6443', '--token', token, '--discovery-token-ca-cert-hash', hash];
     const { joinToken, joinConfig, mode } = parseCommandLine(['up', ...args], {});
@@ -66,7 +66,7 @@ describe('the command line of up', () => {
     assert.equal(parseCommandLine(['up', '--token-ttl', '2h'], {}).tokenLifeMs, 7_200_000);
   });
 
-  it('a machine that runs an API server too names the key of what is shared, and may add flags', () => {
+  it('a machine that also runs an API server has the key of the share, and may add flags', () => {
     const args = ['--join', '192.0.2.1:6443', '--token', token, '--discovery-token-ca-cert-hash', hash];
     const key = 'a0'.repeat(32);
     const more = ['--join-control-plane', '--certificate-key', key, '--control-plane-arg=--v=2'];
@@ -76,7 +76,7 @@ describe('the command line of up', () => {
     assert.deepEqual([print.joinControlPlane, print.printJoinCommand, print.certificateKey], [true, true, undefined]);
   });
 
-  it('a cluster has one IP family or both, and others reach it by an address of each', () => {
+  it('a cluster has one IP family or both, and other machines reach it by an address of each', () => {
     assert.equal(parseCommandLine(['up'], {}).ipFamily, undefined);
     const both = parseCommandLine(['up', '--ip-family', 'dual', '--listen', '2001:DB8::1,192.0.2.1'], {});
     assert.deepEqual([both.ipFamily, both.listen], ['dual', ['192.0.2.1', '2001:db8::1']]);
@@ -134,14 +134,14 @@ describe('the command line of down', () => {
     assert.doesNotMatch(stdout, /--detach|--join|npm run up/);
   });
 
-  it('each command has a usage of its own, and prints that one for a mistyped flag', () => {
+  it('each command has its own usage, which a mistyped flag prints', () => {
     assert.match(usageOf('up'), /^usage: npm run up /);
     assert.doesNotMatch(usageOf('up'), /--purge/);
     assert.match(usageOf('status'), /status \[--data DIR\]/);
     for (const command of ['up', 'down', 'status']) assert.ok(usageOf(undefined).includes(usageOf(command)));
   });
 
-  it('takes its own flags and those of up are refused, and the other way round', () => {
+  it('down accepts only its own flags, and up only its own', () => {
     const { command, purge, dataDir } = parseCommandLine(['down', '--data', '/d', '--purge'], {});
     assert.deepEqual([command, purge, dataDir], ['down', true, '/d']);
     for (const args of [

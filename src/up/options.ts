@@ -91,14 +91,16 @@ export interface CommandLine {
   readonly help: boolean;
   readonly mode: 'cluster' | 'standalone' | 'join' | 'runtime-only';
   readonly joinConfig: string | undefined;
-  /** Of a cluster of ours on another machine. */
+  /** The address of a cluster of `up` on another machine. */
   readonly joinToken: JoinByToken | undefined;
-  /** One address, or with two families one of each, in their order. */
+  /** One address, or two with both families, in their order. */
   readonly listen: readonly string[] | undefined;
-  /** Undefined: as before, or IPv4. */
+  /** Undefined: as at the last start, or IPv4. */
   readonly ipFamily: FamilyChoice | undefined;
   readonly printJoinCommand: boolean;
-  /** With a token: this machine runs an API server, too. With `printJoinCommand`: the command for such a machine. */
+  /**
+   * With a token: this machine also runs an API server. With `printJoinCommand`: prints the command for such a machine.
+   */
   readonly joinControlPlane: boolean;
   /** 64 hexadecimal digits. */
   readonly certificateKey: string | undefined;
@@ -120,7 +122,7 @@ export interface CommandLine {
   readonly agentArgs: readonly string[];
   readonly controlPlaneArgs: readonly string[];
   readonly nodeNetworkArgs: readonly string[];
-  /** `up` itself behind a detached one: the flags it is started with. */
+  /** Flags of the `up` that runs in the background of a detached one. */
   readonly args: readonly string[];
 }
 
@@ -224,7 +226,7 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
   };
 }
 
-/** More would not fit into the memory of usual machines. */
+/** More nodes would not fit into the memory of usual machines. */
 const MAX_NODES = 16;
 
 function nodesOf(
@@ -307,7 +309,7 @@ function listenOf(
   return wanted.flatMap((family) => addresses.filter((ip) => familyOf(ip) === family));
 }
 
-/** Not every address at once, and none of the machine or the link alone. */
+/** Not the wildcard address, and no loopback or link-local address. */
 function isUsable(ip: string): boolean {
   const bytes = parseIp(ip);
   return bytes !== undefined && addressScope(bytes) === 'other';

@@ -1,8 +1,8 @@
-/** Where this project's own files are, whether the sources run or a bundle of them. */
+/** The paths of this project's own files, for the sources and for the bundle. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The folder with package.json, above this file. */
+/** The nearest folder above this file with package.json. */
 export const repositoryRoot = findRoot(import.meta.dirname);
 
 function findRoot(folder: string): string {

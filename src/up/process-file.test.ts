@@ -1,4 +1,4 @@
-// The taking of a lock file from a dead holder, by many at once, some of which die on the way.
+// How many processes take over the lock file of a dead holder concurrently, while some of them die.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -36,7 +36,7 @@ function memory(): LockFiles & { readonly names: () => string[] } {
   };
 }
 
-test('in any order of their steps, and with deaths on the way, one at most holds the file, and one who comes alone gets it', () => {
+test('in any order of their steps, and when some die, at most one holds the file, and a single starter gets it', () => {
   const most = { deaths: 0, taken: 0 };
   for (let seed = 1; seed <= 3000; seed += 1) {
     const random = generator(seed);
@@ -88,7 +88,7 @@ test('in any order of their steps, and with deaths on the way, one at most holds
   assert.ok(most.deaths > 1000 && most.taken > 1000, JSON.stringify(most));
 });
 
-test('real processes: of many starters after a crash one holds the file, and nothing else is left', {
+test('real processes: after a crash one of many starters holds the file, and no other files are left', {
   timeout: 120_000,
 }, async () => {
   const module = join(import.meta.dirname, 'processes.ts');
@@ -117,7 +117,7 @@ test('real processes: of many starters after a crash one holds the file, and not
   }
 });
 
-test('what contenders left that died on the way goes with the next taking, and what living ones have stays', () => {
+test('the next taking removes files of dead contenders and keeps those of living ones', () => {
   const file = join(root, 'swept');
   for (const left of ['swept.4194303', 'swept.after-0123456789abcdef']) writeFileSync(join(root, left), '');
   writeFileSync(join(root, `swept.${process.ppid}`), '');
@@ -133,7 +133,7 @@ test('what contenders left that died on the way goes with the next taking, and w
   assert.ok(existsSync(file));
 });
 
-test('a program whose record was never written is found by the option that only it has, and no process of another option is', async () => {
+test('a program without a record is found by its unique option, and processes with other options are not', async () => {
   const config = join(root, 'kubelet.yaml');
   const start = async (...args: string[]): Promise<ChildProcess> => {
     const child = spawn(process.execPath, ['-e', 'console.log("ready"); setInterval(() => {}, 1e6)', '--', ...args], {

@@ -7,16 +7,16 @@ import { createHash } from 'node:crypto';
 export interface LockFiles {
   /** Undefined when it is not there. */
   read(path: string): string | undefined;
-  /** Atomically, with all of its content. False if it exists. */
+  /** Atomic, with the full content. False if it exists. */
   create(path: string, content: string): boolean;
-  /** Atomically, whether it exists or not. */
+  /** Atomic, whether it exists or not. */
   replace(path: string, content: string): void;
   remove(path: string): void;
 }
 
 export interface LockParts {
   readonly files: LockFiles;
-  /** Whether the process that `content` names is alive. False if it names none. */
+  /** Whether the process in `content` is alive. False if it names no process. */
   readonly isAlive: (content: string) => boolean;
 }
 
@@ -64,7 +64,7 @@ export function* takeProcessFile(path: string, self: string, { files, isAlive }:
   return false;
 }
 
-/** The files of the chain, the last of which is `self`'s. */
+/** The files of the chain; the last one is `self`'s. */
 function* claim(
   path: string,
   { held, self }: { readonly held: string; readonly self: string },

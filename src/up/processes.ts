@@ -31,7 +31,7 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void systemClock.setTimer(ms, resolve));
 }
 
-/** Asks `check` every few milliseconds until it says yes (true) or the time is over (false). */
+/** Calls `check` every few milliseconds until it returns true (result true) or the time is over (result false). */
 export async function waitUntil(
   check: () => boolean | Promise<boolean>,
   timeoutMs: number,
@@ -76,7 +76,7 @@ export function isAlive(record: ProcessRecord | undefined): record is ProcessRec
   return now !== undefined && now.startTicks === record.startTicks && now.bootId === record.bootId;
 }
 
-/** `undefined` if the file is missing or damaged: then there is no process to speak of. */
+/** `undefined` if the file is missing or damaged: then no process is known. */
 export function readProcessFile(path: string): ProcessRecord | undefined {
   return existsSync(path) ? parseRecord(readOrEmpty(path)) : undefined;
 }
@@ -93,7 +93,7 @@ function parseRecord(text: string): ProcessRecord | undefined {
       return { pid: value.pid as number, startTicks: value.startTicks, bootId: value.bootId };
     }
   } catch {
-    return undefined; // Half-written when the machine went down.
+    return undefined; // Incomplete after a crash of the machine.
   }
   return undefined;
 }
@@ -104,8 +104,8 @@ export function writeProcessFile(path: string, pid: number): void {
 }
 
 /**
- * True if this process now holds the file; false if a living process does, or is about to. A dead holder's file is
- * taken over, by one of those who try.
+ * True if this process now holds the file; false if a living process does, or is about to. The file of a dead holder is
+ * taken over by one of the contenders.
  */
 export function acquireProcessFile(path: string): boolean {
   const taking = takeProcessFile(path, JSON.stringify(describeProcess(process.pid)), {
@@ -127,7 +127,7 @@ const lockFiles: LockFiles = {
       throw error;
     }
   },
-  // Others see it with its content or not at all.
+  // Other processes see the file only with its full content.
   create: (path, content) =>
     withTemporary(path, content, (temporary) => {
       try {
@@ -144,7 +144,7 @@ const lockFiles: LockFiles = {
 
 function withTemporary<T>(path: string, content: string, use: (temporary: string) => T): T {
   const temporary = `${path}.${process.pid}`;
-  // Not what a process of the same number has left, nor a link that stands there.
+  // Not a file that an earlier process with the same pid left, and not a symbolic link.
   rmSync(temporary, { force: true });
   writeFileSync(temporary, content, { flag: 'wx' });
   try {
@@ -155,7 +155,7 @@ function withTemporary<T>(path: string, content: string, use: (temporary: string
 }
 
 /**
- * What contenders left that died on the way. Claims of the dead count only for what is in the file, and that is ours
+ * Removes files of contenders that died. Claims of dead processes only matter for the current content, and that is ours
  * now.
  */
 function removeRemains(path: string): void {
@@ -179,8 +179,8 @@ export function signalProcess(record: ProcessRecord, signal: NodeJS.Signals): vo
 }
 
 /**
- * SIGTERM, then after `graceMs` SIGKILL. Returns when it is gone, or after five more seconds (a process in the kernel's
- * hands).
+ * Sends SIGTERM, then SIGKILL after `graceMs`. Returns when the process is gone, or after five more seconds (it may
+ * hang in the kernel).
  */
 export async function stopProcess(record: ProcessRecord | undefined, graceMs: number): Promise<void> {
   if (!isAlive(record)) return;
@@ -191,8 +191,8 @@ export async function stopProcess(record: ProcessRecord | undefined, graceMs: nu
 }
 
 /**
- * A living process of this user with that option, among those that see the same files: the same path in a container is
- * another one. It ends the search.
+ * Finds a living process of this user with that option. Only processes in the same mount namespace count, because the
+ * same path in a container is another one. The first match ends the search.
  */
 export function findByOption(option: string, value: string): ProcessRecord | undefined {
   const files = namespaceOf('self', 'mnt');
@@ -214,7 +214,7 @@ function namespaceOf(pid: string, kind: 'mnt' | 'net'): string {
   }
 }
 
-/** The living shims of the containerd on `socket`, and every descendant of theirs. */
+/** The living shims of the containerd on `socket`, and all their descendants. */
 export function findShims(socket: string): { shims: ProcessRecord[]; children: ProcessRecord[] } {
   const pids = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -230,7 +230,7 @@ export function findShims(socket: string): { shims: ProcessRecord[]; children: P
   return { shims: describe(shims), children: describe(pids.filter((pid) => !shims.includes(pid) && isBelow(pid))) };
 }
 
-/** Whether a kubelet runs in the network that this process is in: it looks after the chains that kubelets make. */
+/** Whether a kubelet runs in the network namespace of this process: it maintains the chains that kubelets create. */
 export function doesKubeletRun(): boolean {
   const own = namespaceOf('self', 'net');
   return readdirSync('/proc').some(

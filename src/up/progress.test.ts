@@ -13,7 +13,7 @@ const ready: PodView = {
   },
 };
 
-test('a pod is settled when it is Ready or has succeeded, and found with the node name behind its own', () => {
+test('a pod is settled when it is Ready or has succeeded; it is found although the node name is appended', () => {
   const rows = computeRows(
     ['web', 'job', 'new'],
     [ready, { metadata: { name: 'job' }, status: { phase: 'Succeeded' } }],
@@ -29,7 +29,7 @@ test('a pod is settled when it is Ready or has succeeded, and found with the nod
   assert.equal(allSettled(rows), false);
 });
 
-test('a waiting container says why, instead of Pending', () => {
+test('a waiting container shows its reason instead of Pending', () => {
   const pod = (state: object): PodView => ({
     metadata: { name: 'p' },
     status: { phase: 'Pending', containerStatuses: [{ name: 'a', state }] },
@@ -41,21 +41,21 @@ test('a waiting container says why, instead of Pending', () => {
   assert.equal(stateOf({ terminated: { reason: 'Completed', exitCode: 0 } }), 'Pending');
 });
 
-test('without a terminal only what changed is printed', () => {
+test('without a terminal only changes are printed', () => {
   const before = computeRows(['web', 'new'], []);
   const after = computeRows(['web', 'new'], [ready]);
   assert.deepEqual(renderChanges(before, after), ['web: Ready, 1/1 ready, 2 restarts, 10.84.0.2']);
   assert.deepEqual(renderChanges(after, after), []);
 });
 
-test('the table is aligned and has no blanks at line ends', () => {
+test('the table is aligned and has no trailing blanks', () => {
   assert.deepEqual(renderTable(computeRows(['web'], [ready])), [
     'POD  READY  STATE  RESTARTS  IP         WHY',
     'web  1/1    Ready  2         10.84.0.2',
   ]);
 });
 
-test('pods are found in many documents and in lists, whatever else is there', () => {
+test('pods are found in many documents and in lists, among other objects', () => {
   assert.deepEqual(
     podNames([
       { kind: 'Pod', metadata: { name: 'a' } },
@@ -68,7 +68,7 @@ test('pods are found in many documents and in lists, whatever else is there', ()
   );
 });
 
-test("a pod that is not ready carries the agent's first cause, one that is ready none", () => {
+test("the line of a pod that is not ready shows the agent's first cause; that of a ready pod shows none", () => {
   const pending: PodView = { metadata: { name: 'web-node' }, status: { phase: 'Pending' } };
   const causes = [{ name: 'web-node', blockers: [{ cause: 'pulling' }, { cause: 'later' }] }];
   assert.equal(computeRows(['web'], [pending], causes)[0]?.why, 'pulling');

@@ -1,4 +1,4 @@
-/** What a person sees while the pods come up. Pure: pods and explanations in, lines of text out. */
+/** The output while the pods start. Pure: pods and explanations in, lines of text out. */
 
 /** The parts of a v1 Pod that are shown. */
 export interface PodView {
@@ -38,7 +38,7 @@ export interface ProgressRow {
   readonly state: string;
   readonly ip: string;
   readonly restarts: number;
-  /** Why it is not ready, in the agent's words; empty once it is. */
+  /** The agent's reason why it is not ready; empty when it is. */
   readonly why: string;
 }
 
@@ -47,8 +47,8 @@ const MAX_CAUSE_LENGTH = 90;
 const NOT_SEEN = 'not seen yet';
 
 /**
- * One row per expected pod, in their order. A static pod's name is the manifest's with `-node` appended; a pod that is
- * not announced is left out.
+ * One row per expected pod, in order. A static pod's name is the manifest's with `-node` appended. Other pods are left
+ * out.
  */
 export function computeRows(
   expected: readonly string[],
@@ -79,7 +79,7 @@ export function computeRows(
   });
 }
 
-/** What a waiting or failed container says of itself, before the pod's phase, which is only Pending. */
+/** The reason of a waiting or failed container. It replaces the pod's phase, which is only Pending. */
 function waitingReason(containers: readonly ContainerView[]): string | undefined {
   for (const { state } of containers) {
     if (state?.waiting?.reason !== undefined && state.waiting.reason !== 'PodInitializing') return state.waiting.reason;

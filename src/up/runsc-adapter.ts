@@ -1,9 +1,9 @@
 /**
- * The program that containerd's shim for runc calls in the place of gVisor's `runsc`. Distributions ship `runsc` without
- * gVisor's own shim, and the one for runc expects three things that `runsc` does not do for the containers of a sandbox
- * after its first: the streams given to `create` belong to the container, the process that it names is the container's,
- * and its exit code is the container's. So each such container gets a keeper, which holds the streams from `create` on,
- * starts the container when `start` comes, waits for it, and ends as it did. Pure.
+ * containerd's shim for runc calls this program in the place of gVisor's `runsc`. Distributions package `runsc` without
+ * gVisor's own shim. The shim for runc expects three things that `runsc` does not do for a sandbox's second and later
+ * containers: the streams passed to `create` belong to the container, the process that `create` names is the
+ * container's, and its exit code is the container's. Each such container therefore gets a keeper process. It holds the
+ * streams from `create` on, starts the container at `start`, waits for it, and exits with its exit code. Pure.
  */
 import { basename } from 'node:path';
 

@@ -21,7 +21,7 @@ export interface ContainerdFacts {
   readonly cgroupDriver?: CgroupDriver;
 }
 
-/** Who makes the pods' cgroups: we ourselves, or systemd for us. */
+/** Who creates the pods' cgroups: containerd directly, or systemd. */
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 
 /**
@@ -110,7 +110,8 @@ function criTablesV2(instance: Instance, facts: ContainerdFacts): [string, TomlT
 function criTablesV3(instance: Instance, facts: ContainerdFacts): [string, TomlTable][] {
   const images = "plugins.'io.containerd.cri.v1.images'";
   const runtime = "plugins.'io.containerd.cri.v1.runtime'";
-  // `bin_dirs` replaced `bin_dir` in 2.1; the older name is refused beside it and deprecated later.
+  // `bin_dirs` replaced `bin_dir` in 2.1. Versions from 2.1 refuse a file with both, and deprecate the older name
+  // later.
   const binDir: TomlTable =
     facts.majorVersion > 2 || facts.minorVersion >= 1 ? { bin_dirs: [facts.cniBinDir] } : { bin_dir: facts.cniBinDir };
   return [
@@ -126,7 +127,7 @@ function criTablesV3(instance: Instance, facts: ContainerdFacts): [string, TomlT
   ];
 }
 
-/** Of a handler whose program is not called directly. */
+/** For a handler whose program is called through an adapter. */
 export const adapterPath = ({ runDir }: Pick<Instance, 'runDir'>, handler: string): string =>
   `${runDir}/handler-${handler}`;
 
@@ -135,7 +136,7 @@ function runcTables(
   instance: Instance,
   { handlers = {}, cgroupDriver }: ContainerdFacts,
 ): [string, TomlTable][] {
-  // Root: runc's own state would otherwise lie in /run/containerd, shared with every other containerd.
+  // Root: by default runc's state would be in /run/containerd, which all containerds share.
   const common = { SystemdCgroup: cgroupDriver === 'systemd', Root: `${instance.containerdState}/runc` };
   const tables = (name: string, options: TomlTable): [string, TomlTable][] => [
     [`${parent}.runtimes.${name}`, { runtime_type: 'io.containerd.runc.v2' }],

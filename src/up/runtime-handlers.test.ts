@@ -41,13 +41,13 @@ describe('runtime handlers', () => {
       assert.throws(() => parseCommandLine(['up', ...values.map((each) => `--runtime-handler=${each}`)], {}), words);
     });
 
-  it('are for the containerd that up starts', () => {
+  it('require the containerd that up starts', () => {
     const args = ['up', '--runtime-handler=a=/r', '--container-runtime-endpoint=unix:///x'];
     assert.throws(() => parseCommandLine(args, {}), /is for the containerd that up starts/);
     assert.deepEqual(parseCommandLine(args.slice(0, 2), {}).runtimeHandlers, { a: '/r' });
   });
 
-  it('need a program that can be started', () =>
+  it('require a program that can be started', () =>
     inFolder((folder) => {
       const file = join(folder, 'runsc');
       const check = (): void => checkRuntimeHandlers({ gvisor: file });
@@ -59,7 +59,7 @@ describe('runtime handlers', () => {
       check();
     }));
 
-  it('have a class each, which is written once', () =>
+  it('have one class each, which is written once', () =>
     inFolder((manifestsDir) => {
       writeRuntimeClasses({ manifestsDir }, { gvisor: '/r' });
       const [name = ''] = readdirSync(manifestsDir);
@@ -71,7 +71,7 @@ describe('runtime handlers', () => {
     }));
 });
 
-/** Notes its calls, and answers as runsc does. */
+/** Records its calls, and answers as runsc does. */
 const FAKE_RUNSC = `#!/bin/sh
 echo "$@" >>"$CALLS"
 case "$*" in
@@ -81,8 +81,8 @@ case "$*" in
 esac
 `;
 
-describe('the script between the shim for runc and runsc', () => {
-  it('stands before programs of that name', () => {
+describe('the script between the runc shim and runsc', () => {
+  it('is used for programs with that name', () => {
     assert.deepEqual(['/usr/bin/runsc', '/opt/runsc-2', '/usr/bin/crun', '/usr/bin/runscope'].map(needsRunscAdapter), [
       true,
       true,
@@ -114,7 +114,7 @@ describe('the script between the shim for runc and runsc', () => {
       }, folder);
     });
 
-  it('passes everything of a sandbox on as it is', () =>
+  it('passes all calls for a sandbox on without changes', () =>
     withScript('sandbox', (run, folder) => {
       const bundle = join(folder, "it's a bundle");
       assert.equal(run('create', '--bundle', bundle, '--pid-file', join(folder, 'pid'), 'c'), 0);
@@ -125,7 +125,7 @@ describe('the script between the shim for runc and runsc', () => {
       );
     }));
 
-  it('keeps the streams of a further container for its start, and waits for its end', () =>
+  it('keeps the streams of a further container until its start, and waits for its end', () =>
     withScript('container', (run, folder) => {
       const calls = join(folder, 'calls');
       const words = (): string[] =>
@@ -156,7 +156,7 @@ describe('the script between the shim for runc and runsc', () => {
       assert.doesNotMatch(readFileSync(join(folder, 'calls'), 'utf8'), / (start|kill) /);
     }));
 
-  it('says of a container that is gone what the shim understands', () =>
+  it('reports a missing container with the text that the shim expects', () =>
     withScript('sandbox', (run, folder) => {
       assert.equal(run('kill', 'gone', '9'), 128);
       const env = { ...process.env, CALLS: join(folder, 'calls') };

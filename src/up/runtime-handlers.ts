@@ -17,7 +17,7 @@ const packagesOfPrograms: ReadonlyMap<string, string> = new Map([
   ['crun', 'crun'],
 ]);
 
-/** From the values of the flag; a text says what is wrong with them. */
+/** Parses the values of the flag; a string is the error message. */
 export function parseRuntimeHandlers(values: readonly string[]): RuntimeHandlers | string {
   const handlers = new Map<string, string>();
   for (const value of values) {
@@ -33,7 +33,7 @@ export function parseRuntimeHandlers(values: readonly string[]): RuntimeHandlers
   return Object.fromEntries(handlers);
 }
 
-/** Throws `Invalid` for a program that cannot be started: containerd would only say so with the first pod. */
+/** Throws `Invalid` for a program that cannot be started. containerd would report it only with the first pod. */
 export function checkRuntimeHandlers(handlers: RuntimeHandlers): void {
   for (const [name, program] of Object.entries(handlers)) {
     const why = whyNotStartable(program);
@@ -57,11 +57,14 @@ function whyNotStartable(program: string): string | undefined {
   }
 }
 
-/** One class for each handler, of the same name. Without overhead: how much a sandbox takes depends on its pods. */
+/**
+ * One class for each handler, with the same name. It has no overhead, because the usage of a sandbox depends on its
+ * pods.
+ */
 export const runtimeClassesOf = (handlers: RuntimeHandlers): RuntimeClass[] =>
   Object.keys(handlers).map((name) => ({ metadata: { name, namespace: '', uid: '' }, handler: name }));
 
-/** Beside the manifests of a node without a cluster. A class that is there already stays as it is. */
+/** A file beside the manifests of a standalone node. An existing class is not changed. */
 export function writeRuntimeClasses({ manifestsDir }: Pick<Instance, 'manifestsDir'>, handlers: RuntimeHandlers): void {
   for (const { metadata, handler } of runtimeClassesOf(handlers)) {
     const file = join(manifestsDir, `runtime-class-${metadata.name}.yaml`);

@@ -1,4 +1,4 @@
-/** Chooses the pods' subnet so that it does not shadow a network the machine already reaches. Pure. */
+/** Chooses the pods' subnet so that it does not hide a network that the machine already reaches. Pure. */
 import { KubeletError } from '../base/errors.ts';
 
 /**
@@ -17,15 +17,15 @@ export interface Subnet {
   readonly prefixLength: number;
 }
 
-/** One line of `ip -j route` or an address: a destination, `default` included. */
+/** A line of `ip -j route`, or an address: one destination, including `default`. */
 export interface Route {
   readonly dst: string;
   readonly dev?: string;
 }
 
 /**
- * The first free candidate, starting where `seed` (an instance id in hex) points, so that instances seldom meet.
- * Routes on `ownBridge` are not conflicts. Throws `Conflict` when all are taken.
+ * The first free candidate, starting at a position that depends on `seed` (an instance id in hex), so that instances
+ * rarely choose the same. Routes on `ownBridge` are not conflicts. Throws `Conflict` when all are taken.
  */
 export function chooseSubnet(seed: string, routes: readonly Route[], ownBridge: string): Subnet {
   const taken = routes.filter((route) => route.dev !== ownBridge).flatMap(toRange);
@@ -46,8 +46,8 @@ export function chooseSubnet(seed: string, routes: readonly Route[], ownBridge: 
 const SERVICE_RANGES = Array.from({ length: 16 }, (_, index) => `10.${96 + index}.0.0/16`);
 
 /**
- * The first range for services that no route leads to. A cluster puts a route on its own, so that the next one sees it.
- * Throws `Conflict` when all are taken.
+ * The first range for services that no route leads to. A cluster adds a route for its own range, so that the next one
+ * sees it. Throws `Conflict` when all are taken.
  */
 export function chooseServiceRange(routes: readonly Route[], ownBridge: string): string {
   const found = SERVICE_RANGES.find((cidr) => isRangeFree(cidr, routes, ownBridge));
@@ -59,10 +59,10 @@ export function chooseServiceRange(routes: readonly Route[], ownBridge: string):
   return found;
 }
 
-/** Of the pods of several nodes: sixteen candidates behind those of services. */
+/** The ranges for the pods of several nodes: sixteen candidates after those of services. */
 const POD_RANGES = Array.from({ length: 16 }, (_, index) => `10.${112 + index}.0.0/16`);
 
-/** The first range for pods that no route leads into, `wanted` if it still is free. Throws `Conflict` when all are taken. */
+/** The first range for pods without a route, or `wanted` if it is still free. Throws `Conflict` when all are taken. */
 export function choosePodRange(wanted: string | undefined, routes: readonly Route[], ownBridge: string): string {
   const found = [...(wanted === undefined ? [] : [wanted]), ...POD_RANGES].find((cidr) =>
     isRangeFree(cidr, routes, ownBridge),
@@ -75,7 +75,7 @@ export function choosePodRange(wanted: string | undefined, routes: readonly Rout
   return found;
 }
 
-/** Whether a remembered subnet may be used again. */
+/** Whether a previously chosen subnet may be used again. */
 export function isSubnetFree(subnet: Subnet, routes: readonly Route[], ownBridge: string): boolean {
   return isRangeFree(subnet.cidr, routes, ownBridge);
 }

@@ -1,4 +1,4 @@
-/** The IPv6 ranges of a cluster: unique local addresses (RFC 4193) whose number is the instance's id. Pure. */
+/** The IPv6 ranges of a cluster: unique local addresses (RFC 4193) with the instance's id as the global id. Pure. */
 import { KubeletError } from '../base/errors.ts';
 import { overlapsPrefix, parseIpPrefix } from '../base/ip-prefix.ts';
 import type { Route, Subnet } from './subnet.ts';
@@ -9,7 +9,7 @@ export interface Ranges6 {
   readonly serviceRange: string;
   /** Of the pods of several nodes: 256 nodes. */
   readonly podRange: string;
-  /** Where each node has its name service, the same on each. */
+  /** The DNS address of each node, the same on all nodes. */
   readonly localNames: string;
 }
 
@@ -23,10 +23,10 @@ const rangesIn = (prefix: string): Ranges6 => ({
   localNames: `${prefix}:2::10`,
 });
 
-/** Those of a subnet that was chosen earlier. */
+/** The ranges of a subnet that was chosen earlier. */
 export const rangesOfSubnet = ({ cidr }: Subnet): Ranges6 => rangesIn(cidr.replace(/::\/64$/, ''));
 
-/** The ranges of one instance: `fd84` and the id, from which other candidates differ in their last digits. */
+/** The ranges of one instance: `fd84` and the id. Further candidates differ in the last digits. */
 export function chooseRanges6(id: string, routes: readonly Route[], ownDevices: readonly string[]): Ranges6 {
   const first = Number.parseInt(id.slice(4, 8), 16);
   for (let step = 0; step < CANDIDATES; step += 1) {
@@ -47,7 +47,8 @@ function isPrefixFree(cidr: string, routes: readonly Route[], ownDevices: readon
     !routes.some(({ dst, dev }) => {
       if (dev !== undefined && ownDevices.includes(dev)) return false;
       const other = parseIpPrefix(dst.includes('/') ? dst : `${dst}/128`);
-      // A route to much more than this (a default route, all unique local addresses) leads elsewhere only what is in no other.
+      // A much larger route (a default route, all unique local addresses) only applies to addresses without a more
+      // specific route.
       const isWide = other !== undefined && other.last - other.first >= 1n << 80n;
       return other !== undefined && !isWide && overlapsPrefix(own, other);
     })

@@ -1,4 +1,4 @@
-/** Keeps the agent running in the foreground and shows how its pods are doing. */
+/** Keeps the agent running in the foreground and shows the state of its pods. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { systemClock } from '../base/clock.ts';
@@ -28,17 +28,17 @@ export interface WatchOptions extends UpOptions {
   readonly endpoint: string;
   readonly healthzPort: number;
   readonly page: NodePageFacts;
-  /** What `bin/kubelet` needs to find this instance: empty for the default one. */
+  /** The options by which `bin/kubelet` finds this instance: empty for the default one. */
   readonly rootFlag: string;
 }
 
 const DETACH_TIMEOUT_MS = 180_000;
 const RECONNECT_MS = 50;
-/** An exit sooner than this after a start is a quick one; too many of them in a row end the restarts. */
+/** An exit sooner than this after a start counts as quick; too many quick exits in a row end the restarts. */
 const HEALTHY_LIFE_MS = 10_000;
 const MAX_QUICK_DEATHS = 3;
 
-/** Until `signal` (or, detached, until all is ready). `keep` says whether everything is to stay. */
+/** Runs until `signal` aborts (or, detached, until all is ready). `keep` decides whether the programs keep running. */
 export async function watchAgent(
   instance: Instance,
   options: WatchOptions,
@@ -81,7 +81,10 @@ export async function watchAgent(
   return outcome;
 }
 
-/** Starts the agent, and again when it dies: its pods do not notice. Throws when it keeps dying at once. */
+/**
+ * Starts the agent, and restarts it when it dies; its pods keep running. Throws when it repeatedly dies soon after its
+ * start.
+ */
 async function superviseAgent(
   instance: Instance,
   options: WatchOptions,
@@ -116,7 +119,7 @@ function aborted(signal: AbortSignal): Promise<undefined> {
   });
 }
 
-/** The table on a terminal, redrawn in place until all is ready; elsewhere, and afterwards, a line per change. */
+/** On a terminal, the table, redrawn in place until all is ready. Elsewhere, and afterwards, one line per change. */
 class ProgressView {
   readonly #instance: Instance;
   readonly #redraw: boolean;
@@ -137,7 +140,7 @@ class ProgressView {
     await watchPods(this.#instance.kubeletSocket, () => void this.#refresh(onReady), signal);
   }
 
-  /** Changes that come while one is read are folded into one more reading. */
+  /** Changes that arrive during a reading cause one more reading. */
   async #refresh(onReady: () => void): Promise<void> {
     this.#again = this.#reading;
     if (this.#reading) return;
@@ -157,7 +160,7 @@ class ProgressView {
         onReady();
       }
     } catch {
-      return; // The agent went away between two answers; the watch ends as well and is opened again.
+      return; // The agent ended between two answers. The watch also ends, and is opened again.
     } finally {
       this.#reading = false;
     }

@@ -1,6 +1,4 @@
-/**
- * Removes everything an instance may have made, from whatever state it was left in: running, half dead, after a reboot.
- */
+/** Removes everything that an instance may have created, from any state: running, partly dead, after a reboot. */
 import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage } from '../base/errors.ts';
@@ -33,8 +31,7 @@ export const nodeNetworkPidFile = (instance: Instance): string => join(instance.
 export const nodeStoragePidFile = (instance: Instance): string => join(instance.runDir, 'node-storage.json');
 
 /**
- * How each program of an instance is known when no record names it, because `up` was killed between its start and the
- * record.
+ * How to find each program of an instance without its record, when `up` was killed between the start and the record.
  */
 const signs = (instance: Instance): [pidFile: string, option: string, value: string][] => [
   [kubeletPidFile(instance), '--config', instance.kubeletConfig],
@@ -45,7 +42,7 @@ const signs = (instance: Instance): [pidFile: string, option: string, value: str
   [registryPidFile(instance), 'serve', join(instance.registryDir, 'config.yml')],
 ];
 
-/** Writes the records that are missing, so that whatever comes next finds the programs. Returns how many there were. */
+/** Writes missing records, so that the next commands find the programs. Returns their number. */
 export function adoptPrograms(instance: Instance): number {
   const lost = signs(instance).filter(([file]) => !isAlive(readProcessFile(file)));
   const found = lost.flatMap(([file, option, value]) => {
@@ -65,11 +62,11 @@ const ROUNDS = 3;
 export interface TeardownOptions {
   /** Also the image store, the manifests and the logs. */
   readonly purge: boolean;
-  /** Hears each step, in a person's words. */
+  /** Called with a message for each step. */
   readonly say: (message: string) => void;
 }
 
-/** Returns what could not be removed: empty is success. Repeating it is harmless. */
+/** Returns what could not be removed; empty means success. It can be repeated. */
 export async function tearDown(instance: Instance, options: TeardownOptions): Promise<string[]> {
   const stop = async (what: string, file: string): Promise<void> => {
     const record = readProcessFile(file);
@@ -82,24 +79,24 @@ export async function tearDown(instance: Instance, options: TeardownOptions): Pr
   const quiet = { ...options, purge: false, say: () => undefined };
   if (nodes.length > 0) options.say(`removing ${nodes.length} nodes`);
   await Promise.all(nodes.map((node) => tearDown(node, quiet)));
-  // The agent first, so that it restores nothing of what is removed; the rest are independent of each other.
+  // The agent first, so that it restores nothing that is removed. The other steps are independent of each other.
   await stop('the agent', kubeletPidFile(instance));
   await Promise.all(beside(instance).map(([what, file]) => stop(what, file)));
   let clean = false;
   let left: string[] = [];
-  // A process that forks while the process table is read is seen by no look at it: what is found afterwards gets
-  // another round.
+  // A single reading of the process table can miss a process that forks meanwhile. If processes remain, they are killed
+  // in another round.
   for (let round = 0; round < ROUNDS; round += 1) {
     clean = (await removeOnce(instance, options)) || clean;
     left = await findLeftovers(instance);
     if (left.length === 0) break;
   }
-  // With a mount still in place, deleting would reach through it.
+  // With a mount still in place, removing would delete the mount's content.
   if (left.length === 0) removeFiles(instance, { ...options, keepImages: clean });
   return left;
 }
 
-/** The nodes of `up --nodes`, each with a folder of its own. */
+/** The nodes of `up --nodes`, each with its own folder. */
 export function localNodes({ dataDir }: Instance): Instance[] {
   return globSync('nodes/*', { cwd: dataDir }).map((path) => deriveInstance(join(dataDir, path)));
 }
@@ -127,15 +124,15 @@ async function removeOnce(instance: Instance, options: TeardownOptions): Promise
     () => removeSlice(instance),
   ];
   for (const step of steps) {
-    // One step that fails must not keep the others from their work; what it left is listed at the end.
+    // A failed step must not prevent the others. What it left is listed at the end.
     await step().catch((error: unknown) => options.say(`while removing: ${errorMessage(error)}`));
   }
   return clean;
 }
 
 /**
- * What of the instance is still in the kernel: mounts, processes, cgroups, interfaces, rules. Tests call it to prove
- * that nothing leaks.
+ * What the kernel still has of the instance: mounts, processes, cgroups, interfaces, rules. Tests call it to prove that
+ * nothing leaks.
  */
 export async function findLeftovers(instance: Instance): Promise<string[]> {
   const { shims, children } = findShims(instance.containerdSocket);
@@ -156,7 +153,8 @@ export async function findLeftovers(instance: Instance): Promise<string[]> {
 }
 
 /**
- * Through CRI, while the runtime lives: networks are handed back properly. False if something may be left in its store.
+ * Through the CRI, while the runtime is alive, so that networks are released properly. False if something may be left
+ * in its store.
  */
 async function removePods(instance: Instance, say: (message: string) => void): Promise<boolean> {
   const foreign = givenEndpoint(instance);
@@ -202,14 +200,14 @@ async function removePod(client: CriClient, id: string): Promise<void> {
   await client.runtime.removePodSandbox({ podSandboxId: id }, { timeoutMs: 20_000 });
 }
 
-/** In a runtime shared with others only pods whose folder our agent made are ours. */
+/** In a shared runtime, only pods whose folder our agent created are ours. */
 function podUids(instance: Instance): Set<string> {
   const fromRoot = globSync('pods/*', { cwd: instance.kubeletRoot }).map((path) => path.slice('pods/'.length));
   const fromLogs = globSync('*', { cwd: instance.podLogsDir }).map((name) => name.slice(name.lastIndexOf('_') + 1));
   return new Set([...fromRoot, ...fromLogs]);
 }
 
-/** Containers before their shims, because a shim that dies first leaves its container to process 1. */
+/** Containers before their shims: a shim that dies first leaves its container to process 1. */
 async function killLeftovers(instance: Instance): Promise<void> {
   await waitUntil(
     () => {
@@ -230,14 +228,14 @@ async function removeSlice(instance: Instance): Promise<void> {
   await removeCgroupTree(folder);
 }
 
-/** A busy mount is detached: it vanishes with its last user. */
+/** A busy mount is detached lazily: it disappears with its last user. */
 async function unmountAll(instance: Instance): Promise<void> {
   for (const flags of [[], ['-l']]) {
     for (const point of ownMounts(instance)) await tryCommand(['umount', ...flags, point]);
   }
 }
 
-/** Shims listen in /run/containerd/s whatever containerd's state folder is; each bundle remembers its address. */
+/** Shims listen in /run/containerd/s whatever containerd's state folder is; each bundle stores the address. */
 function removeShimSockets(instance: Instance): void {
   for (const path of globSync('io.containerd.runtime.v2.task/*/*/{address,bootstrap.json}', {
     cwd: instance.containerdState,
@@ -249,8 +247,8 @@ function removeShimSockets(instance: Instance): void {
 }
 
 /**
- * The image store stays by default, for a quick next start; it goes if pods could not be removed through CRI, whose
- * records lie in it.
+ * The image store is kept by default, for a quick next start. It is removed if pods could not be removed through the
+ * CRI, because it contains their records.
  */
 function removeFiles(instance: Instance, options: TeardownOptions & { keepImages: boolean }): void {
   const remove = (path: string): void => rmSync(path, { recursive: true, force: true });
@@ -272,7 +270,7 @@ function removeFiles(instance: Instance, options: TeardownOptions & { keepImages
   remove(instance.runDir);
 }
 
-/** Absolute and free of symbolic links as far as it exists. */
+/** Absolute, with symbolic links resolved as far as the path exists. */
 export function realDataDir(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }

@@ -3,17 +3,17 @@ import { countCodePoints } from '../unicode.ts';
 import type { CelValue } from '../values.ts';
 import { CelList, CelMap, lookupKey, Opaque, Optional } from '../values.ts';
 
-/** The units in which evaluations are charged: cel-go's, so that limits mean what they mean there. */
+/** The units of cost are cel-go's, so that cost limits have the same meaning as upstream. */
 export const SELECT_COST = 1;
 export const containerCosts = { list: 10, map: 30, struct: 40 } as const;
 export const PER_CHARACTER = 0.1;
 export const PER_PATTERN_CHARACTER = 0.25;
-/** So dear that one expression can make two checks. */
+/** So high that one expression can make only two checks. */
 export const AUTHORIZATION_CHECK_COST = 350_000;
 
 type Costing = (overloadId: string, args: readonly CelValue[], work: Work) => number;
 
-/** How large a value is, for its cost: characters, bytes, elements or entries; 1 for all else. */
+/** The size of a value for its cost: characters, bytes, elements or entries; 1 for all other types. */
 function valueSize(value: CelValue | undefined): number {
   if (typeof value === 'string') return countCodePoints(value);
   if (value instanceof Uint8Array || value instanceof CelList) return value.length;
@@ -28,7 +28,7 @@ const traversals =
   (_id, [value]) =>
     Math.ceil(valueSize(value) * times * PER_CHARACTER);
 
-/** Of a list, a walk through all that is in it. */
+/** For a list, all elements are visited. */
 const walk: Costing = (_id, [value], work) => traversalCost(value as CelValue, work);
 
 function traversalCost(value: CelValue, work: Work): number {
@@ -52,7 +52,7 @@ const patternCost = (characters: number, patternCharacters: number): number =>
 
 const pattern: Costing = (_id, [text, expression]) => patternCost(valueSize(text), valueSize(expression));
 
-/** The smaller of the two decides: the walk ends there. */
+/** The smaller size counts, because the comparison ends there. */
 const comparison: Costing = (_id, [left, right]) => {
   if (left instanceof Opaque) return 1;
   return Math.ceil(Math.min(valueSize(left), valueSize(right)) * PER_CHARACTER);
@@ -74,7 +74,7 @@ const joining: Costing = (_id, [list, separator], work) => {
   return Math.ceil(size * 2 * PER_CHARACTER);
 };
 
-/** A selector of authorization: parsing it, and what its requirements hold. */
+/** For a selector in an authorization check: parsing it, and the size of its requirements. */
 function selectorCost(characters: number): number {
   const requirements = Math.ceil(characters * 0.5);
   return containerCosts.list + Math.ceil(characters * PER_CHARACTER) + requirements * 50;
@@ -88,7 +88,7 @@ const containment =
     return Math.ceil(size * 2 * PER_CHARACTER) + (isRange ? Math.ceil(size * PER_CHARACTER) + 1 : 0) + text;
   };
 
-/** Longest pattern that a named format stands for (upstream: cel/format.go MaxNameFormatRegexSize). */
+/** The longest pattern behind a named format (upstream: cel/format.go MaxNameFormatRegexSize). */
 const FORMAT_PATTERN_LENGTH = 128;
 
 const rows: readonly (readonly [readonly string[], Costing])[] = [
@@ -119,5 +119,8 @@ const rows: readonly (readonly [readonly string[], Costing])[] = [
 
 const costings = new Map(rows.flatMap(([names, costing]) => names.map((name) => [name, costing] as const)));
 
-/** What a call costs, before it is made (upstream: interpreter/runtimecost.go costCall, cel/library/cost.go CallCost). */
+/**
+ * The cost of a call, computed before it is made (upstream: interpreter/runtimecost.go costCall, cel/library/cost.go
+ * CallCost).
+ */
 export const callCost = (name: string): Costing => costings.get(name) ?? (() => 1);

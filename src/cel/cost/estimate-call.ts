@@ -4,18 +4,18 @@ import { AUTHORIZATION_CHECK_COST, containerCosts, PER_CHARACTER, PER_PATTERN_CH
 import type { Range } from './range.ts';
 import { add, fixed, multiply, one, scale, unbounded } from './range.ts';
 
-/** What is known of an argument; the target of a member function is the first. */
+/** An argument; for member functions the target is the first one. */
 export interface SizedArgument {
   readonly type: CelType;
   readonly size: Range;
-  /** Of a list. */
+  /** The element, for a list. */
   readonly element: { readonly type: CelType; readonly size: Range } | undefined;
   readonly literal: CelValue | undefined;
 }
 
 export interface CallEstimate {
   readonly cost: Range;
-  /** Of the result; undefined if its type alone says. */
+  /** The result; undefined if its type already gives its size. */
   readonly size?: Range;
 }
 
@@ -193,7 +193,7 @@ const rows: readonly (readonly [readonly string[], Estimating])[] = [
 const estimates = new Map(rows.flatMap(([names, estimate]) => names.map((name) => [name, estimate] as const)));
 
 /**
- * What a call itself costs, without its arguments (upstream: checker/cost.go functionCost, cel/library/cost.go
+ * The cost of a call without its arguments (upstream: checker/cost.go functionCost, cel/library/cost.go
  * EstimateCallCost).
  */
 export function estimateCall(name: string, overloadId: string, args: readonly SizedArgument[]): CallEstimate {

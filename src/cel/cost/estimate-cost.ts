@@ -10,12 +10,12 @@ import { estimateCall } from './estimate-call.ts';
 import type { Range } from './range.ts';
 import { add, fixed, multiply, one, unbounded, union, zero } from './range.ts';
 
-/** What is known of the size of a value and of what it holds. */
+/** The size of a value, and the sizes of its elements. */
 interface Shape {
   readonly size: Range | undefined;
-  /** Of the elements of a list, or of the keys and values of a map, where the expression makes it. */
+  /** The elements of a list, or the keys and values of a map, when the expression creates it. */
   readonly entries?: { readonly key: Range; readonly value: Range };
-  /** Whether it comes from a variable: the bounds of its declared type then say how large it is. */
+  /** Whether the value comes from a variable. The limits in its declared type then limit its size. */
   readonly isDeclared: boolean;
 }
 
@@ -26,7 +26,7 @@ interface Estimate {
 
 const scalarKinds: ReadonlySet<string> = new Set(['bool', 'int', 'uint', 'double', 'duration', 'timestamp', 'type']);
 
-/** What one evaluation costs at least and at most (upstream: checker/cost.go Cost). */
+/** The lowest and highest cost of one evaluation (upstream: checker/cost.go Cost). */
 export function estimateCost(checked: CheckedExpression): Range {
   return new Estimator(checked).estimate(checked.expr).cost;
 }
@@ -201,7 +201,7 @@ class Estimator {
     return { cost, shape: { size: start.shape.size, isDeclared: false } };
   }
 
-  /** One turn of the loop. */
+  /** The cost of one iteration of the loop. */
   #turn(expr: Comprehension, range: Estimate): Estimate {
     const type = this.#type(expr.range);
     const { entries, isDeclared } = range.shape;
@@ -255,7 +255,7 @@ function literalSize(value: unknown): Range | undefined {
   return value instanceof Uint8Array ? fixed(value.length) : one;
 }
 
-/** How large a value of the type may be. Bounds count only for what was declared with them. */
+/** The possible sizes of a value of the type. Limits apply only to variables that were declared with them. */
 function declaredSize(type: CelType, isDeclared: boolean): Range | undefined {
   if (scalarKinds.has(type.kind)) return one;
   if (isOptional(type)) {

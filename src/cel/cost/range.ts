@@ -1,4 +1,4 @@
-/** The least and the most that something costs, or how large it is. Infinity stands for all above 2^64. */
+/** A lowest and a highest cost, or size. Infinity stands for values above 2^64. */
 export interface Range {
   readonly min: number;
   readonly max: number;
@@ -17,7 +17,7 @@ export const add = (...ranges: readonly Range[]): Range => ({
   max: bounded(ranges.reduce((sum, { max }) => sum + max, 0)),
 });
 
-/** Nothing times anything is nothing. */
+/** 0 times Infinity is 0 here. */
 const product = (left: number, right: number): number => (left === 0 || right === 0 ? 0 : bounded(left * right));
 
 export const multiply = (left: Range, right: Range): Range => ({
@@ -25,7 +25,7 @@ export const multiply = (left: Range, right: Range): Range => ({
   max: product(left.max, right.max),
 });
 
-/** Times a cost for each part, rounded up. */
+/** Multiplied by a cost per element, rounded up. */
 export const scale = ({ min, max }: Range, factor: number): Range => ({
   min: Math.ceil(product(min, factor)),
   max: Math.ceil(product(max, factor)),

@@ -6,10 +6,10 @@ import { CelError } from '../values.ts';
 
 const K = param('K');
 const V = param('V');
-/** The planner adds to the map of the macro itself. */
+/** The planner adds entries to the macro's own map. */
 const planned = (): CelError => new CelError('no such overload');
 
-/** Comprehensions with two variables. */
+/** Macros for comprehensions with two variables. */
 export const comprehensions: Library = {
   macros: comprehensionMacros,
   functions: {

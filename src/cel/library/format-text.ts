@@ -15,13 +15,13 @@ import {
   valueTypeName,
 } from '../values.ts';
 
-/** Widest precision that may be asked for. */
+/** The largest precision that an expression may request. */
 const PRECISION_LIMIT = 100;
 const clause = /%(?:\.(\d{1,6}))?([sdfeboxX%])?/g;
 
 class FormatFault extends Error {}
 
-/** `format`: the clauses %s %d %f %e %b %o %x %X, each for the next element of the list. */
+/** `format` with the clauses %s %d %f %e %b %o %x %X. Each formats the next element of the list. */
 export function formatText(text: string, args: CelList, work: Work): string | CelError {
   let next = 0;
   try {
@@ -94,7 +94,7 @@ function formatFixed(value: CelValue, precision: number): string {
     : `${plainDecimal(number)}${precision === 0 ? '' : `.${'0'.repeat(precision)}`}`;
 }
 
-/** Go rounds a number in the middle to the even digit, JavaScript up. */
+/** For a number exactly in the middle, Go rounds to the even digit and JavaScript rounds up. */
 function roundHalfEven(value: number, precision: number): string {
   const exact = value.toFixed(100);
   const end = exact.indexOf('.') + (precision === 0 ? 0 : 1 + precision);
@@ -126,7 +126,7 @@ function formatHex(value: CelValue, isUpper: boolean, work: Work): string {
   return isUpper ? text.toUpperCase() : text;
 }
 
-/** %s: every type has a text; maps are sorted by their keys. */
+/** %s accepts every type; maps are sorted by key. */
 function formatString(value: CelValue, work: Work): string {
   work.step();
   if (value === null) return 'null';

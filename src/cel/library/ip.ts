@@ -27,7 +27,7 @@ class Ip extends Opaque {
   }
 }
 
-/** A range of addresses: an address in it and how many of its bits name the range. */
+/** A CIDR range: an address in it and the length of the prefix. */
 class Cidr extends Opaque {
   readonly type: CelType = cidrType;
   readonly address: IpBytes;

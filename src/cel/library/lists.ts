@@ -156,7 +156,7 @@ function flatten(list: CelList, depth: bigint | Work, rest?: Work): CelResult {
   return new ArrayList(made);
 }
 
-/** Longest list that `lists.range` makes. */
+/** The longest list that `lists.range` creates. */
 const RANGE_LIMIT = 100_000n;
 
 function range(length: bigint, work: Work): CelResult {

@@ -155,7 +155,7 @@ function isInMap(value: CelValue, map: CelMap): CelResult {
   return key !== undefined && map.get(key) !== undefined;
 }
 
-/** What the planner itself does, declared so that the checker knows its types. */
+/** The planner implements these. They are declared here so that the checker knows their types. */
 const planned = (): CelResult => new CelError('no such overload');
 
 export const operators: Library = {

@@ -74,6 +74,6 @@ export const optionals: Library = {
   },
 };
 
-/** An optional may hold null. */
+/** An optional may contain null. */
 const noneValue = (value: CelValue | undefined): CelResult =>
   value === undefined ? new CelError('optional.none() dereference') : value;

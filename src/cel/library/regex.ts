@@ -15,7 +15,7 @@ function find(text: string, pattern: string): CelResult {
   return first;
 }
 
-/** Steps of work for each match, which takes much longer than a step through a list. */
+/** The work of one match, in steps: a match takes much longer than one step through a list. */
 const STEPS_PER_MATCH = 20;
 
 function findAll(text: string, pattern: string, limit: bigint | Work, rest?: Work): CelResult {

@@ -25,7 +25,7 @@ export class Semver extends Opaque {
     this.#length = length;
   }
 
-  /** Undefined for what is no version. */
+  /** Undefined for strings that are not versions. */
   static parse(text: string): Semver | undefined {
     const match = text.length <= TEXT_LIMIT ? shape.exec(text) : null;
     if (match === null) return undefined;
@@ -39,7 +39,7 @@ export class Semver extends Opaque {
     return isFaulty ? undefined : new Semver(core, preRelease, text.length);
   }
 
-  /** What is left out or written in another way is put right: `v1.2` is `1.2.0`. */
+  /** Normalizes incomplete or prefixed versions: `v1.2` becomes `1.2.0`. */
   static normalize(text: string): Semver | undefined {
     const bare = text.trim().replace(/^v/, '');
     const [, numbers, rest] = /^([0-9.]*)(.*)$/s.exec(bare) ?? [];

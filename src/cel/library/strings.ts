@@ -38,12 +38,15 @@ const toAscii = (text: string, isUpper: boolean): string =>
     ? text.replace(/[a-z]+/g, (letters) => letters.toUpperCase())
     : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** Longest text that a function makes of shorter ones. */
+/** The longest string that a function may create from shorter ones. */
 const MADE_LIMIT = 16 * 1024 * 1024;
-/** Steps of work for each place where a text is cut. */
+/** The work of each split, in steps. */
 const STEPS_PER_CUT = 4;
 
-/** Replaces at most `limit` places; all of them below zero. An empty text is before each character and at the end. */
+/**
+ * Replaces up to `limit` occurrences, or all if it is negative. The empty string occurs before each character and at
+ * the end.
+ */
 function replace(text: string, old: string, by: string, limit: bigint | Work, rest?: Work): CelResult {
   const work = (typeof limit === 'bigint' ? rest : limit) as Work;
   const most = typeof limit === 'bigint' && limit >= 0n ? Number(limit) : Number.POSITIVE_INFINITY;
@@ -63,7 +66,7 @@ function replace(text: string, old: string, by: string, limit: bigint | Work, re
   );
 }
 
-/** The parts between the places where `separator` stands; the characters if it is empty. Throws CostExceeded. */
+/** Splits at `separator`; an empty separator splits into characters. Throws CostExceeded. */
 function cut(text: string, separator: string, work: Work): string[] {
   if (separator === '') {
     work.step(text.length);
@@ -170,7 +173,7 @@ export const strings: Library = {
   },
 };
 
-/** Of version 3, which Kubernetes does not have. */
+/** From version 3 of the library, which Kubernetes does not use. */
 export const stringReverse: Library = {
   functions: {
     reverse: [

@@ -9,7 +9,7 @@ const TEXT_LIMIT = 64 * 1024;
 
 interface Parts {
   readonly scheme: string;
-  /** With the port, and IPv6 addresses in brackets. */
+  /** Host and port; IPv6 addresses have brackets. */
   readonly host: string;
   readonly path: string;
   readonly query: string;
@@ -35,7 +35,8 @@ const scheme = /^[A-Za-z][A-Za-z0-9+.-]*$/;
 const badEscape = /%(?![0-9A-Fa-f]{2})/;
 
 /**
- * An absolute URI or an absolute path, after Go's url.ParseRequestURI: what the WHATWG's URL repairs is refused here.
+ * An absolute URI or an absolute path, as in Go's url.ParseRequestURI. Input that the WHATWG's URL would correct is
+ * refused here.
  */
 function parse(text: string): Parts | undefined {
   if (text === '' || text.length > TEXT_LIMIT || /[\x00-\x1f\x7f]/.test(text)) return undefined;
@@ -68,7 +69,7 @@ const nameOf = (host: string): string => {
   return bare.startsWith('[') ? bare.slice(1, -1) : bare;
 };
 
-/** A path with its bytes escaped where Go would escape them. */
+/** A path with the escapes that Go would write. */
 const escapePath = (path: string): string =>
   encodeURI(path.toWellFormed()).replaceAll('%25', '%').replaceAll('[', '%5B').replaceAll(']', '%5D');
 

@@ -19,7 +19,7 @@ import type { CelType } from '../types.ts';
 import { dynType } from '../types.ts';
 import { CelError } from '../values.ts';
 
-/** Every library of this folder. */
+/** All libraries in this folder. */
 const everything = Environment.of(
   { macros: standardMacros },
   operators,
@@ -44,7 +44,7 @@ function environmentWith(types: Readonly<Record<string, CelType>>): Environment 
   return everything.withVariables(types);
 }
 
-/** What an expression gives, as JSON; a text for everything that goes wrong. Variables are dyn. */
+/** The result of an expression as JSON; a string for every kind of error. Variables have the type dyn. */
 export function evaluateText(
   source: string,
   variables: Readonly<Record<string, unknown>> = {},

@@ -7,7 +7,7 @@ import { splitTimestamp } from './formats.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Reads a field of a date that is in UTC what the time is in its zone. */
+/** Reads a field of a date. The date's UTC fields have the values of the time in its zone. */
 type Field = (local: Date) => number;
 
 function dayOfYear(local: Date): number {
@@ -35,7 +35,7 @@ const durationFields: readonly (readonly [name: string, id: string, unitNs: bigi
   ['getSeconds', 'duration_to_seconds', 1_000_000_000n],
 ];
 
-/** `getFullYear` and the others, each for UTC and for a named zone, and those of durations. */
+/** `getFullYear` and similar functions, for UTC and for a named zone, and those of durations. */
 export function timeFunctions(): Readonly<Record<string, readonly Overload[]>> {
   const table: Record<string, Overload[]> = Object.create(null) as Record<string, Overload[]>;
   for (const [name, id, field] of fields) {

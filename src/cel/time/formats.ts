@@ -7,7 +7,7 @@ const MS_NS = 1_000_000n;
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,18}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
-/** A time of RFC 3339, with its zone. */
+/** Parses an RFC 3339 time with its zone. */
 export function parseTimestamp(text: string): CelResult {
   const match = text.length <= 64 ? rfc3339.exec(text) : null;
   const invalid = new CelError(`invalid timestamp ${JSON.stringify(text.slice(0, 64))}`);
@@ -30,7 +30,7 @@ export function parseTimestamp(text: string): CelResult {
   return checkedTimestamp(BigInt(date.getTime()) * MS_NS + BigInt(seconds) * SECOND_NS + fraction);
 }
 
-/** Milliseconds since 1970 and the nanoseconds beyond them. */
+/** Milliseconds since 1970, and the remaining nanoseconds. */
 export function splitTimestamp({ nanos }: Timestamp): { readonly ms: number; readonly restNanos: number } {
   const rest = ((nanos % MS_NS) + MS_NS) % MS_NS;
   return { ms: Number((nanos - rest) / MS_NS), restNanos: Number(rest) };
@@ -55,7 +55,7 @@ const unitNanos = new Map<string, bigint>([
 ]);
 const durationPart = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
-/** A duration as Go writes it: `1h30m`, `-1.5s`. */
+/** Formats a duration as Go does: `1h30m`, `-1.5s`. */
 export function parseDuration(text: string): CelResult {
   const invalid = new CelError(`invalid duration ${JSON.stringify(text.slice(0, 64))}`);
   if (text.length > 128) return invalid;
@@ -78,14 +78,14 @@ export function parseDuration(text: string): CelResult {
   return duration instanceof Duration ? duration : invalid;
 }
 
-/** A fraction without the zeros at its end. */
+/** A fraction without trailing zeros. */
 function withoutZeros(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits[end - 1] === '0') end -= 1;
   return digits.slice(0, end);
 }
 
-/** Seconds, as `string(duration)` gives them: `90s`, `0.5s`. */
+/** Formats seconds as `string(duration)` does: `90s`, `0.5s`. */
 export function formatDuration({ nanos }: Duration): string {
   const size = nanos < 0n ? -nanos : nanos;
   const fraction = withoutZeros(String(size % SECOND_NS).padStart(9, '0'));

@@ -1,4 +1,4 @@
-/** The cluster as its administrator sees it. */
+/** A client with the rights of the cluster's administrator. */
 import { fieldEquals } from '../../api/selectors.ts';
 import { createInformer } from '../../api/client/informer.ts';
 import { deployments, nodes, pods } from '../../api/client/resource-types.ts';
@@ -24,7 +24,7 @@ export function openClusterClient(kubeconfig: string): ClusterClient {
   return { api: new HttpApiClient(transport), close: () => transport.close() };
 }
 
-/** Server-side apply, so that what others set stays theirs, and a second time changes nothing. */
+/** Server-side apply: fields that other clients set are kept, and applying twice changes nothing. */
 export async function applyObjects(api: HttpApiClient, wanted: readonly WantedObject[]): Promise<void> {
   for (const { type, object } of wanted) {
     const { uid: _, namespace, ...metadata } = object.metadata;
@@ -37,7 +37,7 @@ export async function applyObjects(api: HttpApiClient, wanted: readonly WantedOb
   }
 }
 
-/** An object that is there already stays as its users have changed it. */
+/** Creates the object. An existing one is not changed, because users may have edited it. */
 export async function createMissing<T extends ApiObject>(
   api: HttpApiClient,
   type: ResourceType<T>,
@@ -64,7 +64,7 @@ export async function exists(
   }
 }
 
-/** Resolves as soon as an object of the name is as `accept` wants it; never before `signal` aborts otherwise. */
+/** Resolves as soon as an object of this name satisfies `accept`. Rejects when `signal` aborts first. */
 async function whenObject<T extends ApiObject>(
   api: HttpApiClient,
   type: ResourceType<T>,
@@ -93,7 +93,7 @@ async function whenObject<T extends ApiObject>(
   }
 }
 
-/** `since`: only what the node has said after that moment counts, not what an earlier life left. */
+/** `since`: conditions from before this time do not count; they may be from an earlier run. */
 export function whenNodeReady(
   api: HttpApiClient,
   name: string,
@@ -128,7 +128,7 @@ export function whenAvailable(
   });
 }
 
-/** Follows all pods until `signal` aborts; `onChange` hears of every change, and reads them with `list`. */
+/** Follows all pods until `signal` aborts. `onChange` is called for every change and reads them with `list`. */
 export function followPods(
   api: HttpApiClient,
   onChange: (list: () => readonly ApiObject[]) => void,

@@ -1,7 +1,6 @@
 /**
- * What `up` puts into its cluster before anything else: the name service as a Service, the default StorageClass, and the rights of the programs behind
- * both.
- * Pure.
+ * The objects that `up` creates in a new cluster first: the name service as a Service, the default StorageClass, and
+ * the rights of the programs behind them. Pure.
  */
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import {
@@ -22,16 +21,19 @@ export interface WantedObject {
   readonly object: ApiObject;
 }
 
-/** Of the program for names and routes, in its client certificate. */
+/** The user of the program for DNS, services and policies, in its client certificate. */
 export const NODE_NETWORK_USER = 'kubelet-ts:node-network';
-/** Of the program for volumes. */
+/** The user of the program for volumes. */
 export const NODE_STORAGE_USER = 'kubelet-ts:node-storage';
 /** The group whose first node certificates are approved automatically, as in kubeadm. */
 export const NODE_GROUP = 'system:bootstrappers:kubeadm:default-node-token';
 export const DNS_PORT = 10_053;
 
-/** Reading what names, routes and rules of policies are made of, and the addresses of load balancers in the status of services. */
-/** `overlay`: with several nodes it announces its node, as flannel does. */
+/**
+ * Read access to the objects that DNS, services and policies are computed from; write access to the load balancer
+ * addresses in the status of services.
+ */
+/** `overlay`: in a cluster with several nodes it writes annotations on its node, as flannel does. */
 export function nodeNetworkRights(overlay = false): WantedObject[] {
   const verbs = ['list', 'watch'];
   return rightsOf(NODE_NETWORK_USER, [
@@ -49,7 +51,7 @@ export function nodeNetworkRights(overlay = false): WantedObject[] {
   ]);
 }
 
-/** What external provisioner and resizer of a CSI driver have, without Secrets. */
+/** The rights that the external provisioner and resizer of a CSI driver have, without Secrets. */
 export function nodeStorageRights(): WantedObject[] {
   const read = ['list', 'watch'];
   return rightsOf(NODE_STORAGE_USER, [
@@ -76,8 +78,8 @@ export const storageDriver: CSIDriver = {
 export const DEFAULT_CLASS = 'standard';
 
 /**
- * The default StorageClass: volumes on the disk of a node, made when the first pod that needs one is scheduled. Only
- * nodes with a provisioner may be selected; undefined: each has one.
+ * The default StorageClass: volumes on the disk of a node, created when the first pod that uses the claim is scheduled.
+ * Only nodes with a provisioner may be selected; undefined means that every node has one.
  */
 export const defaultStorageClass = (hostnames: readonly string[] | undefined): StorageClass => ({
   metadata: {
@@ -112,9 +114,9 @@ function rightsOf(user: string, rules: readonly object[]): WantedObject[] {
 }
 
 /**
- * `kube-dns`, under the name and label by which pods and tools find it. It has no selector: its endpoint is on the node
- * itself. `kubectl cluster-info` shows the name in the label `kubernetes.io/name`; it is that of the Service, because
- * no CoreDNS runs here.
+ * `kube-dns`, with the name and label by which pods and tools find the DNS service. It has no selector: its endpoint is
+ * on the node itself. `kubectl cluster-info` shows the label `kubernetes.io/name`; it is the name of the Service,
+ * because no CoreDNS runs here.
  */
 export function nameService(clusterIps: readonly string[], nodeAddresses: readonly string[]): WantedObject[] {
   const metadata = {
@@ -164,7 +166,7 @@ export interface BootstrapToken {
   readonly expiration: string;
 }
 
-/** A token as `kubeadm token create` makes it: good for a node's first certificate, until it expires. */
+/** A token as `kubeadm token create` creates it. Nodes use it to get their first certificate, until it expires. */
 export function bootstrapTokenSecret(
   { id, secret, expiration }: BootstrapToken,
   description = 'for the node that npm run up starts',

@@ -1,4 +1,4 @@
-/** The programs of a cluster's own machine, with their flags. */
+/** The programs that run beside the API server, with their flags. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { kubeletProgram, nodeNameArguments, programPath, RESOLVED_CONF } from '../agent.ts';
@@ -20,12 +20,12 @@ export interface ClusterPlace {
   readonly record: ClusterRecord;
   /** Where API server and agent listen. */
   readonly address: string;
-  /** One for each family, `address` first: the name service listens on all. */
+  /** One address for each family, `address` first. The name service listens on all of them. */
   readonly addresses: readonly string[];
   readonly nodeName: string;
 }
 
-/** `record` names the ranges of all families, with commas between them. */
+/** `record` has the ranges of all families, separated by commas. */
 export function controlPlaneProgram(
   { instance, record, addresses }: Pick<ClusterPlace, 'instance' | 'addresses'> & { readonly record: ServedRanges },
   args: readonly string[],
@@ -43,7 +43,7 @@ export function controlPlaneProgram(
       ...others.map((ip) => `--cert-sans=${ip}`),
       `--service-cluster-ip-range=${serviceRange}`,
       ...(podRange === '' ? [] : ['--allocate-node-cidrs', `--cluster-cidr=${podRange}`]),
-      // The name of this machine may not resolve elsewhere; kubeadm's order.
+      // Other machines may not resolve the name of this machine. The order is kubeadm's.
       '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
       // Nodes request serving certificates in the same way as client certificates; the API server then verifies
       // them.
@@ -63,15 +63,15 @@ export interface NetworkChoices {
   readonly dns: boolean;
   readonly serviceRouting: boolean;
   readonly networkPolicy: boolean;
-  /** Where the pods are: on this machine alone; here and on machines that joined; on nodes beside this machine. */
+  /** Where pods run: only on this machine; here and on machines that joined; on nodes other than this machine. */
   readonly pods: 'here' | 'everywhere' | 'elsewhere';
-  /** What the agent serves on the node's address. No service takes these ports. */
+  /** The ports that the agent serves on the node's address. Services cannot use them. */
   readonly nodePorts: readonly number[];
   /** Further flags, behind ours. */
   readonly args: readonly string[];
 }
 
-/** Undefined: there is nothing for it to do. */
+/** Undefined when the program has nothing to do. */
 export function nodeNetworkProgram(place: ClusterPlace, choices: NetworkChoices): Program | undefined {
   const { instance, record, addresses, nodeName } = place;
   const { dns, serviceRouting, pods } = choices;
@@ -126,7 +126,7 @@ function overlayArguments({ instance, record, addresses }: ClusterPlace, bridge:
   ];
 }
 
-/** The configuration of the CNI, which the overlay writes when the node has its range. */
+/** The CNI configuration, which the overlay writes when the node has its range. */
 export const cniArguments = (instance: Instance, bridge: string): string[] => [
   ...[`--cni-bridge=${bridge}`, `--cni-config=${join(instance.cniConfDir, '10-kubelet-ts.conflist')}`],
   ...[`--cni-network=${instance.networkName}`, `--cni-data-dir=${instance.ipamDir}`],

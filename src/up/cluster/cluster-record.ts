@@ -1,4 +1,4 @@
-/** What a cluster keeps from its first start on: its addresses stand in certificates, kubeconfigs and objects. */
+/** Settings that a cluster keeps from its first start. Its addresses are in certificates, kubeconfigs and objects. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { KubeletError } from '../../base/errors.ts';
 import type { Instance } from '../instance.ts';
@@ -8,27 +8,27 @@ import type { Subnet } from '../subnet.ts';
 
 /** Of one IP family. */
 export interface ClusterRanges {
-  /** Of pods; its gateway is the address of node, API server and name service. */
+  /** The range of the pods. Its gateway is the address of node, API server and name service. */
   readonly subnet: Subnet;
   readonly serviceRange: string;
-  /** Of the pods of several nodes; absent with one. */
+  /** The range of the pods of several nodes; absent with one node. */
   readonly podRange?: string;
 }
 
 export interface ClusterRecord extends ClusterRanges {
-  /** Of the other family; absent: the cluster has one. */
+  /** The other IP family; absent when the cluster has only one. */
   readonly second?: ClusterRanges;
   readonly apiPort: number;
   readonly registryPort: number;
-  /** The example was applied once; what a person did with it since then stays so. */
+  /** The example is applied only once, so that later changes and deletions by users are kept. */
   readonly seeded: boolean;
   /** Flags of the control plane at the last start, for machines that run a control plane too. */
   readonly controlPlaneArgs?: readonly string[];
 }
 
 /**
- * Undefined before the first start. Throws `Invalid` for an unreadable file: choosing again would move a cluster
- * whose objects name its addresses.
+ * Undefined before the first start. Throws `Invalid` for an unreadable file: new addresses would break a cluster whose
+ * objects contain the old ones.
  */
 export function readClusterRecord(instance: Instance): ClusterRecord | undefined {
   if (!existsSync(instance.clusterRecord)) return undefined;
@@ -69,7 +69,7 @@ export const serviceRangesOf = (record: ClusterRecord): readonly string[] =>
 export const podRangesOf = (record: ClusterRecord): readonly string[] =>
   rangesOf(record).flatMap(({ podRange }) => podRange ?? []);
 
-/** What an API server needs of them, with commas between the families. */
+/** The ranges in the form of API server flags, with commas between the families. */
 export type ServedRanges = Pick<ClusterRecord, 'serviceRange' | 'podRange' | 'apiPort'>;
 
 export const servedRanges = (record: ClusterRecord): ServedRanges & { readonly podRange: string } => ({
@@ -81,7 +81,10 @@ export const servedRanges = (record: ClusterRecord): ServedRanges & { readonly p
 const familyChoiceOf = ({ subnet, second }: ClusterRecord): FamilyChoice =>
   second !== undefined ? 'dual' : familyOf(subnet.cidr) === 'IPv4' ? 'ipv4' : 'ipv6';
 
-/** Throws `Invalid` when a cluster is to have other families than before: its objects and certificates name its addresses. */
+/**
+ * Throws `Invalid` when the requested families differ from the cluster's: its objects and certificates contain
+ * addresses.
+ */
 export function chooseFamilies(before: ClusterRecord | undefined, wanted: FamilyChoice | undefined): FamilyChoice {
   const had = before === undefined ? undefined : familyChoiceOf(before);
   if (had !== undefined && wanted !== undefined && had !== wanted)
@@ -106,7 +109,7 @@ export interface RecordChoices {
 const API_PORT = 6443;
 const REGISTRY_PORT = 5000;
 
-/** Ports that another program has taken meanwhile are replaced. */
+/** Ports that another program uses now are replaced. */
 export async function chooseClusterRecord(
   before: ClusterRecord | undefined,
   { ranges, controlPlaneArgs, address, registryAddress, freePort }: RecordChoices,

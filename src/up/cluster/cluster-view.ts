@@ -1,4 +1,4 @@
-/** What a person sees while a cluster comes up, and when it has. Pure. */
+/** The output of `up` while a cluster starts, and when it has started. Pure. */
 import type { PodView } from '../progress.ts';
 import { DEFAULT_CLASS } from './cluster-objects.ts';
 
@@ -7,20 +7,20 @@ export interface ClusterSummary {
   readonly runtime: string;
   readonly apiUrl: string;
   readonly kubeletUrl: string;
-  /** Of the node, and the file with the token of its login. */
+  /** The page of the node, and the file with its login token. */
   readonly page: { readonly url: string; readonly tokenFile: string };
   readonly clusterDns: string | undefined;
-  /** Undefined: no volumes are provisioned. */
+  /** Undefined when no volumes are provisioned. */
   readonly storageDir: string | undefined;
   readonly serviceRange: string | undefined;
   readonly registry: string;
-  /** Where the example is served; undefined when it is not there. */
+  /** The address of the example; undefined without the example. */
   readonly example: string | undefined;
   readonly dataDir: string;
   readonly adminConfig: string;
   readonly stop: string;
   readonly detached: boolean;
-  /** How other machines reach it and join; empty: none does. */
+  /** How other machines reach the cluster and join it; empty when none can. */
   readonly joining?: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export function stepLine(elapsedMs: number, text: string): string {
   return `${(elapsedMs / 1000).toFixed(1).padStart(5)} s  ${text}`;
 }
 
-/** The line of one pod: as `kubectl get pods` would say it, and why it is not ready. */
+/** The line of one pod: its state as in `kubectl get pods`, and why it is not ready. */
 export function podLine(pod: PodView): string {
   const { status, metadata } = pod;
   const isReady = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
@@ -40,7 +40,7 @@ export function podLine(pod: PodView): string {
 }
 
 /**
- * What to try in a pod. Not busybox's nslookup, which ends with an error for each search domain that does not have the
+ * A command to try in a pod. It is not busybox's nslookup, which fails for each search domain that does not have the
  * name.
  */
 function hint({ example, clusterDns }: ClusterSummary): string {

@@ -43,15 +43,15 @@ const record: ClusterRecord = {
   controlPlaneArgs: ['--v=2'],
 };
 
-describe('what a cluster keeps', () => {
-  it('is written and read again; before the first start there is nothing', () => {
+describe('the record of a cluster', () => {
+  it('is written and read; before the first start it is undefined', () => {
     const instance = deriveInstance(folder);
     assert.equal(readClusterRecord(instance), undefined);
     writeClusterRecord(instance, record);
     assert.deepEqual(readClusterRecord(instance), record);
   });
 
-  it('an unreadable record is not replaced: objects of the cluster depend on it', () => {
+  it('is not replaced when it cannot be read, because objects of the cluster depend on it', () => {
     const instance = deriveInstance(folder);
     for (const text of ['{"subnet":', '{}']) {
       writeFileSync(instance.clusterRecord, text);
@@ -59,7 +59,7 @@ describe('what a cluster keeps', () => {
     }
   });
 
-  it('a cluster keeps its IP families, and names its ranges in their order', () => {
+  it('keeps the IP families, and lists their ranges in order', () => {
     const second = {
       subnet: { cidr: 'fd84::/64', gateway: 'fd84::1', prefixLength: 64 },
       serviceRange: 'fd84:0:0:1::/112',
@@ -76,7 +76,7 @@ describe('what a cluster keeps', () => {
     assert.deepEqual(readClusterRecord(instance), dual);
   });
 
-  it('ports stay unless another program has taken them', async () => {
+  it('keeps ports unless another program uses them', async () => {
     const choose = (taken: number): Promise<ClusterRecord> =>
       chooseClusterRecord(record, {
         ranges: [{ subnet, serviceRange: record.serviceRange }],
@@ -89,7 +89,7 @@ describe('what a cluster keeps', () => {
     assert.equal((await choose(6443)).apiPort, 40_000);
   });
 
-  it('services get the first range that no route leads to, and names the tenth address of it', () => {
+  it('gives services the first range without a route, and its tenth address to the name service', () => {
     assert.equal(
       chooseServiceRange(
         [
@@ -107,8 +107,8 @@ describe('what a cluster keeps', () => {
   });
 });
 
-describe('what up puts into a cluster', () => {
-  it('the program for names, services and policies may read what these are made of, and write the status of services', () => {
+describe('the objects that up creates in a cluster', () => {
+  it('let the program for names, services and policies read their objects, and write the status of services', () => {
     const [role] = nodeNetworkRights().map(
       ({ object }) => object as unknown as { rules: { verbs: string[]; resources: string[] }[] },
     );
@@ -208,7 +208,7 @@ describe('what up puts into a cluster', () => {
     );
   });
 
-  it('a bootstrap token is the secret that kubeadm would make', () => {
+  it("include a bootstrap token in kubeadm's form", () => {
     const { object } = bootstrapTokenSecret({
       id: 'abcdef',
       secret: '0123456789abcdef',
@@ -255,7 +255,7 @@ describe('what up puts into a cluster', () => {
     );
   });
 
-  it('several instances listen on loopback addresses of their own; the usual one on the usual', () => {
+  it('each instance listens on its own loopback address; the default instance uses the default one', () => {
     const [one, two] = ['/a', '/b'].map((path) => deriveInstance(path).loopback);
     assert.notEqual(one, two);
     assert.match(`${one} ${two}`, /^127\.\d+\.\d+\.\d+ 127\.\d+\.\d+\.\d+$/);
@@ -263,7 +263,7 @@ describe('what up puts into a cluster', () => {
   });
 });
 
-describe('what a person sees', () => {
+describe('the output of up', () => {
   it('each step with its time, each pod with its state', () => {
     assert.equal(stepLine(1234, 'done'), '  1.2 s  done');
     assert.equal(podLine({ metadata: { name: 'a' } }), 'a: Pending');
@@ -286,7 +286,7 @@ describe('what a person sees', () => {
     );
   });
 
-  it('at the end where everything is, and how to go on', () => {
+  it('ends with all addresses and the next commands', () => {
     const summary = {
       nodeName: 'n',
       runtime: 'containerd 1.6',
@@ -319,7 +319,7 @@ describe('what a person sees', () => {
   });
 });
 
-describe('a program that is kept running', () => {
+describe('a supervised program', () => {
   const start = (
     script: string,
     ready?: string,
@@ -340,7 +340,7 @@ describe('a program that is kept running', () => {
     return { over, said, pidFile, log, running };
   };
 
-  it('is ready when its log says so, is started again when it dies, and keeps running when supervision ends', async () => {
+  it('is ready when its log says so, is restarted when it dies, and keeps running when supervision ends', async () => {
     const { over, said, pidFile, running } = start('echo serving; exec sleep 60', 'serving');
     await running.ready;
     const first = readProcessFile(pidFile);
@@ -357,13 +357,13 @@ describe('a program that is kept running', () => {
     signalProcess(second, 'SIGKILL');
   });
 
-  it('one that never serves is given up with its last words', async () => {
+  it('is given up when it never serves, with the end of its log', async () => {
     const { running } = start('echo no licence; exit 3', 'serving');
     await assert.rejects(running.ready, /exit 3[\s\S]*no licence/);
     await running.left;
   });
 
-  it('a program that is not there is given up as well', async () => {
+  it('is given up when it does not exist', async () => {
     const over = new AbortController();
     const running = keepRunning(
       {
@@ -379,11 +379,11 @@ describe('a program that is kept running', () => {
     await assert.rejects(running.ready, /ENOENT/);
   });
 
-  it('waits longer each time, at most ten seconds', () => {
+  it('is restarted after increasing delays of at most ten seconds', () => {
     assert.deepEqual([1, 2, 3, 4, 20].map(restartDelayMs), [0, 100, 200, 400, 10_000]);
   });
 
-  it('what was in the log before does not count, and a word cut in two does', async () => {
+  it('is not ready because of earlier log lines, and is ready when the word arrives in two parts', async () => {
     const log = join(folder, 'cut.log');
     writeFileSync(log, 'serving\n');
     const found = waitForText(log, {

@@ -26,15 +26,15 @@ const share = {
 const key = Buffer.alloc(32, 1);
 const nonce = Buffer.alloc(12, 2);
 
-describe('what another machine needs to run an API server', () => {
-  it('is read with its key, and with no other', () => {
+describe('the data for an API server on another machine', () => {
+  it('can be opened only with its key', () => {
     const sealed = sealShare(share, key, nonce);
     assert.deepEqual(openShare(sealed, key), share);
     assert.doesNotMatch(Buffer.from(sealed, 'base64').toString('latin1'), /content|10\.96/);
     assert.throws(() => openShare(sealed, Buffer.alloc(32, 3)), /--certificate-key does not open/);
   });
 
-  it('is refused when a single bit was changed, or it is cut off', () => {
+  it('is rejected when a single bit was changed, or when it is truncated', () => {
     const sealed = Buffer.from(sealShare(share, key, nonce), 'base64');
     for (let at = 0; at < sealed.length; at += 7) {
       const changed = Buffer.from(sealed);
@@ -45,14 +45,14 @@ describe('what another machine needs to run an API server', () => {
       assert.throws(() => openShare(sealed.subarray(0, length).toString('base64'), key), /does not open/);
   });
 
-  it('names no file outside of the folder for certificates, and lacks none', () => {
+  it('contains no file outside the folder for certificates, and all required files', () => {
     const strange = { ...share, files: { ...share.files, '../../etc/passwd': 'x' } };
     const { 'ca.key': _, ...rest } = share.files as Record<string, string>;
     for (const wrong of [strange, { ...share, files: rest }, { ...share, args: 'x' }, { ...share, apiPort: '6443' }])
       assert.throws(() => openShare(sealShare(wrong as never, key, nonce), key), /in another form/);
   });
 
-  it('may be read by the bearer of its token alone, and is deleted with the token', () => {
+  it('can be read only with its token, and is deleted with the token', () => {
     const owner = { apiVersion: 'v1', kind: 'Secret', name: 'bootstrap-token-abcdef', uid: 'u' };
     const [secret, role, binding] = shareObjects('abcdef', owner, 'sealed').map(({ object }) => object);
     assert.equal(sealedOf((secret as Secret).data), 'sealed');
@@ -69,7 +69,7 @@ describe('what another machine needs to run an API server', () => {
 describe('flags that API servers of one cluster share', () => {
   const etcd = ['--storage-backend=etcd3', '--etcd-servers=https://192.0.2.9:2379'];
 
-  it('leave out what is about one machine, and carry the certificates of etcd', () => {
+  it('leave out those of one machine, and include the certificates of etcd', () => {
     const given = [
       ...[...etcd, '--etcd-cafile=/a/ca.pem', '--bind-address=192.0.2.1', '--advertise-address=192.0.2.1'],
       ...['--secure-port=1', '--token-auth-file=/etc/tokens.csv', '--v=2'],
@@ -81,7 +81,7 @@ describe('flags that API servers of one cluster share', () => {
     assert.deepEqual(argumentsOf(share, '/pki'), [...share.args, '--etcd-cafile=/pki/etcd/etcd-cafile.pem']);
   });
 
-  it('need a store that the other machine reaches', () => {
+  it('require a store that the other machine can reach', () => {
     assert.throws(() => shareArguments([]), /is a file of this machine/);
     assert.throws(() => shareArguments(['--storage-backend=etcd3']), /not the default/);
     for (const url of ['http://127.0.0.1:2379', 'http://localhost:2379', 'https://[::1]:2379'])

@@ -1,7 +1,7 @@
 /**
- * What another machine needs to run an API server of the same cluster: the keys of its authorities and the flags of the
- * control plane. It is kept in a Secret, sealed with a key that only the printed command names, as kubeadm does with
- * `kubeadm-certs`. Pure.
+ * The data for an API server of the same cluster on another machine: the keys of its authorities and the flags of the
+ * control plane. It is stored in a Secret, encrypted with a key that only the printed command contains, as kubeadm does
+ * with `kubeadm-certs`. Pure.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { isAbsolute } from 'node:path';
@@ -12,7 +12,7 @@ import { KubeletError } from '../../base/errors.ts';
 import { isLoopbackHost } from '../../base/loopback-host.ts';
 import type { WantedObject } from './cluster-objects.ts';
 
-/** In the folder `pki` of a control plane; those of etcd in its folder `etcd`. */
+/** Paths in the folder `pki` of a control plane; the files for etcd are in its folder `etcd`. */
 export const sharedFiles = [
   'ca.crt',
   'ca.key',
@@ -31,22 +31,22 @@ export interface ControlPlaneShare {
   readonly apiPort: number;
   /** Flags of the control plane, without those that name etcd's certificates. */
   readonly args: readonly string[];
-  /** Contents by name: all of `sharedFiles`, and those that etcd needs. */
+  /** Contents by name: all of `sharedFiles`, and the files for etcd. */
   readonly files: Readonly<Record<string, string>>;
 }
 
 export interface SharedArguments {
   readonly args: readonly string[];
-  /** Files with which the control plane proves itself to etcd, by the flag that names each. */
+  /** The files for the control plane's connection to etcd, by the flag that names each. */
   readonly etcdFiles: ReadonlyMap<EtcdFlag, string>;
-  /** Other files that flags name. They must be on each machine. */
+  /** Other files that flags name. They must exist on each machine. */
   readonly needed: readonly string[];
 }
 
-/** These are about the machine and not about the cluster. */
+/** These flags concern the machine and not the cluster. */
 const ownFlags: ReadonlySet<string> = new Set(['data-dir', 'bind-address', 'advertise-address', 'secure-port']);
 
-/** Throws `Invalid` when the store cannot be shared: it is a file, or an etcd that only this machine reaches. */
+/** Throws `Invalid` when the store cannot be shared: it is a file, or an etcd that only this machine can reach. */
 export function shareArguments(given: readonly string[]): SharedArguments {
   const flags = given.map((text) => {
     const { name = '', value = '' } = /^--(?<name>[^=]+)(?:=(?<value>.*))?$/s.exec(text)?.groups ?? {};
@@ -79,7 +79,7 @@ export function shareArguments(given: readonly string[]): SharedArguments {
 export const etcdFileNames = (files: SharedArguments['etcdFiles']): [name: string, file: string][] =>
   [...files].map(([flag, file]) => [etcdFileOf(flag), file]);
 
-/** The flags on the machine that got the share; its files are in `folder`. */
+/** The flags for the machine that received the share; its files are in `folder`. */
 export const argumentsOf = ({ args, files }: ControlPlaneShare, folder: string): string[] => [
   ...args,
   ...etcdFlags.flatMap((flag) =>
@@ -92,14 +92,14 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 export const SHARE_KEY_BYTES = 32;
 
-/** `key`: 32 bytes; `nonce`: 12 bytes that were never used with this key. */
+/** `key`: 32 bytes; `nonce`: 12 bytes that must not be used twice with the same key. */
 export function sealShare(share: ControlPlaneShare, key: Uint8Array, nonce: Uint8Array): string {
   const cipher = createCipheriv(CIPHER, key, nonce);
   const sealed = Buffer.concat([cipher.update(JSON.stringify(share), 'utf8'), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
 }
 
-/** Throws `Invalid` when the key is another one, or the text was changed. */
+/** Throws `Invalid` for a wrong key or a changed text. */
 export function openShare(text: string, key: Uint8Array): ControlPlaneShare {
   const bytes = Buffer.from(text, 'base64');
   const share = parseShare(decrypt(bytes, key));
@@ -125,7 +125,7 @@ function decrypt(bytes: Buffer, key: Uint8Array): string {
   }
 }
 
-/** Undefined: it is not what `sealShare` was given. File names are checked, because they become paths. */
+/** Undefined for anything but the output of `sealShare`. File names are checked, because they become paths. */
 function parseShare(text: string): ControlPlaneShare | undefined {
   const { serviceRange, podRange, apiPort, args, files } = JSON.parse(text) as Partial<ControlPlaneShare>;
   const known = new Set<string>([...sharedFiles, ...etcdFlags.map(etcdFileOf)]);
@@ -150,7 +150,7 @@ export const shareKey = (tokenId: string): { namespace: string; name: string } =
   name: `kubelet-ts-control-plane-${tokenId}`,
 });
 
-/** The Secret, for the bearer of the token alone. It is deleted with the token, which owns it. */
+/** The Secret, which only the bearer of the token may read. The token owns it, so it is deleted with the token. */
 export function shareObjects(tokenId: string, owner: OwnerReference, sealed: string): WantedObject[] {
   const key = shareKey(tokenId);
   const metadata = { ...key, uid: '', ownerReferences: [owner] };
@@ -168,7 +168,7 @@ export function shareObjects(tokenId: string, owner: OwnerReference, sealed: str
   ];
 }
 
-/** Undefined: the Secret is not one of `shareObjects`. */
+/** Undefined for a Secret that is not from `shareObjects`. */
 export function sealedOf(data: Readonly<Record<string, string>> | undefined): string | undefined {
   const text = data?.[DATA];
   return text === undefined ? undefined : Buffer.from(text, 'base64').toString();

@@ -1,4 +1,4 @@
-/** With what the cluster's own programs prove themselves. */
+/** The credentials of the cluster's own programs. */
 import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,11 +12,11 @@ import type { BootstrapToken } from './cluster-objects.ts';
 import { NODE_NETWORK_USER, NODE_STORAGE_USER } from './cluster-objects.ts';
 
 export const authorityFile = (instance: Instance): string => join(instance.controlPlaneDir, 'pki', 'ca.crt');
-/** Written by the agent itself, once its first certificate is signed. */
+/** The agent writes this file when its first certificate is signed. */
 export const agentConfig = (instance: Instance): string => join(instance.nodeDir, 'kubelet.conf');
 export const bootstrapConfig = (instance: Instance): string => join(instance.nodeDir, 'bootstrap-kubelet.conf');
 
-/** Created before the control plane starts and passed to it by flags. */
+/** Created before the control plane starts, which gets it by flags. */
 export async function ensureClusterAuthority(instance: Instance): Promise<void> {
   await ensureAuthority(join(instance.controlPlaneDir, 'pki'), systemClock.nowMs());
 }
@@ -28,8 +28,8 @@ const programConfigs = (instance: Instance): [path: string, user: string][] => [
 ];
 
 /**
- * For the programs beside the agent: signed by the CA in the data folder, and again when they expire soon or the server
- * has moved.
+ * Certificates and kubeconfigs of the programs beside the agent, signed by the CA in the data folder. They are written
+ * again when they expire soon or the server's address has changed.
  */
 export async function ensureProgramConfigs(instance: Instance, server: string): Promise<void> {
   mkdirSync(instance.nodeDir, { recursive: true, mode: 0o700 });
@@ -44,7 +44,7 @@ export async function ensureProgramConfigs(instance: Instance, server: string): 
 }
 
 const TOKEN_LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
-/** As long as kubeadm's tokens. */
+/** The same lifetime as kubeadm's tokens. */
 const TOKEN_LIFE_MS = 24 * 3_600_000;
 
 export function newBootstrapToken(nowMs: number, lifeMs = TOKEN_LIFE_MS): BootstrapToken {
@@ -58,8 +58,8 @@ export function newBootstrapToken(nowMs: number, lifeMs = TOKEN_LIFE_MS): Bootst
 }
 
 /**
- * What the agent asks for its first certificate with. What it got earlier stays, unless the API server has moved
- * meanwhile.
+ * The credentials with which the agent requests its first certificate. Existing ones are kept, unless the address of
+ * the API server has changed.
  */
 export function writeBootstrapConfig(
   instance: Instance,

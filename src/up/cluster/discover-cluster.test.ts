@@ -15,7 +15,7 @@ import { ensureIssuedFiles } from '../../control-plane/pki/issued-files.ts';
 import { isKind } from '../../base/errors.ts';
 import { discoverAuthority } from './discover-cluster.ts';
 
-describe('the authority of a cluster that a machine is to join', () => {
+describe('the authority of a cluster that a machine joins', () => {
   let folder = '';
   let ca = '';
   let host = '';
@@ -55,7 +55,7 @@ describe('the authority of a cluster that a machine is to join', () => {
       },
     });
 
-  it('is taken when its key has the hash of the command, and no credentials are sent to find out', async () => {
+  it('is accepted when its key has the hash of the command, and no credentials are sent before that', async () => {
     answer = (response) => response.end(clusterInfo(ca));
     seen = [];
     assert.equal(await discoverAuthority(host, publicKeyHash(ca)), ca);
@@ -71,7 +71,7 @@ describe('the authority of a cluster that a machine is to join', () => {
     }
   });
 
-  it('an answer without end is not read to its end, and no answer says what to check', async () => {
+  it('an endless answer is not read to its end, and a missing answer gives an error that says what to check', async () => {
     answer = (response) => {
       const write = (): void => {
         while (!response.destroyed && response.write('x'.repeat(65_536)));

@@ -1,4 +1,7 @@
-/** How a machine that knows a cluster's address and the hash of its authority's key gets to know the authority. */
+/**
+ * How a joining machine, which knows a cluster's address and the hash of its authority's key, gets the authority's
+ * certificate.
+ */
 import { request } from 'node:https';
 import { parse } from 'yaml';
 import { errorMessage, KubeletError } from '../../base/errors.ts';
@@ -9,8 +12,8 @@ const MAX_BYTES = 256 * 1024;
 const LIMIT_MS = 20_000;
 
 /**
- * The authority in PEM. What is read here is not trusted before the hash of the key is compared, as kubeadm does it
- * (upstream: RetrieveValidatedConfigInfo). Throws `Unavailable` without an answer, `Invalid` with a wrong one.
+ * The authority in PEM. Nothing that is read here is trusted before the hash of the key was compared, as in kubeadm
+ * (upstream: RetrieveValidatedConfigInfo). Throws `Unavailable` without an answer, `Invalid` for a wrong one.
  */
 export async function discoverAuthority(host: string, expectedHash: string): Promise<string> {
   const body = await readUnverified(`https://${host}${PATH}`);
@@ -25,7 +28,7 @@ export async function discoverAuthority(host: string, expectedHash: string): Pro
   return ca;
 }
 
-/** Undefined: the body is no `cluster-info`, or its authority no certificate. */
+/** Undefined when the body is not a `cluster-info`, or its authority is not a certificate. */
 export function authorityOf(body: string): string | undefined {
   try {
     const map = JSON.parse(body) as { data?: { kubeconfig?: unknown } } | null;
@@ -52,7 +55,7 @@ function readUnverified(url: string): Promise<string> {
           { cause: error },
         ),
       );
-    // No credentials are sent, and what comes back counts only with the right hash.
+    // No credentials are sent, and the answer is only accepted with the right hash.
     const call = request(url, { rejectUnauthorized: false, agent: false, signal: AbortSignal.timeout(LIMIT_MS) });
     call.on('error', fail);
     call.on('response', (answer) => {

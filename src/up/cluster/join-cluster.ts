@@ -1,4 +1,4 @@
-/** `up --join`: the agent alone, as a node of a cluster that is there already. */
+/** `up --join KUBECONFIG`: starts only the agent, as a node of an existing cluster. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -33,8 +33,8 @@ export interface JoinOptions {
 }
 
 /**
- * Resolves when the node is ready, with the agent being looked after until `signal` aborts. Rejects at once when the
- * API server does not answer or does not know us.
+ * Resolves when the node is ready. The agent is supervised until `signal` aborts. Rejects immediately when the API
+ * server does not answer or rejects the credentials.
  */
 export async function joinCluster(instance: Instance, options: JoinOptions, signal: AbortSignal): Promise<void> {
   const { say, agentArgs, cgroupDriver, runtimeHandlers, kubeconfig } = options;
@@ -108,8 +108,8 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
 }
 
 /**
- * Who may do nothing but join does not see the node: it is asked for with the node's own credentials, which come with
- * joining.
+ * A bootstrap user may not read the node. The node is therefore read with its own credentials, which it gets when it
+ * joins.
  */
 export async function whenReady(
   instance: Instance,
@@ -137,8 +137,8 @@ interface Joining {
 }
 
 /**
- * The agent's flags. A user who may create tokens creates one for the node, so that the node gets its own identity and
- * not the administrator's.
+ * The agent's flags. If the user may create tokens, a token is created for the node, so that the node gets its own
+ * identity and does not use the administrator's.
  */
 async function nodeCredentials(
   instance: Instance,
@@ -176,12 +176,12 @@ async function whoAmI({ api }: ClusterClient, server: string): Promise<string> {
   }
 }
 
-/** The address that pods are to ask for names; kubeadm's Service, or CoreDNS under that name. */
+/** The DNS address for pods: that of kubeadm's Service, or of CoreDNS with the same name. */
 async function findNameService({ api }: ClusterClient): Promise<string | undefined> {
   try {
     return (await api.get(services, { namespace: 'kube-system', name: 'kube-dns' })).spec.clusterIP;
   } catch {
-    // A node's credentials may not read it. Then use --kubelet-arg=--cluster-dns=ADDRESS.
+    // The credentials of a node may not allow reading it. In that case, use --kubelet-arg=--cluster-dns=ADDRESS.
     return undefined;
   }
 }

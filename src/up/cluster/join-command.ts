@@ -1,4 +1,4 @@
-/** `up --print-join-command`: a token, and the command for the other machine. */
+/** `up --print-join-command`: creates a token, and prints the command for the other machine. */
 import { readFileSync } from 'node:fs';
 import { secrets } from '../../api/client/resource-types.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -22,7 +22,7 @@ export async function printJoinCommand(
     say,
   }: {
     readonly tokenLifeMs: number;
-    /** For a machine that runs an API server, too. */
+    /** For a machine that also runs an API server. */
     readonly controlPlane: boolean;
     readonly say: (message: string) => void;
   },

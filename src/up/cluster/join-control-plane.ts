@@ -1,6 +1,6 @@
 /**
- * `up --join HOST:PORT --join-control-plane`: this machine runs an API server of the cluster too, on the same etcd. Its
- * node then asks this server and not the other machine's.
+ * `up --join HOST:PORT --join-control-plane`: this machine also runs an API server of the cluster, with the same etcd.
+ * Its node uses this server.
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -26,13 +26,15 @@ import { checkOwnAddress } from './machine-network.ts';
 import { keepRunning } from './program.ts';
 
 export interface JoinControlPlaneOptions extends JoinMachineOptions {
-  /** 64 hexadecimal digits. Not needed by a machine that has joined before. */
+  /** 64 hexadecimal digits. Not needed on a machine that has joined before. */
   readonly certificateKey: string | undefined;
-  /** For the control plane, behind the flags of the first server. */
+  /** Flags for the control plane, added after those of the first server. */
   readonly controlPlaneArgs: readonly string[];
 }
 
-/** What a joined machine keeps beside the files of the share, so that it starts again while the others are away. */
+/**
+ * What a joined machine stores beside the files of the share, so that it can restart while the other machines are away.
+ */
 interface JoinedControlPlane {
   /** One for each IP family of the cluster; the first one is where the server listens. */
   readonly addresses: readonly string[];
@@ -94,7 +96,7 @@ async function becomeMember(instance: Instance, options: JoinControlPlaneOptions
     record: { serviceRange, podRange, apiPort },
     args: argumentsOf(share, pkiFolder(instance)),
   };
-  // Last: with it, the files are complete.
+  // Written last: if it exists, the other files are complete.
   await writeFileAtomic(recordFile(instance), JSON.stringify(joined), 0o600);
   return joined;
 }
@@ -135,7 +137,7 @@ function explainRefusal(error: unknown, { host }: JoinByToken): KubeletError {
   return new KubeletError('Unavailable', `${host} does not answer: ${errorMessage(error)}`, { cause: error });
 }
 
-/** Undefined: the machine has not joined yet. */
+/** Undefined before the machine has joined. */
 function readJoined(instance: Instance, wanted: readonly string[] | undefined): JoinedControlPlane | undefined {
   if (!existsSync(recordFile(instance))) return undefined;
   const joined = JSON.parse(readFileSync(recordFile(instance), 'utf8')) as JoinedControlPlane;

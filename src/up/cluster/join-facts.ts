@@ -1,4 +1,7 @@
-/** What a machine that joins reads of the cluster, in one Secret that is for joining machines alone. Pure. */
+/**
+ * The facts about the cluster that a joining machine reads, from a Secret that only joining machines and nodes may
+ * read. Pure.
+ */
 import { roleBindings, roles, secrets } from '../../api/client/resource-types.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import type { Secret } from '../../api/core/secret.ts';
@@ -34,7 +37,7 @@ const FACTS = 'facts.json';
 const NAME = 'kubelet-ts-join';
 export const joinSecretKey = { namespace: 'kube-system', name: NAME };
 
-/** The Secret, and the right to read it for those with a bootstrap token and for nodes, which read it at each start. */
+/** The Secret, and the right to read it for bootstrap tokens and for nodes, which read it at each start. */
 export function joinObjects(facts: JoinFacts, files: JoinFiles): WantedObject[] {
   const metadata = { ...joinSecretKey, uid: '' };
   const group = 'rbac.authorization.k8s.io';
@@ -54,7 +57,7 @@ export function joinObjects(facts: JoinFacts, files: JoinFiles): WantedObject[] 
   ];
 }
 
-/** Throws `Invalid` when the Secret is not one that `joinObjects` has made. */
+/** Throws `Invalid` for a Secret that is not from `joinObjects`. */
 export function readJoinSecret({ data }: Pick<Secret, 'data'>): {
   readonly facts: JoinFacts;
   readonly files: JoinFiles;

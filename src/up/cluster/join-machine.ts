@@ -47,9 +47,9 @@ export interface JoinByToken {
 
 export interface JoinMachineOptions extends Omit<JoinOptions, 'kubeconfig' | 'endpoint'> {
   readonly by: JoinByToken;
-  /** By which the other nodes reach this machine; absent: the one from which it reaches the API server. */
+  /** The address by which the other nodes reach this machine; absent: its address on the route to the API server. */
   readonly addresses: readonly string[] | undefined;
-  /** For the program for names and services, behind our own arguments. */
+  /** For the program for names and services, added after our own arguments. */
   readonly nodeNetworkArgs: readonly string[];
 }
 
@@ -107,7 +107,7 @@ export async function joinMachine(instance: Instance, options: JoinMachineOption
   }
 }
 
-/** In the order of the cluster's families, which each need one. */
+/** In the order of the cluster's families; one address for each. */
 export function orderAddresses(given: readonly string[], families: readonly Family[]): readonly string[] {
   return families.map((family) => {
     const address = given.find((each) => familyOf(each) === family);
@@ -125,7 +125,7 @@ const userOf = (user: 'node' | 'token', nodeName: string): string =>
 
 const authorityCopy = (instance: Instance): string => join(instance.nodeDir, 'ca.crt');
 
-/** With what the machine asks from here on: the node's own credentials from an earlier time, or the token. */
+/** The credentials for all further requests: the node's own from an earlier run, or the token. */
 async function prepareCredentials(
   instance: Instance,
   { host, token, caHash }: JoinByToken,
@@ -140,7 +140,8 @@ async function prepareCredentials(
       await before.api.get(nodes, { namespace: '', name: nodeName });
       return 'node';
     } catch (error) {
-      // Expired, or of another cluster at this address: then the token has to do. A node that was deleted is made again.
+      // They are expired, or belong to another cluster at this address. The token is used in that case. A node that was
+      // deleted registers again.
       if (isApiError(error, 'NotFound')) return 'node';
     } finally {
       before.close();
@@ -174,7 +175,7 @@ async function readFacts({ api }: ClusterClient, host: string): Promise<{ facts:
   }
 }
 
-/** Two machines with one name would take the node from each other. */
+/** Two machines with the same name would both act as the same node. */
 async function checkNodeName({ api }: ClusterClient, name: string): Promise<void> {
   if (!(await exists(api, nodes, { namespace: '', name }))) return;
   throw new KubeletError(
@@ -216,7 +217,7 @@ async function prepareMachine(
 
 const CONNECT_MS = 10_000;
 
-/** The machine's own end of a connection to the API server. */
+/** The local address of a connection to the API server. */
 export function addressTowards(host: string): Promise<string> {
   const at = host.lastIndexOf(':');
   return new Promise((resolve, reject) => {

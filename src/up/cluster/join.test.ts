@@ -29,12 +29,12 @@ const files: JoinFiles = {
 };
 const secretOf = ([first]: readonly WantedObject[]): Secret => first?.object as Secret;
 
-describe('what a machine that joins reads', () => {
-  it('is what the cluster wrote', () => {
+describe('the facts for a joining machine', () => {
+  it('are what the cluster wrote', () => {
     assert.deepEqual(readJoinSecret(secretOf(joinObjects(facts, files))), { facts, files });
   });
 
-  it('may be read by joining machines and by nodes, and by name alone', () => {
+  it('can be read by joining machines and by nodes, and only by name', () => {
     const [, role, binding] = joinObjects(facts, files).map(
       ({ object }) => object as unknown as Record<string, unknown>,
     );
@@ -47,7 +47,7 @@ describe('what a machine that joins reads', () => {
     );
   });
 
-  it('is refused when a file is missing, or a fact is of another form', () => {
+  it('are rejected when a file is missing or a fact has the wrong form', () => {
     const { data = {} } = secretOf(joinObjects(facts, files));
     const { 'registry-ca.crt': _, ...rest } = data;
     assert.throws(() => readJoinSecret({ data: rest }), /has no registry-ca.crt/);
@@ -58,8 +58,8 @@ describe('what a machine that joins reads', () => {
   });
 });
 
-describe('the authority that a cluster shows', () => {
-  it('is undefined for whatever is no cluster-info', () => {
+describe('the authority that a cluster publishes', () => {
+  it('is undefined for anything that is not a cluster-info', () => {
     const { publicKey } = generateKeyPairSync('ed25519');
     const pem = publicKey.export({ type: 'spki', format: 'pem' });
     const info = (data: unknown): string =>
@@ -74,13 +74,13 @@ describe('the authority that a cluster shows', () => {
 describe('the network of a machine', () => {
   const instance = deriveInstance('/var/lib/kubelet-ts');
 
-  it('has names that the kernel takes, and no two clusters share them', () => {
+  it('has names that the kernel accepts, different for each cluster', () => {
     assert.ok(`flannel.${overlayNumber({ ...instance, id: 'ffffffff' })}`.length <= 15);
     assert.ok(overlayNumber({ ...instance, id: '00000000' }) >= 1);
     assert.ok(machineNetworkArguments(instance, 7).includes(`--overlay-chain-prefix=KTO-${instance.id}`));
   });
 
-  it('is reached at an address of the machine, and the error names those it has', () => {
+  it("is reached at an address of the machine; the error lists the machine's addresses", () => {
     const own = { internal: false, netmask: '', mac: '', cidr: null, family: 'IPv4' as const };
     const interfaces = {
       eth0: [{ ...own, address: '192.0.2.1' }],
@@ -91,7 +91,7 @@ describe('the network of a machine', () => {
       assert.throws(() => checkOwnAddress(other, interfaces), /It has 192\.0\.2\.1$/);
   });
 
-  it('needs ports that a firewall has to let pass', () => {
+  it('uses ports that a firewall must allow', () => {
     const lines = firewallLines({ addresses: ['192.0.2.1'], apiPort: 6443, registryPort: 5000, dnsPort: 10_053 }).join(
       '\n',
     );

@@ -18,12 +18,12 @@ import { startNodeRuntime } from './runtime.ts';
 export interface LocalNode {
   readonly name: string;
   readonly instance: Instance;
-  /** On the cluster's bridge, one for each family. */
+  /** Addresses on the cluster's bridge, one for each family. */
   readonly addresses: readonly string[];
 }
 
 export interface LocalNodeFacts extends Pick<RuntimeOptions, 'cgroupDriver' | 'runtimeHandlers' | 'say' | 'signal'> {
-  /** Of the whole cluster: its bridge, its files. */
+  /** The instance of the whole cluster: its bridge, its files. */
   readonly cluster: Instance;
   /** Of the bridge, one for each family. */
   readonly subnets: readonly Subnet[];
@@ -31,21 +31,21 @@ export interface LocalNodeFacts extends Pick<RuntimeOptions, 'cgroupDriver' | 'r
   readonly podRange: string;
   readonly serviceRange: string;
   readonly clusterDns: readonly string[];
-  /** `kubelet-node-network` of the node answers at those addresses. */
+  /** `kubelet-node-network` of the node answers DNS at these addresses. */
   readonly servesNames: boolean;
   readonly serviceRouting: boolean;
   readonly networkPolicy: boolean;
   readonly storage: boolean;
   readonly agentArgs: readonly string[];
   readonly nodeNetworkArgs: readonly string[];
-  /** Starts a program and looks after it. */
+  /** Starts a program and supervises it. */
   readonly start: (program: Program) => RunningProgram;
 }
 
-/** The bridge of the pods in a node's own network. */
+/** The bridge for pods in a node's network namespace. */
 const POD_BRIDGE = 'cni0';
 
-/** As far as no API server is needed: network and runtime, with the images that pods cannot do without. */
+/** Starts what needs no API server: network and runtime, with the images that pods need. */
 export async function startLocalRuntime({ instance, addresses }: LocalNode, facts: LocalNodeFacts): Promise<void> {
   const { cluster, subnets, cgroupDriver, runtimeHandlers, say, signal } = facts;
   for (const folder of [instance.runDir, instance.nodeDir, instance.staticPodsDir, instance.cniConfDir])
@@ -65,7 +65,7 @@ export async function startLocalRuntime({ instance, addresses }: LocalNode, fact
   });
 }
 
-/** Starts the programs; resolves when those beside the agent serve. The credentials must be there. */
+/** Starts the programs; resolves when the programs beside the agent serve. The credentials must exist. */
 export async function startLocalPrograms(node: LocalNode, facts: LocalNodeFacts): Promise<void> {
   const { cluster, storage, start } = facts;
   const { instance } = node;
@@ -89,7 +89,8 @@ export async function startLocalPrograms(node: LocalNode, facts: LocalNodeFacts)
         node,
         networkOf(node, facts, [
           `--subnet-file=${join(instance.dataDir, 'subnet.env')}`,
-          // What the cluster does not know is asked of its own name service: the machine's may be on its loopback network.
+          // Names outside the cluster are resolved by the cluster's name service, because the machine's may be on its
+          // loopback network.
           ...(facts.servesNames ? facts.clusterDns : []).map((ip) => `--dns-local-address=${ip}`),
           ...(facts.servesNames ? facts.subnets.slice(0, 1) : []).map(
             ({ gateway }) => `--dns-upstream=${hostPort(gateway, DNS_PORT)}`,
@@ -126,7 +127,10 @@ function agentOf({ name, instance, addresses }: LocalNode, { agentArgs }: LocalN
 
 type NetworkFacts = Pick<LocalNodeFacts, 'podRange' | 'serviceRange' | 'serviceRouting' | 'networkPolicy'>;
 
-/** The network of a node among others: in a namespace with names for itself, or of a machine, with `args` for its own. */
+/**
+ * The network of one node of several: in its own namespace with fixed names, or of a machine, with `args` for its
+ * names.
+ */
 export function networkOf(
   { name, instance, addresses }: LocalNode,
   facts: NetworkFacts,

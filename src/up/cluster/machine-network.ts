@@ -1,6 +1,6 @@
 /**
- * The network of a machine that is a node among others: a bridge for its pods, and the device that leads to the pods of
- * the other machines. All names bear the instance's, because the machine has other networks.
+ * The network of a machine that is one node of several: a bridge for its pods, and the device to the pods of other
+ * machines. All names contain the instance's id, because the machine has other networks.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -15,12 +15,14 @@ import { forwardIpv6 } from '../kernel-settings.ts';
 import { nameDevice, overlayChainPrefix, overlayFile, podBridge } from '../network.ts';
 
 /**
- * The number by which the machines of a cluster know its packets: 20 bits of the cluster's id, so that the name of the
- * device, which bears it, is not too long for the kernel.
+ * The VXLAN number of the cluster: 20 bits of its id. The device name contains it, and the kernel limits the length of
+ * such names.
  */
 export const overlayNumber = (cluster: Instance): number => 1 + Number.parseInt(cluster.id.slice(0, 5), 16);
 
-/** The bridge is made before the first pod, for what is set on it. `down` removes what the file names. */
+/**
+ * The bridge is created before the first pod, because settings are applied to it. `down` removes what the file names.
+ */
 export async function prepareMachineNetwork(
   instance: Instance,
   vni: number,
@@ -35,7 +37,7 @@ export async function prepareMachineNetwork(
   if (families.includes('IPv6')) forwardIpv6();
 }
 
-/** For `networkOf` of local-node.ts: what tells this network from others of the machine. */
+/** For `networkOf` of local-node.ts: what distinguishes this network from others on the machine. */
 export function machineNetworkArguments(instance: Instance, vni: number): string[] {
   const prefix = instance.iptablesChain;
   return [
@@ -45,9 +47,9 @@ export function machineNetworkArguments(instance: Instance, vni: number): string
 }
 
 /**
- * The address at which the pods of a machine ask for names: its own, so that names are known while the first machine is
- * away. In IPv4 of the link, below the addresses by which clouds tell of machines (169.254.169.254); by the id, because there may
- * be several clusters.
+ * The DNS address for pods of a machine: each machine has its own, so that names resolve while the first machine is
+ * away. In IPv4 it is a link-local address below 169.254.169.254, the address of cloud metadata services. It depends on
+ * the cluster's id, because there may be several clusters.
  */
 export function nameAddress({ id }: Instance, family: Family): string {
   const [third, fourth] = [0, 2].map((at) => Number.parseInt(id.slice(at, at + 2), 16)) as [number, number];
@@ -63,7 +65,7 @@ export function nameArguments(instance: Instance, families: readonly Family[]): 
   ];
 }
 
-/** With service routing: pods reach the names although the machine's firewall may drop what comes in. */
+/** With service routing, pods reach the name service although the machine's firewall may drop incoming packets. */
 export const admitNames = (instance: Instance, families: readonly Family[]): string[] =>
   families.flatMap((family) =>
     ['tcp', 'udp'].map((protocol) => `--admit=${hostPort(nameAddress(instance, family), 53)}/${protocol}`),

@@ -19,13 +19,13 @@ import {
 import type { SharedArguments } from './control-plane-share.ts';
 
 export interface OfferedControlPlane {
-  /** Hexadecimal digits. Nothing else opens the share, and it is kept nowhere. */
+  /** Hexadecimal digits. Only this key opens the share, and it is not stored. */
   readonly certificateKey: string;
-  /** Files that flags of the control plane name: the other machine needs them at the same places. */
+  /** Files that flags of the control plane name: the other machine needs them at the same paths. */
   readonly needed: readonly string[];
 }
 
-/** The Secret of the token must be there. Throws `Invalid` when the cluster's store cannot be shared. */
+/** The Secret of the token must exist. Throws `Invalid` when the cluster's store cannot be shared. */
 export async function offerControlPlane(
   instance: Instance,
   api: HttpApiClient,

@@ -1,4 +1,4 @@
-/** What the cluster's machine puts into the cluster for machines that join. */
+/** The objects that the cluster's first machine creates for machines that join. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Instance } from '../instance.ts';
@@ -7,7 +7,7 @@ import type { JoinFacts } from './join-facts.ts';
 import { joinObjects } from './join-facts.ts';
 import { registryClientDir } from './registry.ts';
 
-/** The credentials of the programs and the registry's certificates must be there. */
+/** The credentials of the programs and the registry's certificates must exist. */
 export function offerJoin(instance: Instance, facts: JoinFacts): WantedObject[] {
   const client = registryClientDir(instance);
   const read = (file: string): string => readFileSync(file, 'utf8');
@@ -20,7 +20,7 @@ export function offerJoin(instance: Instance, facts: JoinFacts): WantedObject[] 
   });
 }
 
-/** What a firewall between the machines must let pass. */
+/** The ports that a firewall between the machines must allow. */
 export function firewallLines(ports: {
   readonly addresses: readonly string[];
   readonly apiPort: number;

@@ -1,4 +1,4 @@
-/** A program that `up` keeps running: started again when it dies, with its log in the data folder. */
+/** A supervised program: `up` restarts it when it dies and writes its log to the data folder. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,42 +13,42 @@ import { writeProcessFile } from '../processes.ts';
 import { restartDelayMs } from './restart-delay.ts';
 
 export interface Program {
-  /** For people. */
+  /** The name in messages. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly log: string;
   readonly pidFile: string;
-  /** In its log once it serves; absent: as soon as it runs. */
+  /** This text in its log means that it serves; absent: it serves as soon as it runs. */
   readonly ready?: string;
-  /** Beside those of the machine. */
+  /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface Supervision {
   readonly clock: Clock;
-  /** Ends the looking after, not the program. */
+  /** Ends the supervision, not the program. */
   readonly signal: AbortSignal;
   readonly say: (message: string) => void;
 }
 
 export interface RunningProgram {
-  /** Resolves when it serves for the first time; rejects when it has died too often before. */
+  /** Resolves when it serves for the first time; rejects when it died too often before. */
   readonly ready: Promise<void>;
   /** Resolves when supervision has ended. */
   readonly left: Promise<void>;
 }
 
-/** How many early exits in a row, before it ever served, end the restarts. */
+/** After this many early exits in a row before it ever served, it is not restarted. */
 const MAX_EARLY_DEATHS = 3;
 const LAST_WORDS = 8;
 
-/** Starts it at once. Never rejects but through `ready`. */
+/** Starts it immediately. Only `ready` may reject. */
 export function keepRunning(program: Program, supervision: Supervision): RunningProgram {
   let markReady: () => void = () => undefined;
   let fail: (error: Error) => void = () => undefined;
   const ready = new Promise<void>((resolve, reject) => ([markReady, fail] = [resolve, reject]));
-  // Waiting is optional; waiters see the error.
+  // Callers need not wait for `ready`. Those that do see the error.
   ready.catch(() => undefined);
   return { ready, left: look(program, supervision, { markReady, fail }) };
 }
@@ -93,11 +93,11 @@ async function look(
   }
 }
 
-/** In a session of its own, so that Ctrl-C reaches only `up`, which takes things down in order. */
+/** In its own session, so that Ctrl-C reaches only `up`, which stops its programs in order. */
 function startProgram({ command, args, log: file, pidFile, env }: Program): ChildProcess {
   const log = openSync(file, 'a');
   const environment = machineEnvironment();
-  // The Node that runs this runs those, too.
+  // Our programs run with the same Node as this process.
   const child = spawn(command, args, {
     detached: true,
     stdio: ['ignore', log, log],
@@ -125,8 +125,8 @@ function aborted(signal: AbortSignal): Promise<undefined> {
 }
 
 /**
- * True as soon as `text` stands in the file behind `offset`, false when `signal` aborts first. The file is read when
- * the kernel says that it grew.
+ * Resolves with true when `text` appears in the file after `offset`, and with false when `signal` aborts first. The
+ * file is read when the kernel reports that it grew.
  */
 export function waitForText(
   file: string,

@@ -1,4 +1,4 @@
-/** A registry of the cluster's own on loopback, so that nodes pull images as they do elsewhere. */
+/** The cluster's own registry on the loopback address, so that nodes pull images as usual. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
@@ -14,16 +14,16 @@ import { pushImage } from '../images/registry-push.ts';
 import type { OciImage } from '../images/oci-image.ts';
 import type { Program } from './program.ts';
 
-/** What `image: nginx` means in full. */
+/** The full name of `image: nginx`. */
 const DOCKER_HUB = 'docker.io';
 
 export const registryPidFile = (instance: Instance): string => join(instance.runDir, 'registry.json');
-/** What a client of the registry needs, under the names that docker, podman and skopeo look for. */
+/** The files that a client of the registry needs, with the names that docker, podman and skopeo expect. */
 export const registryClientDir = (instance: Instance): string => join(instance.registryDir, 'client');
 
 export interface ClusterRegistry {
   readonly program: Program;
-  /** With the right to write. */
+  /** These include the right to write. */
   readonly access: Registry;
 }
 
@@ -88,7 +88,7 @@ function writeClientFiles(instance: Instance, pem: Record<'ca' | 'certificate' |
 }
 
 async function writeAllHosts(instance: Instance, host: string): Promise<void> {
-  // containerd 1 takes the bracket of an IPv6 address for the end of a table's name, containerd 2 reads tables alone.
+  // containerd 1 takes the bracket of an IPv6 address for the end of a table's name; containerd 2 reads only tables.
   const asKeys = host.startsWith('[') && (await runsContainerd1());
   writeHosts(instance, {
     name: DOCKER_HUB,
@@ -106,7 +106,7 @@ async function runsContainerd1(): Promise<boolean> {
   return code === 0 && parseContainerdVersion(stdout).majorVersion === 1;
 }
 
-/** Also where an earlier version made the folder readable for all. */
+/** Also corrects a folder that an earlier version made readable for everyone. */
 function makePrivateFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
@@ -121,7 +121,7 @@ interface RegistryCertificates {
 }
 
 /**
- * The authority is not the cluster's: a certificate that the cluster signed for a node or a user opens nothing here.
+ * This authority is not the cluster's: a certificate that the cluster signed for a node or a user gives no access here.
  */
 async function ensureRegistryCertificates(instance: Instance, host: string): Promise<RegistryCertificates> {
   const folder = join(instance.registryDir, 'pki');
@@ -159,7 +159,7 @@ async function ensureRegistryCertificates(instance: Instance, host: string): Pro
 }
 
 interface HostsFile {
-  /** The registry that the name of an image means. */
+  /** The registry that an image name refers to. */
   readonly name: string;
   /** Tried after `host`. */
   readonly server: string;
@@ -169,7 +169,10 @@ interface HostsFile {
   readonly asKeys: boolean;
 }
 
-/** Read by containerd at each pull. What our registry does not have is asked of the one the name means. */
+/**
+ * containerd reads this with each pull. Images that our registry does not have are pulled from the registry in the
+ * name.
+ */
 function writeHosts(instance: Instance, { name, server, host, capabilities, asKeys }: HostsFile): void {
   const folder = join(instance.registryCertsDir, name);
   const at = (file: string): string => JSON.stringify(join(registryClientDir(instance), file));
@@ -191,7 +194,7 @@ export interface Published {
   readonly tag: string;
 }
 
-/** Uploads what it does not have yet. */
+/** Uploads missing blobs. */
 export async function publish(access: Registry, images: readonly Published[]): Promise<void> {
   for (const { image, repository, tag } of images) await pushImage(access, image, { repository, tag });
 }

@@ -1,4 +1,4 @@
-/** The runtime of a cluster's node: one that is given, or our own containerd, started again when it dies. */
+/** The runtime of a cluster's node: a given one, or our own containerd, which is restarted when it dies. */
 import { systemClock, sleep } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { ensureCgroupRoot } from '../cgroups.ts';
@@ -17,7 +17,7 @@ export interface RuntimeOptions {
   readonly runtimeHandlers: RuntimeHandlers;
   readonly network?: 'made' | 'later';
   readonly say: (message: string) => void;
-  /** Ends the looking after. */
+  /** Ends the supervision. */
   readonly signal: AbortSignal;
 }
 
@@ -27,10 +27,10 @@ export interface StartedRuntime {
   readonly facts: ContainerdFacts | undefined;
 }
 
-/** Living so long, it has not died of its start. */
+/** After this time it has started successfully. */
 const HEALTHY_LIFE_MS = 10_000;
 
-/** With the images in place that pods cannot do without. */
+/** Resolves when the images that pods need are present. */
 export async function startNodeRuntime(
   instance: Instance,
   { endpoint: given, cgroupDriver, runtimeHandlers, network, say, signal }: RuntimeOptions,
@@ -40,7 +40,7 @@ export async function startNodeRuntime(
   let [deaths, startMs] = [0, systemClock.monotonicMs()];
   const again = async (how: string): Promise<void> => {
     deaths = systemClock.monotonicMs() - startMs > HEALTHY_LIFE_MS ? 1 : deaths + 1;
-    // An end that was asked for is followed by the end of everything: then there is nothing to start again.
+    // After a requested end nothing is restarted.
     await sleep(systemClock, restartDelayMs(deaths), signal).catch(() => undefined);
     if (signal.aborted || facts === undefined) return;
     say(

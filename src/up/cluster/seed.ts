@@ -1,4 +1,4 @@
-/** The Deployment that a new cluster begins with. */
+/** The Deployment of a new cluster. */
 import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
@@ -17,8 +17,8 @@ export const exampleDeployment = { namespace: 'default', name: 'nginx-deployment
 export const exampleService = { namespace: 'default', name: 'nginx' };
 
 /**
- * With kubectl if the machine has one, else by ourselves. Returns what applied it. Throws with kubectl's words when it
- * refuses.
+ * Applies it with kubectl if it is installed, otherwise with our own client. Returns which one. Throws with kubectl's
+ * message when it fails.
  */
 export async function applyExample(api: HttpApiClient, kubeconfig: string): Promise<'kubectl' | 'the API'> {
   try {

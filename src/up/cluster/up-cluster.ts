@@ -1,4 +1,4 @@
-/** A cluster of one node: everything that does not wait for something else is started at once. */
+/** A cluster of one node. Everything that does not depend on something else starts immediately. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -84,32 +84,34 @@ export interface UpClusterOptions {
   readonly storage: boolean;
   readonly example: boolean;
   readonly nodeName: string | undefined;
-  /** Nodes in namespaces of their own; undefined: the machine is the node. */
+  /** Nodes in their own namespaces; undefined: the machine is the node. */
   readonly nodes: number | undefined;
-  /** The addresses of this machine, one for each family, by which others reach it and may join; undefined: none does. */
+  /**
+   * The addresses of this machine, one for each family, by which other machines reach and join it; undefined: none can.
+   */
   readonly listen: readonly string[] | undefined;
-  /** Undefined: as before, or IPv4. */
+  /** Undefined: as at the last start, or IPv4. */
   readonly ipFamily: FamilyChoice | undefined;
-  /** For the agent, behind our own arguments. */
+  /** Flags for the agent, added after our own. */
   readonly agentArgs: readonly string[];
-  /** For the control plane, behind our own arguments. */
+  /** Flags for the control plane, added after our own. */
   readonly controlPlaneArgs: readonly string[];
-  /** For the programs for names and services, behind our own arguments. */
+  /** Flags for the programs for names and services, added after our own. */
   readonly nodeNetworkArgs: readonly string[];
   readonly detached: boolean;
   readonly stopCommand: string;
   readonly say: (message: string) => void;
 }
 
-/** In the network of each node: the address of the add-on of Kubernetes for names on the node; of IPv6, see subnet6.ts. */
+/**
+ * In the network of each node: the link-local address of Kubernetes' NodeLocal DNSCache add-on; for IPv6, see
+ * subnet6.ts.
+ */
 const LOCAL_NAMES = '169.254.20.10';
-/** The tenth address, as kubeadm has it. */
+/** The tenth address, as in kubeadm. */
 const DNS_INDEX = 10;
 
-/**
- * Resolves when the cluster serves (with the programs being looked after until `signal` aborts), rejects when it
- * cannot.
- */
+/** Resolves when the cluster serves; its programs are supervised until `signal` aborts. Rejects when it cannot. */
 export async function upCluster(instance: Instance, options: UpClusterOptions, signal: AbortSignal): Promise<void> {
   const start = new ClusterStart(instance, options, signal);
   await start.run();
@@ -144,7 +146,7 @@ class ClusterStart {
         controlPlaneProgram({ ...place, record: servedRanges(record) }, this.#options.controlPlaneArgs),
       ),
     };
-    // The first waiter reports the failure.
+    // The first caller that waits reports the failure.
     const images = this.#publishImages(
       programs.registry,
       registry.access,
@@ -190,7 +192,7 @@ class ClusterStart {
     }
   }
 
-  /** Network first: its gateway is the address of everything. */
+  /** The network first: its gateway is the address of everything else. */
   async #prepare(): Promise<ClusterRecord> {
     const instance = this.#instance;
     checkSocketPaths(instance);
@@ -232,7 +234,7 @@ class ClusterStart {
     return record;
   }
 
-  /** Of API server, agent and name service. */
+  /** The address of API server, agent and name service. */
   #addressesOf(ranges: readonly ClusterRanges[]): readonly string[] {
     return this.#options.listen ?? ranges.map(({ subnet }) => subnet.gateway);
   }
@@ -242,7 +244,7 @@ class ClusterStart {
     return { instance: this.#instance, record, address: addresses[0] ?? '', addresses, nodeName: this.#nodeName };
   }
 
-  /** Nodes in networks of their own, and other machines, do not reach the loopback network of the machine. */
+  /** Nodes in their own network namespaces, and other machines, cannot reach the loopback network of this machine. */
   #registryAddress(gateway: string): string {
     return this.#options.listen?.[0] ?? (this.#options.nodes === undefined ? this.#instance.loopback : gateway);
   }
@@ -256,13 +258,13 @@ class ClusterStart {
     ];
   }
 
-  /** `NAME-1` with the second address of the bridge, and so on. */
+  /** The first node is `NAME-1` with the second address of the bridge, and so on. */
   #localNodes(record: ClusterRecord): LocalNode[] {
     return Array.from({ length: this.#options.nodes ?? 0 }, (_, at) => {
       const name = `${this.#nodeName}-${at + 1}`;
       const instance = deriveInstance(join(this.#instance.nodesDir, `${at + 1}`));
       const enter = enterNode(instance, name);
-      // Its network is its own: no other cluster is on its loopback address.
+      // It has its own network namespace, so no other cluster uses its loopback address.
       const own = { ...instance, enter, loopback: '127.0.0.1' };
       const addresses = rangesOf(record).map(({ subnet }) => addressInRange(subnet.cidr, at + 2));
       return { name, instance: own, addresses };
@@ -305,7 +307,7 @@ class ClusterStart {
     return names.length > 0 ? names : [this.#nodeName];
   }
 
-  /** Side by side. */
+  /** Concurrently. */
   async #startLocalRuntimes(nodes: readonly LocalNode[], record: ClusterRecord): Promise<undefined> {
     for (const { instance } of nodes) checkSocketPaths(instance);
     await Promise.all(nodes.map((node) => startLocalRuntime(node, this.#localFacts(record))));
@@ -389,7 +391,7 @@ class ClusterStart {
     return facts;
   }
 
-  /** As soon as it serves: what the cluster begins with, and the example, whose pods wait for the node. */
+  /** As soon as the API server serves: creates the first objects and the example, whose pods wait for the node. */
   async #prepareCluster({ ready }: RunningProgram, record: ClusterRecord, server: string): Promise<ClusterClient> {
     await ready;
     this.#done(`the API server serves on ${server}`);
@@ -448,7 +450,7 @@ class ClusterStart {
     const endpoint = this.#options.endpoint ?? `unix://${instance.containerdSocket}`;
     const { dns, listen } = this.#options;
     const own = rangesOf(record).map(({ serviceRange }) => nameAddress(instance, familyOf(serviceRange)));
-    // Without our own server, pods ask the Service of the one that the user installs.
+    // Without our own DNS server, pods use the Service of the one that the user installs.
     const clusterDns = dns && listen !== undefined ? own : nameAddresses(record);
     return writeAgentConfig(instance, endpoint, this.#options.cgroupDriver, {
       address,
@@ -459,7 +461,7 @@ class ClusterStart {
     });
   }
 
-  /** Where the example is served, if it is there. */
+  /** The address of the example, if it exists. */
   async #waitForPods({ api }: ClusterClient, nodeNames = [this.#nodeName]): Promise<string | undefined> {
     const shown = new Map<string, string>();
     const over = new AbortController();
@@ -495,7 +497,7 @@ class ClusterStart {
   }
 }
 
-/** Of the Service `kube-dns`. */
+/** The address of the Service `kube-dns`. */
 const nameAddresses = (record: ClusterRecord): readonly string[] =>
   serviceRangesOf(record).map((range) => addressInRange(range, DNS_INDEX));
 

@@ -28,10 +28,7 @@ function ociArchitecture(nodeArch: string): string {
   return { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' }[nodeArch] ?? nodeArch;
 }
 
-/**
- * `nodeArch` as `process.arch`. Where the pause program is not written for the processor, busybox's shell stands in for
- * it.
- */
+/** `nodeArch` has the form of `process.arch`. For processors without a pause program, busybox's shell is used. */
 export function pauseImage(nodeArch: string, busybox: Busybox): OciImage {
   const architecture = ociArchitecture(nodeArch);
   if (isPauseArch(nodeArch)) {
@@ -45,7 +42,7 @@ export function pauseImage(nodeArch: string, busybox: Busybox): OciImage {
     });
   }
   const layer: TarEntry[] = [{ kind: 'file', path: 'busybox', content: busybox.binary, mode: 0o755 }];
-  // `wait` returns at once on a trapped signal, unlike a foreground sleep; the shell reaps what is re-parented to it.
+  // `wait` returns immediately on a trapped signal, unlike a foreground sleep; the shell reaps orphans.
   const script = 'trap "exit 0" TERM INT; while :; do /busybox sleep 2147483647 & wait $!; done';
   return buildImage({
     reference: PAUSE_IMAGE,
@@ -72,7 +69,7 @@ export interface BusyboxImageOptions {
 }
 
 /**
- * A small system: busybox with all its names, /etc/passwd with `web` (1000), /tmp, /www. Without a command it serves
+ * A small system: busybox with all its commands, /etc/passwd with `web` (1000), /tmp, /www. Its default command serves
  * /www on port 8080.
  */
 export function busyboxImage(options: BusyboxImageOptions): OciImage {
@@ -90,7 +87,7 @@ export function busyboxImage(options: BusyboxImageOptions): OciImage {
   });
 }
 
-/** What `up` imports. */
+/** The images that `up` imports. */
 export function standardImages(nodeArch: string, busybox: Busybox): OciImage[] {
   return [
     pauseImage(nodeArch, busybox),
@@ -99,7 +96,7 @@ export function standardImages(nodeArch: string, busybox: Busybox): OciImage[] {
   ];
 }
 
-/** A layer of `bytes` incompressible bytes, the same for the same seed: for tests of pulls and of image collection. */
+/** A layer of `bytes` incompressible bytes, which depend only on the seed: for tests of pulls and image collection. */
 export function ballastLayer(bytes: number, seed: number): TarEntry[] {
   if (bytes < 0) throw new KubeletError('Invalid', 'a layer has no negative size');
   const content = Buffer.alloc(bytes);

@@ -5,7 +5,7 @@ import { busyboxImage } from './catalogue.ts';
 import type { OciImage } from './oci-image.ts';
 import type { TarEntry } from './tar.ts';
 
-/** A program and the shared libraries it is loaded with, by the paths at which it looks for them. */
+/** A program and its shared libraries, by the paths from which it loads them. */
 export interface DynamicProgram {
   readonly binary: Buffer;
   readonly libraries: readonly { readonly path: string; readonly content: Buffer }[];
@@ -17,8 +17,8 @@ const PAGE = `<!doctype html>
 <p>This page is served by one of three pods of a Deployment. The header X-Served-By says which.</p>
 `;
 
-/** Debian's nginx knows its places by heart: /etc/nginx, /var/log/nginx, /var/lib/nginx. */
-/** `sockets`: what it listens on. A kernel without IPv6 refuses a socket of it. */
+/** Debian's nginx has these paths compiled in: /etc/nginx, /var/log/nginx, /var/lib/nginx. */
+/** `sockets`: what nginx listens on. A kernel without IPv6 refuses IPv6 sockets. */
 const configOf = (sockets: readonly string[]): string => `user www-data www-data;
 worker_processes 1;
 error_log /var/log/nginx/error.log notice;
@@ -37,7 +37,7 @@ ${sockets.map((socket) => `    listen ${socket};\n`).join('')}    root /usr/shar
 }
 `;
 
-/** `busybox` as people expect it: names are looked up. */
+/** A `busybox` that can resolve names, as users expect. */
 export function dynamicBusyboxImage(
   options: Pick<BusyboxImageOptions, 'reference' | 'nodeArch' | 'busybox'>,
   busybox: DynamicProgram,
@@ -53,7 +53,7 @@ export function dynamicBusyboxImage(
 const libraryFiles = ({ libraries }: DynamicProgram): TarEntry[] =>
   libraries.map(({ path, content }) => ({ kind: 'file', path: path.slice(1), content, mode: 0o755 }));
 
-/** Above a small system with a shell, as the image of that name has: `kubectl exec` finds one. */
+/** Based on a small system with a shell, as in the well-known image of this name, so that `kubectl exec` works. */
 export function nginxImage(
   options: Pick<BusyboxImageOptions, 'reference' | 'nodeArch' | 'busybox'>,
   nginx: DynamicProgram,
@@ -80,14 +80,14 @@ export function nginxImage(
     {
       kind: 'file',
       path: 'etc/nginx/nginx.conf',
-      // Port-forward comes to 127.0.0.1 in every family.
+      // Port-forward connects to 127.0.0.1 in both families.
       content: configOf(['80', ...(families.includes('IPv6') ? ['[::]:80'] : [])]),
     },
     { kind: 'file', path: 'usr/share/nginx/html/index.html', content: PAGE },
     { kind: 'symlink', path: 'var/log/nginx/access.log', target: '/dev/stdout' },
     { kind: 'symlink', path: 'var/log/nginx/error.log', target: '/dev/stderr' },
   ];
-  // Debian's nginx serves as www-data.
+  // Debian's nginx runs as www-data.
   const users =
     'root:x:0:0:root:/root:/bin/sh\nwww-data:x:33:33:www-data:/var/www:/usr/sbin/nologin\nweb:x:1000:1000:web:/www:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n';
   const accounts: TarEntry[] = [

@@ -47,11 +47,11 @@ test('a tar archive lists and extracts with the system tar exactly as written', 
   );
 });
 
-test('a path that ustar cannot hold is refused rather than cut', () => {
+test('a path that is too long for ustar is refused and not cut', () => {
   assert.throws(() => writeTar([{ kind: 'file', path: 'x'.repeat(101), content: '' }]), /too long/);
 });
 
-test('images are reproducible: the same content gives the same digests, another command another config', () => {
+test('images are reproducible: the same content gives the same digests, another command gives another configuration', () => {
   const build = (command: string[]) =>
     buildImage({
       reference: 'a/b:1',
@@ -65,7 +65,7 @@ test('images are reproducible: the same content gives the same digests, another 
   assert.equal(renameImage(build(['a']), 'c/d:2').manifest.digest, build(['a']).manifest.digest);
 });
 
-test('an archive of two images stores their shared layer once and names both', () => {
+test('an archive of two images stores their shared layer once and lists both', () => {
   const one = busyboxImage({ reference: 'localhost/x/one:1', nodeArch: 'x64', busybox });
   const two = busyboxImage({ reference: 'localhost/x/two:1', nodeArch: 'x64', busybox, user: 'web' });
   const archive = writeImageArchive([one, two]).toString('latin1');
@@ -75,17 +75,17 @@ test('an archive of two images stores their shared layer once and names both', (
   assert.match(two.config.content.toString(), /"User":"web"/);
 });
 
-test('the tag of a reference is not confused by a port', () => {
+test('the port of a registry is not read as the tag', () => {
   assert.deepEqual(['h:5000/a', 'h:5000/a:v1', 'a'].map(tagOf), ['latest', 'v1', 'latest']);
 });
 
-test('ballast is as large as asked and differs by seed', () => {
+test('ballast has the requested size and depends on the seed', () => {
   const size = (seed: number) => ballastLayer(1000, seed)[0];
   assert.deepEqual(size(1), size(1));
   assert.notDeepEqual(size(1), { ...size(2), path: 'ballast-1' });
 });
 
-test('a processor without its own pause program gets one made of busybox', () => {
+test('a processor without a pause program gets a pause image based on busybox', () => {
   assert.match(pauseImage('riscv64', busybox).config.content.toString(), /busybox/);
   assert.match(pauseImage('x64', busybox).config.content.toString(), /\["\/pause"\]/);
 });
@@ -117,7 +117,7 @@ test('the arm64 program is the instructions an assembler gives', () => {
   ]);
 });
 
-test('the pause program waits, and leaves with 0 at once on SIGTERM', {
+test('the pause program waits, and exits with 0 immediately on SIGTERM', {
   skip: process.arch === 'x64' || process.arch === 'arm64' ? false : 'no pause program for this processor',
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kubelet-ts-pause-'));
@@ -127,7 +127,7 @@ test('the pause program waits, and leaves with 0 at once on SIGTERM', {
     chmodSync(path, 0o755);
     const child = spawn(path);
     await once(child, 'spawn');
-    // The signal still has its default effect until the program has blocked it; /proc says when it has.
+    // Before the program has blocked the signal, it would end the process; /proc shows when it is blocked.
     const exited = once(child, 'exit');
     for (
       let turn = 0;
@@ -174,7 +174,7 @@ test('a push uploads only missing blobs, then the manifest, with the password', 
   }
 });
 
-test('nginx and busybox bring the libraries they are loaded with, nginx its configuration and an account to serve as', () => {
+test('nginx and busybox include their shared libraries, nginx also its configuration and an account', () => {
   const program = {
     binary: Buffer.from('program'),
     libraries: [{ path: '/lib64/ld.so', content: Buffer.from('loader') }],

@@ -11,7 +11,7 @@ const CONFIG_MEDIA_TYPE = 'application/vnd.oci.image.config.v1+json';
 const LAYER_MEDIA_TYPE = 'application/vnd.oci.image.layer.v1.tar';
 
 export interface ImageSpec {
-  /** Full reference with tag, such as `localhost/kubelet-ts/web:1`. */
+  /** Full reference with a tag, such as `localhost/kubelet-ts/web:1`. */
   readonly reference: string;
   /** OCI processor name: amd64, arm64. */
   readonly architecture: string;
@@ -95,8 +95,8 @@ export function writeImageArchive(images: readonly OciImage[]): Buffer {
 }
 
 /**
- * The archive that `docker load` of every version reads. The layers are stored once each, by their digest, and the
- * image's id is the same as everywhere: the digest of its configuration.
+ * The archive that every version of `docker load` reads. Each layer is stored once, by its digest. The image id is the
+ * digest of its configuration, as everywhere.
  */
 export function writeDockerArchive(images: readonly OciImage[]): Buffer {
   const files = new Map<string, Buffer>();

@@ -22,7 +22,7 @@ export function isPauseArch(arch: string): arch is PauseArch {
   return arch === 'x64' || arch === 'arm64';
 }
 
-/** A complete static ELF executable of some 270 bytes. */
+/** A complete static ELF executable of about 270 bytes. */
 export function buildPauseBinary(arch: PauseArch): Buffer {
   const code = arch === 'x64' ? x64Code() : arm64Code();
   if (code.length % 8 !== 0) throw new KubeletError('Internal', 'pause code must end on an 8-byte border');

@@ -14,14 +14,14 @@ export interface Registry {
   readonly password?: string;
   /** PEM of the authority that signed the registry's certificate. */
   readonly ca?: string;
-  /** PEM of what the client proves itself with. */
+  /** The client's certificate and key in PEM. */
   readonly client?: { readonly certificate: string; readonly key: string };
   /** For one request, its body included. Default ten minutes. */
   readonly answerLimitMs?: number;
 }
 
 const ANSWER_LIMIT_MS = 600_000;
-/** Answers are empty or say what is wrong. */
+/** Answers are empty or contain an error message. */
 const LONGEST_ANSWER = 64 * 1024;
 
 interface Answer {
@@ -31,8 +31,8 @@ interface Answer {
 }
 
 /**
- * Uploads what is missing, then the manifest. Returns the manifest's digest. Throws `Unavailable` with the registry's
- * words.
+ * Uploads missing blobs, then the manifest. Returns the manifest's digest. Throws `Unavailable` with the registry's
+ * message.
  */
 export async function pushImage(
   registry: Registry,

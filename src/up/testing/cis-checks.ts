@@ -1,12 +1,12 @@
-// What the CIS benchmark asks of a node (4.1, 4.2), as the tool that checks it asks: by flags, configuration and modes
-// of files.
+// The checks of the CIS benchmark for a node (4.1, 4.2), as its tool performs them: by flags, configuration and file
+// modes.
 
 export interface NodeFacts {
-  /** `--name value` and `--name=value` alike; a flag of the command line goes before the configuration. */
+  /** Accepts `--name value` and `--name=value`. A flag overrides the configuration file. */
   readonly args: readonly string[];
   /** As the configuration file has it. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** By the names below; undefined where there is no such file. */
+  /** By the names below; undefined for a missing file. */
   readonly files: Partial<
     Readonly<
       Record<
@@ -20,7 +20,7 @@ export interface NodeFacts {
 export interface CisCheck {
   readonly id: string;
   readonly what: string;
-  /** What a person is to look at: no tool fails a node for it. */
+  /** Manual checks: a tool does not fail a node for them. */
   readonly manual?: true;
   readonly passes: (facts: NodeFacts) => boolean;
 }
