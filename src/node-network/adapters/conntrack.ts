@@ -6,7 +6,7 @@ import type { FlowTable } from '../service-routing/stale-flows.ts';
 import { parseFlows } from '../service-routing/stale-flows.ts';
 
 const TIMEOUT_MS = 10_000;
-/** Some 400,000 flows. */
+/** Enough for about 400,000 flows. */
 const OUTPUT_LIMIT_BYTES = 64 << 20;
 
 /** `prefix` precedes each command: `ip netns exec NAME`, for another network namespace. */
@@ -36,7 +36,7 @@ export function createConntrack(prefix: readonly string[] = []): FlowTable {
     remove: async (family, { to, from }) => {
       const places = ['--orig-dst', to.ip, '--orig-port-dst', `${to.port}`];
       const answers = ['--reply-src', from.ip, '--reply-port-src', `${from.port}`];
-      // 1: no entry matched.
+      // Exit code 1 means that no entry matched.
       await run(['-D', '-p', 'udp', '-f', family, ...places, ...answers], [0, 1]);
     },
   };

@@ -1,4 +1,4 @@
-// The name service on loopback, attacked by what answers it.
+// The name service on loopback, attacked by the name servers that it queries.
 
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
@@ -100,7 +100,7 @@ describe('an answer that is not that of the name server', () => {
     });
     for (let turn = 0; turn < 200; turn += 1) await outcome(port);
     const distinct = (list: readonly number[]): number => new Set(list).size;
-    // By chance 200 of 65536 numbers hardly meet; of 28000 ports a few do.
+    // Of 65536 random numbers, 200 rarely collide; of 28000 ports, a few do.
     assert.ok(distinct(seen.map(({ id }) => id)) > 190, 'numbers');
     assert.ok(distinct(seen.map((each) => each.port)) > 150, 'ports');
     const steps = seen.slice(1).map(({ id }, index) => id - (seen[index]?.id ?? 0));
@@ -220,7 +220,8 @@ describe('an answer of the name server that is made to harm', () => {
       socket
         .on('error', () => undefined)
         .once('data', () => {
-          // Others' messages, one behind the other, and then one that is announced and does not come.
+          // Two responses in one stream that belong to other queries, and then the announced length of a response that
+          // never arrives.
           for (let turn = 0; turn < 50; turn += 1) socket.write(tcpFrame(question()));
           socket.write(Buffer.of(0xff, 0xff, 1));
         });
@@ -242,7 +243,7 @@ describe('a circle', () => {
 
   it('of name servers that ends here is noticed at once', async () => {
     let heard = 0;
-    // The node's name server is this very server, by another of its addresses.
+    // The node's name server is this server itself, by another address.
     const answering: { service?: NameService } = {};
     const server = await serve(
       (message, transport) => ((heard += 1), answering.service?.(message, transport) ?? Promise.resolve(undefined)),

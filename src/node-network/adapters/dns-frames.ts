@@ -7,7 +7,7 @@ export function tcpFrame(message: Buffer): Buffer {
   return Buffer.concat([length, message]);
 }
 
-/** Cuts a stream into messages. Holds at most one message of 64 KiB, and copies each byte once. */
+/** Splits a stream into messages. Buffers at most one message of 64 KiB, and copies each byte once. */
 export class TcpFrames {
   readonly #onMessage: (message: Buffer) => void;
   readonly #length = Buffer.alloc(LENGTH_BYTES);

@@ -1,4 +1,4 @@
-// The name service on loopback, attacked by what asks it.
+// The name service on loopback, attacked by its clients.
 
 import assert from 'node:assert/strict';
 import type { Socket as UdpSocket } from 'node:dgram';
@@ -176,7 +176,7 @@ describe('a client that takes all there is', () => {
     open.push({ close: () => client.destroy() });
     client.pause();
     client.write(Buffer.concat(Array.from({ length: 5000 }, () => tcpFrame(question()))));
-    // There is room for another when it is ended.
+    // When it has ended, another connection is accepted.
     const isLetIn = async (): Promise<boolean> => {
       const other = connect({ port: server.port, host: '127.0.0.1' }).on('error', () => undefined);
       other.write(tcpFrame(question()));
@@ -194,7 +194,7 @@ describe('a client that takes all there is', () => {
       return answered;
     };
     while (!(await isLetIn())) await new Promise((resolve) => setImmediate(resolve));
-    // 5000 answers are 200 MB; the kernel's buffers take a few hundred of them.
+    // 5000 responses are 200 MB; the kernel's buffers hold a few hundred of them.
     assert.ok(asked < 1000, `${asked} answers for a client that reads none`);
   });
 

@@ -9,7 +9,7 @@ import type { KernelNetwork, NetworkStep } from '../overlay/kernel-network.ts';
 import { commandOf } from '../overlay/step-commands.ts';
 
 const TIMEOUT_MS = 20_000;
-/** A node with 5,000 peers and 250 pods shows about 4 MB. */
+/** The output for a node with 5,000 peers and 250 pods has about 4 MB. */
 const LIMIT_BYTES = 64 * 1024 * 1024;
 const RESTART_MS = 1000;
 
@@ -44,7 +44,7 @@ export function createIpNetwork(prefix: readonly string[] = []): KernelNetwork {
   };
 }
 
-/** Steps for the same program follow each other in one batch. */
+/** Consecutive steps for the same program form one batch. */
 function batches(steps: readonly NetworkStep[]): { program: 'ip' | 'bridge'; lines: string[] }[] {
   const found: { program: 'ip' | 'bridge'; lines: string[] }[] = [];
   for (const { program, line } of steps.map(commandOf)) {
@@ -88,7 +88,7 @@ async function disableOffload(prefix: readonly string[], device: string): Promis
   }
 }
 
-/** One `ip monitor`, started again when it ends. */
+/** One `ip monitor`, which is restarted when it ends. */
 function watchEvents(prefix: readonly string[], onChange: (line: string) => void): { stop(): void } {
   let [stopped, timer] = [false, undefined as NodeJS.Timeout | undefined];
   let child: ReturnType<typeof spawn> | undefined;

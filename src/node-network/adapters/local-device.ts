@@ -23,7 +23,7 @@ export async function ensureLocalAddress(
     if ((await run('link', 'show', 'dev', device)).exitCode !== 0) await run('link', 'add', device, 'type', type);
   const length = address.includes(':') ? 128 : 32;
   for (const args of [
-    // IPv6 waits for the answers of others before an address can be used; none has this one.
+    // Duplicate address detection is off, because no other node uses this address; otherwise IPv6 would delay its use.
     ['address', 'replace', `${address}/${length}`, 'dev', device, ...(length === 128 ? ['nodad'] : [])],
     ['link', 'set', device, 'up'],
   ]) {

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** In one step, with its folder: who reads the file sees the old or the new content. */
+/** Creates the folder and replaces the file atomically: a reader sees the old or the new content. */
 export function writeNodeFile(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   // The CNI ignores names that do not end in .conf, .conflist or .json.

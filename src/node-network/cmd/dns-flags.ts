@@ -4,7 +4,7 @@ import { parseNameServer, parseStubDomain } from '../dns/name-servers.ts';
 
 export interface DnsOptions {
   readonly listen: readonly { readonly address: string; readonly port: number }[];
-  /** Addresses of the node for its own pods alone, on a device that is made for them. */
+  /** Addresses of the node that only its own pods use, on a separate device. */
   readonly local: { readonly addresses: readonly string[]; readonly device: string } | undefined;
   readonly domain: string;
   readonly resolvConf: string;
@@ -15,7 +15,7 @@ export interface DnsOptions {
   readonly cacheSeconds: number;
 }
 
-/** As the add-on of Kubernetes calls it. */
+/** The name that the Kubernetes add-on uses. */
 const LOCAL_DEVICE = 'nodelocaldns';
 const MAX_CACHE_SECONDS = 3600;
 
@@ -30,7 +30,7 @@ export interface DnsValues {
   readonly 'resolv-conf'?: string | undefined;
 }
 
-/** Undefined: no name service. A string: the error. */
+/** Undefined: no DNS service. A string: the error. */
 export function readDnsOptions(values: DnsValues): DnsOptions | undefined | string {
   const { 'dns-listen': given, 'dns-local-address': givenLocal } = values;
   if (given.length + givenLocal.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** `bin/kubelet-node-network`: names and routes of services, and network policies, on one node. */
+/** `bin/kubelet-node-network`: DNS, service routing and network policies on one node. */
 import type { Informers } from '../../api/client/informer.ts';
 import { createInformers } from '../../api/client/informer.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -61,7 +61,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
   let between: Overlay | undefined;
   return {
     start: async () => {
-      // First of all, because a pod must not run without its policies.
+      // Started first, because a pod must not run without its policies.
       if (options.policy === undefined) await removeStale(POLICY_FAMILY, options.policyTable, log);
       else {
         const { podBridge } = options.policy;
@@ -193,13 +193,13 @@ async function removeChains(family: IpFamily, chainPrefix: string): Promise<void
   if (removal !== undefined) await iptables.apply(removal);
 }
 
-/** Of a run that had other flags: without a writer its rules would be in force as they were then. */
+/** From a run with other flags. Nothing would update these rules, so they are removed. */
 async function removeStale(family: string, table: string, log: Logger): Promise<void> {
   const nft = createNft();
   try {
     if ((await nft.show(family, table)) !== '') await removeTable(nft, family, table);
   } catch (error) {
-    // Without the program there is no table of ours.
+    // Without the `nft` program we cannot have created a table.
     if (!(error instanceof KubeletError && error.kind === 'NotFound'))
       log.warn('cannot remove a table that an earlier run left', { table, error: errorMessage(error) });
   }

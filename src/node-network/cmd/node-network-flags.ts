@@ -24,7 +24,7 @@ export interface RoutingOptions {
   readonly ranges: readonly FamilyRanges[];
   readonly admitted: readonly AdmittedPort[];
   readonly kept: readonly AdmittedPort[];
-  /** Empty: services of the type LoadBalancer get no address here. */
+  /** Empty: services of type LoadBalancer get no address from this node. */
   readonly loadBalancerAddresses: readonly string[];
   readonly loopbackNodePorts: boolean;
   readonly zone: string | undefined;
@@ -40,7 +40,7 @@ export interface NodeNetworkOptions {
   readonly overlay: OverlayOptions | undefined;
   /** Undefined: no service routing. */
   readonly routing: RoutingOptions | undefined;
-  /** Of nftables; one that an earlier run left is removed when policies are not enforced. */
+  /** The name of the nftables table. The table of an earlier run is removed when policies are not enforced. */
   readonly policyTable: string;
   /** Undefined: network policies are not enforced. */
   readonly policy: { readonly podBridge: string | undefined } | undefined;
@@ -189,7 +189,7 @@ interface RoutingFlags {
   readonly 'node-zone'?: string | undefined;
 }
 
-/** A text: what is wrong. */
+/** A string is the error. */
 function readRouting(
   values: RoutingFlags,
   base: Pick<RoutingOptions, 'ranges' | 'chainPrefix' | 'backend'>,
@@ -212,7 +212,7 @@ function readRouting(
 
 const wrong = (error: string): ParsedArguments<NodeNetworkOptions> => ({ kind: 'error', errors: [error] });
 
-/** A text: what is wrong. Both empty: no ranges. */
+/** A string is the error. No ranges if both are empty. */
 function readRanges(podCidrs: string, serviceCidrs: string): readonly FamilyRanges[] | string {
   const [pods, services] = [podCidrs, serviceCidrs].map((list) => list.split(',').filter((each) => each !== ''));
   const ranges: FamilyRanges[] = [];
@@ -229,7 +229,7 @@ function readRanges(podCidrs: string, serviceCidrs: string): readonly FamilyRang
   return services?.length === pods?.length ? ranges : '--service-cidr: more ranges than --pod-cidr';
 }
 
-/** A text: what is wrong. */
+/** A string is the error. */
 function balancerAddresses(given: string | undefined, ranges: readonly FamilyRanges[]): readonly string[] | string {
   const addresses: string[] = [];
   for (const text of given?.split(',') ?? []) {

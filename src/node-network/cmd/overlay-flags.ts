@@ -8,7 +8,7 @@ const SUBNET_FILE = '/run/flannel/subnet.env';
 const backends = ['vxlan', 'host-gw', 'observe'] as const;
 /** The kernel's limit for names of devices. */
 const deviceName = /^[A-Za-z][A-Za-z0-9._-]{0,14}$/;
-/** With the longest name of a chain behind it, within the kernel's 28 characters. */
+/** Together with the longest suffix of a chain, it must fit into the kernel's 28 characters. */
 const chainPrefixName = /^[A-Za-z][A-Za-z0-9-]{0,13}$/;
 
 type Values = Readonly<Record<string, unknown>>;

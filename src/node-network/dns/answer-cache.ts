@@ -1,6 +1,6 @@
 /**
- * Answers of other name servers for as long as their records live (RFC 1035 7.4, RFC 2308), with their times to live
- * counted down. Pure but for the time it is given.
+ * Caches answers of other name servers for the lifetime of their records (RFC 1035 7.4, RFC 2308) and counts their TTLs
+ * down. Pure: the time is an argument.
  */
 import { questionIdentity } from './forward-plan.ts';
 import type { RecordBounds } from './message-bounds.ts';
@@ -33,7 +33,7 @@ interface Entry {
 
 export class AnswerCache {
   readonly #limits: AnswerCacheLimits;
-  /** The least recently used first. */
+  /** In order of use, the least recently used first. */
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
@@ -61,7 +61,7 @@ export class AnswerCache {
     return answer;
   }
 
-  /** Keeps it if it may be kept. */
+  /** Stores it if it can be cached. */
   store(question: Buffer, answer: Buffer, nowMs: number): void {
     const identity = questionIdentity(question);
     const bounds = readBounds(answer);

@@ -1,4 +1,4 @@
-/** One DNS message in, one out. Pure but for the view it is given. */
+/** Answers one DNS message. Pure, given a view of the cluster. */
 import type { Answer, Packet, Question } from 'dns-packet';
 import {
   decode,
@@ -16,13 +16,13 @@ import { messageEnd } from './message-bounds.ts';
 /** kubeadm's time to live for names of the cluster. */
 const TTL_SECONDS = 30;
 const responseCodes = { formatError: 1, serverFailure: 2, noSuchName: 3, notImplemented: 4, refused: 5 } as const;
-/** The UDP limit of a client without EDNS, and our own. */
+/** The UDP limit of a client without EDNS, and the limit of this server. */
 const PLAIN_UDP_BYTES = 512;
 const MAX_UDP_BYTES = 1232;
 const HEADER_BYTES = 12;
-/** A name of 255 bytes, and what belongs to it: far less than this. */
+/** A query has a name of at most 255 bytes and little else, so this is more than enough. */
 export const MAX_QUERY_BYTES = 4096;
-/** One for the extension, one for a signature. */
+/** One for EDNS, one for a signature. */
 const MAX_ADDITIONALS = 2;
 /** Recursion desired, authentic data, checking disabled: the flags that a client may set. */
 const FORWARDED_FLAGS = 0x0130;

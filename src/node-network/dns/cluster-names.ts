@@ -9,7 +9,7 @@ import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
 export interface ClusterView {
   /** Without a dot at its end: `cluster.local`. */
   readonly domain: string;
-  /** Grows with each change of the objects. */
+  /** Increases with each change of the objects. */
   version(): number;
   hasNamespace(name: string): boolean;
   service(namespace: string, name: string): Service | undefined;
@@ -196,7 +196,7 @@ const isV4 = (text: string): boolean => /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?
 const isV6 = (text: string): boolean => /^[0-9a-f:]{2,39}$/.test(text) && URL.canParse(`http://[${text}]/`);
 
 function addresses(name: string, type: string, targets: readonly Target[], withPorts: boolean): ClusterAnswer {
-  // So says the specification of a headless service none of whose endpoints is ready, too.
+  // The specification requires this answer, too, for a headless service without ready endpoints.
   if (targets.length === 0) return noSuchName;
   const wanted = unique(targets.map(({ ip }) => ip));
   if (type === 'A') return found(wanted.filter(isV4).map((data) => ({ type, name, data })));

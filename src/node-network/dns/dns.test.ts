@@ -73,7 +73,7 @@ async function viewOf(): Promise<() => ClusterView | undefined> {
   return view;
 }
 
-/** `type name → data`, or the kind of a refusal. */
+/** `type name → data`, or the response code of a refusal. */
 async function ask(name: string, type = 'A'): Promise<string[] | string> {
   const view = (await viewOf())();
   assert.ok(view);
@@ -422,7 +422,7 @@ describe('a message as a whole', () => {
   });
 
   it('names made of thousands of pointers are refused after a few', () => {
-    // Each points at the one before; the last records point at the end of that chain.
+    // Each name points to the previous one; the last records point to the end of that chain.
     const pointer = (to: number): Buffer => Buffer.of(0xc0 | (to >> 8), to & 0xff);
     const start = answerWith([]).length + 12;
     const chain = Buffer.concat([

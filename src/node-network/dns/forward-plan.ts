@@ -1,11 +1,11 @@
-/** Forwarding of questions about names outside the cluster: the decisions, without I/O. */
+/** Decisions about forwarding queries for names outside the cluster, without I/O. */
 import { checkStrictIp } from '../../api/validation/names.ts';
 
 const HEADER_BYTES = 12;
 
 /**
- * The name servers of a `resolv.conf`, in its order; at most three, as in the C library. `own`, this server's addresses,
- * are left out: a question sent there would return without end.
+ * The name servers in a `resolv.conf`, in order; at most three, as in the C library. The server's addresses (`own`) are
+ * left out, because a query sent there would loop.
  */
 export function nameServers(resolvConf: string, own: readonly string[]): string[] {
   const found = resolvConf
@@ -16,7 +16,7 @@ export function nameServers(resolvConf: string, own: readonly string[]): string[
     .slice(0, 3);
 }
 
-/** Whether an answer belongs to the question: it has the same id and repeats the question. */
+/** Whether a response belongs to the query: it has the same id and repeats the question. */
 export function isAnswerTo(question: Buffer, answer: Buffer, id: number): boolean {
   if (
     answer.length < HEADER_BYTES ||
@@ -29,15 +29,13 @@ export function isAnswerTo(question: Buffer, answer: Buffer, id: number): boolea
   return end !== undefined && answer.length >= end && lowerCase(answer, end) === lowerCase(question, end);
 }
 
-/**
- * Identifies a question: its id, name, type and class. Undefined for a message that is no question.
- */
+/** Identifies a query: its id, name, type and class. Undefined for a message that is not a query. */
 export function questionKey(message: Buffer): string | undefined {
   const end = message.length < HEADER_BYTES ? undefined : questionEnd(message);
   return end === undefined ? undefined : `${message.readUInt16BE(0)} ${lowerCase(message, end)}`;
 }
 
-/** Name, type and class of the question, in lower case; what was asked of it, too. Undefined: no question. */
+/** Name, type and class of the question, in lower case; a response repeats them. Undefined if there is no question. */
 export function questionIdentity(message: Buffer): { readonly key: string; readonly end: number } | undefined {
   const end = message.length < HEADER_BYTES ? undefined : questionEnd(message);
   if (end === undefined) return undefined;
@@ -48,7 +46,7 @@ export function questionIdentity(message: Buffer): { readonly key: string; reado
 const lowerCase = (message: Buffer, end: number): string =>
   message.subarray(HEADER_BYTES, end).toString('latin1').toLowerCase();
 
-/** The offset behind name, type and class of the first question. Names in questions are never compressed. */
+/** The offset after name, type and class of the first question. Names in questions are never compressed. */
 function questionEnd(message: Buffer): number | undefined {
   let at = HEADER_BYTES;
   for (;;) {
@@ -60,7 +58,7 @@ function questionEnd(message: Buffer): number | undefined {
   return at + 4 <= message.length ? at + 4 : undefined;
 }
 
-/** The name that is asked for; '' for a message that is no question. */
+/** The name in the question; '' for a message without one. */
 export function questionName(message: Buffer): string {
   const labels: string[] = [];
   const end = message.length < HEADER_BYTES ? undefined : questionEnd(message);

@@ -2,30 +2,30 @@
 
 const HEADER_BYTES = 12;
 const MAX_NAME_BYTES = 255;
-/** A name has at most so many labels, and none needs more than one pointer. */
+/** A name has at most this many labels, and needs at most one pointer for each. */
 const MAX_POINTERS = 128;
-/** Type, class, time to live and length, behind the name of a record. */
+/** The length of type, class, TTL and data length, which follow the name of a record. */
 const RECORD_HEAD_BYTES = 10;
-/** Type and class, behind the name of a question. */
+/** The length of type and class, which follow the name of a question. */
 const QUESTION_TAIL_BYTES = 4;
 
 /**
- * The number of bytes that the message takes by its own account; undefined when it counts more records than it holds,
- * when a record or a name leads out of it, or when a name leads forward or in a circle. What stands behind is not part
- * of it. The cost grows with the length of the message.
+ * The length of the message according to its counters. Undefined when it announces more records than it contains, when
+ * a record or a name leads out of it, or when a name points forward or in a circle. Further bytes are not part of the
+ * message. The cost is linear in the length.
  */
 export const messageEnd = (message: Buffer): number | undefined => readBounds(message)?.end;
 
 export interface RecordBounds {
-  /** 0: of the answer, 1: of the authority, 2: additional. */
+  /** The section: 0 answer, 1 authority, 2 additional. */
   readonly section: number;
   readonly type: number;
-  /** Where its time to live stands. */
+  /** The offset of its TTL. */
   readonly ttlAt: number;
   readonly dataEnd: number;
 }
 
-/** The same, with the records on the way there. */
+/** The same, and calls back for each record. */
 export function readBounds(
   message: Buffer,
 ): { readonly end: number; readonly records: readonly RecordBounds[] } | undefined {
@@ -48,7 +48,9 @@ export function readBounds(
   return { end: at, records };
 }
 
-/** A pointer may lead only in front of where the labels began that end with it: so it always comes to an end. */
+/**
+ * A pointer must lead to a position before the current sequence of labels. Following pointers therefore always ends.
+ */
 function nameEnd(message: Buffer, start: number): number | undefined {
   let end: number | undefined;
   let [at, began, bytes, pointers] = [start, start, 0, 0];

@@ -6,7 +6,7 @@ export interface NameServer {
   readonly port: number;
 }
 
-/** Domains with name servers of their own, as kube-dns calls them. */
+/** Domains that have their own name servers (the stub domains of kube-dns). */
 export type StubDomains = ReadonlyMap<string, readonly NameServer[]>;
 
 const PORT = 53;
@@ -39,7 +39,7 @@ export function parseStubDomain(
 const isDomain = (text: string): boolean =>
   text.length <= 253 && /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/.test(text);
 
-/** The servers of the longest domain that the name is in; undefined: the name is in none. */
+/** The servers of the longest domain that contains the name; undefined if no domain does. */
 export function stubServers(name: string, stubs: StubDomains): readonly NameServer[] | undefined {
   if (stubs.size === 0) return undefined;
   for (let rest = name.toLowerCase().replace(/\.$/, ''); rest !== ''; ) {

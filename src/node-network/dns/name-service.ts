@@ -18,11 +18,11 @@ import { RepeatedQuestions } from './repeated-questions.ts';
 
 export interface Forwarder {
   /**
-   * The answer of one of the node's name servers, under the question's id. Throws when none answers in time, or too
-   * many questions are under way.
+   * The answer of one of the node's name servers, with the id of the query. Throws when no server answers in time, or
+   * when too many queries are in flight.
    */
   ask(question: Buffer, transport: Transport): Promise<Buffer>;
-  /** Whether `ask` has sent this query and still waits for it: a forwarding loop. */
+  /** Whether `ask` sent this query and still waits for the answer: it is a forwarding loop. */
   isOwn(message: Buffer): boolean;
 }
 

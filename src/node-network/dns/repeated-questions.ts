@@ -10,7 +10,7 @@ export class RepeatedQuestions {
   readonly #answers = new Map<string, Buffer>();
   #version = -1;
 
-  /** With the query's id. */
+  /** With the id of the query. */
   find(message: Buffer, version: number): Buffer | undefined {
     if (version !== this.#version || message.length > MAX_QUESTION_BYTES) return undefined;
     const known = this.#answers.get(keyOf(message));
@@ -20,7 +20,7 @@ export class RepeatedQuestions {
     return answer;
   }
 
-  /** `version`: of the view from which the answer was made. */
+  /** `version`: the version of the view that the answer was computed from. */
   store(message: Buffer, answer: Buffer, version: number): void {
     if (message.length > MAX_QUESTION_BYTES || answer.length > MAX_ANSWER_BYTES) return;
     if (version !== this.#version || this.#answers.size >= MAX_ENTRIES) this.#answers.clear();

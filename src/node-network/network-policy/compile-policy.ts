@@ -12,25 +12,25 @@ import { isPortNumber, protocolOf } from './policy-pod.ts';
 export const families = ['v4', 'v6'] as const;
 export type Family = (typeof families)[number];
 
-/** One alternative of the selected pods. */
+/** One of several selections whose pods are combined. */
 export interface PodChoice {
-  /** Pods of this namespace only; absent: of those that `namespaceSelector` selects. */
+  /** Only pods of this namespace; absent: of the namespaces that `namespaceSelector` selects. */
   readonly namespace?: string;
   readonly namespaceSelector?: LabelSelector;
-  /** Absent: all pods of the namespaces. */
+  /** Absent: all pods of these namespaces. */
   readonly podSelector?: LabelSelector;
 }
 
-/** Pods, or with `port` what their ports of this name are. One set of each family in the kernel. */
+/** Selected pods or, with `port`, their container ports with this name. The kernel has one set for each family. */
 export interface PodGroup {
-  /** Without the family. */
+  /** The name without the family. */
   readonly name: string;
   /** Undefined: all pods. */
   readonly choices: readonly PodChoice[] | undefined;
   readonly port?: { readonly name: string; readonly protocol: PolicyProtocol };
 }
 
-/** A set whose elements never change. */
+/** A set with fixed elements. */
 export interface FixedSet {
   readonly name: string;
   readonly body: string;
@@ -42,7 +42,7 @@ export interface CompiledChain {
   readonly rules: readonly string[];
 }
 
-/** One direction of one policy: a chain for packets on their way to the server, and one for answers. */
+/** One direction of one policy: a chain for packets to the server, and one for replies. */
 export interface CompiledPolicy {
   readonly groups: readonly PodGroup[];
   readonly sets: readonly FixedSet[];
@@ -104,7 +104,7 @@ export function compilePolicy(policy: NetworkPolicy, direction: Direction): Comp
   };
 }
 
-/** Alternatives; none when the peers select nothing. */
+/** The alternatives of the peers; none when they select nothing. */
 function peersOf(peers: readonly NetworkPolicyPeer[], namespace: string): Peers[] {
   if (peers.length === 0) return [{ kind: 'any' }];
   const choices = peers.flatMap(({ ipBlock, podSelector, namespaceSelector }): PodChoice[] => {
@@ -137,7 +137,10 @@ function blockSets(blocks: AddressRanges): Readonly<Record<Family, FixedSet | un
   return { v4: setOf('v4'), v6: setOf('v6') };
 }
 
-/** Alternatives; none if the ports match nothing. Names of ports of the policy's own pods are known for ingress. */
+/**
+ * The alternatives of the ports; none if they match nothing. For ingress, the named ports of the policy's own pods are
+ * known.
+ */
 function portsOf(
   ports: readonly NetworkPolicyPort[],
   direction: Direction,
@@ -169,13 +172,16 @@ function portsOf(
   return [...numbers, ...names];
 }
 
-/** For egress the pods of the peers are the servers: their ports of the name are the peers and the ports in one. */
+/** For egress, the pods of the peers are the servers: the set of their named ports matches peer and port together. */
 function narrowed(ports: Ports, peers: Peers): Ports {
   if (ports.kind !== 'names' || peers.kind !== 'pods') return ports;
   return { kind: 'names', group: podGroup(peers.group.choices, ports.group.port) };
 }
 
-/** `tcp . 80` and `tcp . 8000-8100`; no two of them touch, because the kernel takes no overlaps. */
+/**
+ * Elements such as `tcp . 80` and `tcp . 8000-8100`. They do not touch each other, because the kernel refuses
+ * overlapping ones.
+ */
 function numberRanges(ports: readonly NetworkPolicyPort[]): string[] {
   const spans = new Map<PolicyProtocol, [first: number, last: number][]>();
   for (const { port, endPort, protocol: named } of ports) {
@@ -196,7 +202,7 @@ function numberRanges(ports: readonly NetworkPolicyPort[]): string[] {
   });
 }
 
-/** Answers have their ends exchanged. */
+/** In replies source and destination are exchanged. */
 function ruleTexts(peers: Peers, ports: Ports, direction: Direction, isReply: boolean): string[] {
   const [client, server, port] = isReply ? ['daddr', 'saddr', 'sport'] : ['saddr', 'daddr', 'dport'];
   const peer = direction === 'Ingress' ? client : server;

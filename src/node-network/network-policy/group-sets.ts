@@ -15,20 +15,20 @@ interface Group {
 export const familyOf = (ip: string): Family => (ip.includes(':') ? 'v6' : 'v4');
 
 /**
- * The sets of pods that policies in use name, one for each selection, however many policies make it. A pod that changes
- * is compared with every selection once; a new selection with every pod once.
+ * The sets of pods that the policies in use refer to: one set for each different selection. A changed pod is compared
+ * with every selection once; a new selection is compared with every pod once.
  */
 export class GroupSets {
   readonly #draft: TableDraft;
   readonly #groups = new Map<string, Group>();
-  /** With the addresses that are theirs alone. */
+  /** The pod has only the addresses that belong to no other pod. */
   readonly #pods = new Map<string, { readonly pod: PolicyPod; readonly namespaceLabels: Labels }>();
 
   constructor(draft: TableDraft) {
     this.#draft = draft;
   }
 
-  /** A pod as it is now; undefined when it is gone. */
+  /** The current state of a pod; undefined when it is gone. */
   setPod(key: string, pod: PolicyPod | undefined, namespaceLabels: Labels = {}): void {
     if (pod === undefined) this.#pods.delete(key);
     else this.#pods.set(key, { pod, namespaceLabels });

@@ -5,13 +5,13 @@ import type { IPBlock } from '../../api/networking/network-policy.ts';
 /** First and last address, as numbers. */
 type Span = readonly [first: bigint, last: bigint];
 
-/** Ranges of addresses in ascending order that neither touch nor overlap, each as `FIRST-LAST`. */
+/** Ranges of addresses in ascending order that do not touch or overlap, each as `FIRST-LAST`. */
 export interface AddressRanges {
   readonly v4: readonly string[];
   readonly v6: readonly string[];
 }
 
-/** The addresses of all blocks; each block without its exceptions. What is no range selects nothing. */
+/** The addresses of all blocks without their exceptions. Text that is not a range selects nothing. */
 export function rangesOfBlocks(blocks: readonly IPBlock[]): AddressRanges {
   const spans: Record<32 | 128, Span[]> = { 32: [], 128: [] };
   for (const { cidr, except = [] } of blocks) {

@@ -1,6 +1,6 @@
 /**
- * What the API says of a connection, in the simplest words and without regard to cost: the model that the compiled
- * rules are compared with. Pure.
+ * The meaning of network policies as the API documents it, written as simply as possible and without regard to cost.
+ * Tests compare the compiled rules with this model. Pure.
  */
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../api/networking/network-policy.ts';
 import type { Labels } from '../../api/label-requirement.ts';
@@ -18,20 +18,20 @@ export interface PolicyCluster {
   readonly nodeAddresses: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Addresses of the ends as the pods see them: after a service was resolved, before any address was replaced. */
+/** The addresses of both ends as the pods see them: after a service address was resolved and before source NAT. */
 export interface Connection {
   readonly from: string;
   readonly to: string;
   readonly protocol: PolicyProtocol;
-  /** Of the destination. */
+  /** The port of the destination. */
   readonly port: number;
 }
 
 export type Direction = 'Ingress' | 'Egress';
 
 /**
- * A connection is allowed if the policies of both ends allow it. Between a pod and its own node, and of a pod with
- * itself, everything is (https://kubernetes.io/docs/concepts/services-networking/network-policies).
+ * A connection is allowed if the policies of both ends allow it. Connections between a pod and its own node, and of a
+ * pod with itself, are always allowed (https://kubernetes.io/docs/concepts/services-networking/network-policies).
  */
 export function isAllowed(cluster: PolicyCluster, connection: Connection): boolean {
   const [source, destination] = [podAt(cluster, connection.from), podAt(cluster, connection.to)];
@@ -45,7 +45,10 @@ export function isAllowed(cluster: PolicyCluster, connection: Connection): boole
 const podAt = ({ pods }: PolicyCluster, address: string): PolicyPod | undefined =>
   pods.find(({ addresses }) => addresses.includes(address));
 
-/** A pod that no policy of the direction selects is open; one that some select is open to what any of them allows. */
+/**
+ * A pod that no policy of this direction selects allows everything. Otherwise it allows what any of its policies
+ * allows.
+ */
 function isAllowedBy(
   cluster: PolicyCluster,
   pod: PolicyPod | undefined,
@@ -101,7 +104,7 @@ function isIn(address: string, cidr: string): boolean {
   return outer !== undefined && inner !== undefined && containsPrefix(outer, inner);
 }
 
-/** A name is looked up in the pod at the destination, whichever end the policy selects. */
+/** A port name is resolved in the pod at the destination, for both directions. */
 function isPort(
   cluster: PolicyCluster,
   { protocol, port, endPort }: NetworkPolicyPort,

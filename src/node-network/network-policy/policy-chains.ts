@@ -8,7 +8,10 @@ interface PolicyUse {
   uses: number;
 }
 
-/** The chains of policies in use, and of the pods that have the same policies. Each exists while something leads to it. */
+/**
+ * The chains of policies in use, and of groups of pods with the same policies. A chain exists while another chain or a
+ * map refers to it.
+ */
 export class PolicyChains {
   readonly #draft: TableDraft;
   readonly #groups: GroupSets;
@@ -22,7 +25,7 @@ export class PolicyChains {
     this.#groups = groups;
   }
 
-  /** The chain for pods with these policies, of one direction. The one for answers has its name and `-reply`. */
+  /** The chain for pods with these policies in one direction. The chain for replies has the suffix `-reply`. */
   acquire(policies: readonly CompiledPolicy[]): string {
     const names = policies.map(({ request }) => request.name).sort();
     const chain = `pod-${createHash('sha256').update(names.join(' ')).digest('hex').slice(0, 24)}`;
@@ -52,7 +55,7 @@ export class PolicyChains {
     for (const name of known.policies) this.#releasePolicy(name);
   }
 
-  /** A policy has changed: if it is in use, its chains change with it. */
+  /** Called when a policy has changed: if it is in use, its chains are changed. */
   renew(compiled: CompiledPolicy): void {
     const known = this.#policies.get(compiled.request.name);
     if (known === undefined) return;

@@ -35,15 +35,15 @@ export interface PolicyEnforcerOptions {
   readonly tableName: string;
   readonly podBridge?: string | undefined;
   /**
-   * Makes bridged packets pass the filter, as far as they do not. False: it cannot, and packets between pods of one
-   * bridge go past all policies.
+   * Makes bridged packets pass the packet filter if they do not. False: it failed, and packets between pods on one
+   * bridge bypass all policies.
    */
   readonly filterBridged: () => boolean;
 }
 
 export interface PolicyEnforcer {
   start(): void;
-  /** Resolves when the first whole set of rules is in the kernel. */
+  /** Resolves when the first complete set of rules is in the kernel. */
   whenEnforced(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -52,7 +52,7 @@ const RETRY_MS = 1000;
 export const POLICY_FAMILY = 'inet';
 export const policyTable = (prefix: string): string => `${prefix}-policy`;
 
-/** Applied in turns of the event loop, the latest of each object. */
+/** Pending changes, with the latest version of each object. They are applied in turns of the event loop. */
 type Change = (table: PolicyTable) => void;
 
 export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnforcer {
@@ -67,7 +67,8 @@ export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnfo
 
   const drain = async (): Promise<void> => {
     const pace = new Pace(clock);
-    // What comes during a rest is seen to as well: a map is walked in the order of its additions.
+    // Changes that arrive during a pause are applied as well: a map is iterated in the order in which entries were
+    // added.
     for (const [key, change] of pending) {
       pending.delete(key);
       change(table);
@@ -118,7 +119,7 @@ export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnfo
 
 type Put = (key: string, change: Change) => void;
 
-/** Puts what changes of pods, namespaces and policies. Returns what ends that. */
+/** Follows pods, namespaces and policies. Returns the function that ends it. */
 function followObjects(informers: Informers, podInformer: Informer<Pod>, put: Put): readonly (() => void)[] {
   const setPod = (pod: Pod, isGone: boolean): void => {
     const policyPod = policyPodOf(pod);
@@ -149,7 +150,7 @@ function followObjects(informers: Informers, podInformer: Informer<Pod>, put: Pu
   ];
 }
 
-/** What policies concern alone: a node sees all pods of the cluster. */
+/** Only the fields that matter for policies: a node reads all pods of the cluster. */
 const withoutBallast = ({ metadata, spec, status }: Pod): Pod => ({
   metadata: {
     name: metadata.name,

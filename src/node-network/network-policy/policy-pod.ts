@@ -11,7 +11,7 @@ const protocols: ReadonlyMap<string, PolicyProtocol> = new Map([
   ['SCTP', 'sctp'],
 ]);
 
-/** Absent is TCP; undefined for what the API does not have. */
+/** Absent means TCP; undefined for a protocol that the API does not know. */
 export const protocolOf = (name = 'TCP'): PolicyProtocol | undefined => protocols.get(name);
 
 export const isPortNumber = (value: unknown): value is number =>
@@ -23,23 +23,23 @@ export interface NamedPort {
   readonly port: number;
 }
 
-/** What network policies concern of a pod. */
+/** The parts of a pod that matter for network policies. */
 export interface PolicyPod {
   /** `namespace/name`. */
   readonly key: string;
   readonly namespace: string;
   readonly labels: Labels;
   readonly node: string;
-  /** Canonical. None: no policy selects it, as an end or as a peer. */
+  /** In canonical form. Without addresses, the pod matches no policy. */
   readonly addresses: readonly string[];
   readonly ports: readonly NamedPort[];
-  /** Of two pods that show one address, the address is the later one's. */
+  /** If two pods have the same address, it belongs to the younger one. */
   readonly since: string;
 }
 
 /**
- * Pods with the host's network have no addresses of their own, and ended ones none any more (upstream: NetworkPolicy
- * does not apply to pods of the host's network). Addresses of loopback or the link belong to no pod.
+ * Pods with the host's network have no addresses of their own, and ended pods have lost theirs (upstream: NetworkPolicy
+ * does not apply to pods of the host's network). Loopback and link-local addresses belong to no pod.
  */
 export function policyPodOf(pod: Pod): PolicyPod {
   const { metadata, spec, status } = pod;

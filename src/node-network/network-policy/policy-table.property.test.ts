@@ -1,5 +1,5 @@
-// Every connection between every two ends of generated clusters, through the text of the rules of both nodes, gives
-// what the model of the API says; and rules that grew change by change are the rules of a fresh start.
+// For generated clusters, every connection between every two ends is checked twice: by the rules of both nodes, and by
+// the model of the API. Also, rules that were changed step by step must be equal to the rules after a fresh start.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { NetworkPolicy } from '../../api/networking/network-policy.ts';
@@ -53,7 +53,10 @@ const clusterOf = ({ namespaces, pods, policies }: Model): PolicyCluster => ({
   nodeAddresses,
 });
 
-/** Through the nodes of both ends: a packet is forwarded where an end is a pod and the other is not that node. */
+/**
+ * A packet passes the nodes of both ends. A node forwards it when one end is a pod and the other end is not the node
+ * itself.
+ */
 function passes(rules: ReadonlyMap<string, NodeRules>, { pods }: Model, packet: SimulatedPacket): boolean {
   const nodeOf = (ip: string): string | undefined =>
     [...pods.values()].find(({ addresses }) => addresses.includes(ip))?.node;
@@ -104,7 +107,7 @@ function* connections({ pods }: Model): Generator<Connection> {
     }
 }
 
-/** The connections that the rules decide otherwise than the model, either way of their packets. */
+/** The connections on which rules and model disagree, in either direction. */
 function compare(
   world: Model,
   rules: ReadonlyMap<string, NodeRules>,
@@ -156,7 +159,7 @@ function change(world: Model, tables: readonly PolicyTable[], generator: Cluster
     const name = generator.pick(['p', 'q', 'r']);
     const key = `${namespace}/${name}`;
     const index = NAMESPACES.indexOf(namespace) * 3 + ['p', 'q', 'r'].indexOf(name);
-    // An address may be that of another pod, which has ended without that being known yet.
+    // The address may belong to another pod whose end is not known yet.
     const pod = generator.chance(0.2) ? undefined : generator.pod(namespace, name, kind === 'address' ? 0 : index);
     if (pod === undefined) world.pods.delete(key);
     else world.pods.set(key, { ...pod, since: `${index}` });

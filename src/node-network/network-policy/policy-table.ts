@@ -20,7 +20,7 @@ import type { PolicyPod } from './policy-pod.ts';
 
 const directions = ['Ingress', 'Egress'] as const;
 
-/** What a pod of this node has in the table: its addresses, and the chain of each direction that isolates it. */
+/** The entries of a pod of this node: its addresses, and its chain for each direction in which it is isolated. */
 interface Entry extends Readonly<Record<Direction, string | undefined>> {
   readonly ips: readonly string[];
 }
@@ -32,7 +32,7 @@ interface KnownPolicy extends Readonly<Record<Direction, CompiledPolicy | undefi
 export interface PolicyTableOptions {
   readonly draft: TableDraft;
   readonly nodeName: string;
-  /** The bridge of the node's pods. Over it pods could reach each other by addresses of the link. */
+  /** The bridge of the node's pods. Pods can reach each other over it by link-local addresses. */
   readonly podBridge?: string | undefined;
 }
 
@@ -45,7 +45,7 @@ export class PolicyTable {
   readonly #podsOf = new Map<string, Set<string>>();
   readonly #namespaces = new Map<string, Labels>();
   readonly #policiesOf = new Map<string, Map<string, KnownPolicy>>();
-  /** Pods that show the address. It is the youngest one's: the others have ended, which is not known yet. */
+  /** The pods with this address. It belongs to the youngest of them: the others have ended, which is not known yet. */
   readonly #claims = new Map<string, Set<string>>();
   readonly #entries = new Map<string, Entry>();
 
@@ -63,14 +63,14 @@ export class PolicyTable {
     for (const [name, chain] of baseChains(podBridge)) draft.putChain(name, chain);
   }
 
-  /** Labels of a namespace; undefined when it is gone. */
+  /** The labels of a namespace; undefined when it is gone. */
   setNamespace(name: string, labels: Labels | undefined): void {
     if (labels === undefined) this.#namespaces.delete(name);
     else this.#namespaces.set(name, labels);
     for (const key of this.#podsOf.get(name) ?? []) this.#refreshMembership(key);
   }
 
-  /** A pod as it is now; undefined when it is gone. */
+  /** The current state of a pod; undefined when it is gone. */
   setPod(key: string, pod: PolicyPod | undefined): void {
     const before = this.#pods.get(key);
     if (pod === undefined) this.#pods.delete(key);

@@ -21,7 +21,7 @@ const annotationNames = {
 export interface Endpoint {
   readonly range: string;
   readonly publicIp: string;
-  /** Of its VXLAN device. */
+  /** The MAC address of its VXLAN device. */
   readonly mac: string | undefined;
 }
 
@@ -37,7 +37,10 @@ export interface Peer {
 /** The ranges of the node's pods. */
 export const podRanges = ({ spec }: Node): readonly string[] => spec?.podCIDRs ?? (spec?.podCIDR ? [spec.podCIDR] : []);
 
-/** Undefined for a node that takes no part. What is not of the expected form is left out: other programs write it. */
+/**
+ * Undefined for a node without overlay. Annotations that do not have the expected form are ignored, because other
+ * programs write them.
+ */
 export function peerOf(node: Node): Peer | undefined {
   const { metadata } = node;
   const annotations = new Map(Object.entries(metadata.annotations ?? {}));
@@ -93,10 +96,10 @@ function macOf(data: string | undefined): string | undefined {
     const parsed: unknown = JSON.parse(data);
     const mac =
       typeof parsed === 'object' && parsed !== null && 'VtepMAC' in parsed ? String(parsed.VtepMAC).toLowerCase() : '';
-    // The lowest bit of the first byte is that of groups: no machine has such an address.
+    // The lowest bit of the first byte marks multicast addresses, which no machine has.
     return /^[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/.test(mac) && mac !== '00:00:00:00:00:00' ? mac : undefined;
   } catch {
-    return undefined; // Another program's text; the node cannot be reached by VXLAN.
+    return undefined; // The text is from another program and invalid; the node cannot be reached by VXLAN.
   }
 }
 
@@ -115,7 +118,7 @@ export function ownAnnotations({ backend, vni, endpoints }: OwnFacts): Record<st
   for (const family of families) {
     const endpoint = endpoints[family];
     const isVxlan = backend === 'vxlan' && endpoint?.mac !== undefined;
-    // flannel writes the word null where a backend has nothing to tell.
+    // flannel writes `null` for a backend without data.
     const data = isVxlan ? JSON.stringify({ VNI: vni, VtepMAC: endpoint.mac }) : family === 'ipv4' ? 'null' : null;
     result[annotationNames.data[family]] = data;
     result[annotationNames.publicIp[family]] = endpoint?.publicIp ?? null;
@@ -123,7 +126,7 @@ export function ownAnnotations({ backend, vni, endpoints }: OwnFacts): Record<st
   return result;
 }
 
-/** What an administrator has set in place of what the node found out. */
+/** The address that an administrator set, instead of the detected one. */
 export function overwrittenIp({ metadata }: Node, family: Family): string | undefined {
   return addressOf(metadata.annotations?.[annotationNames.overwrite[family]], family);
 }

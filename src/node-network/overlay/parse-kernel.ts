@@ -1,4 +1,4 @@
-/** Reads what `ip -j` and `bridge -j` print. Pure. */
+/** Parses the output of `ip -j` and `bridge -j`. Pure. */
 import { parseIp } from '../../base/ip-address.ts';
 import type { ForwardingEntry, KernelLink, KernelNeighbour, KernelRoute } from './kernel-network.ts';
 
@@ -32,7 +32,7 @@ interface EntryJson {
   readonly ifname?: string;
 }
 
-/** Nothing printed is an empty list. */
+/** Empty output is an empty list. */
 const listOf = <T>(text: string): readonly T[] => (text.trim() === '' ? [] : (JSON.parse(text) as readonly T[]));
 
 export function parseAddresses(text: string): KernelLink[] {

@@ -52,7 +52,7 @@ describe('the plan of the network between nodes', () => {
     kernel.routes = [
       { range: '10.244.9.0/24', gateway: '192.168.0.9', device: 'eth0', protocol: '84' },
       { range: '172.16.0.0/16', gateway: '192.168.0.254', device: 'eth0', protocol: 'boot' },
-      // Of the plan of the other family.
+      // From the plan of the other family.
       { range: 'fd00:1:0:9::/64', gateway: 'fd00::9', device: 'eth0', protocol: '84' },
     ];
     const { steps, mtu } = planOverlay('ipv4', own, {
@@ -139,7 +139,7 @@ describe('the plan of the network between nodes', () => {
         const peers = Array.from({ length: below(8) }, (_, at) =>
           peer(at + 2, { host: 2 + below(20), mac: 16 * (at + 1) + below(16), backend }),
         );
-        // Another program removes entries and adds others.
+        // Another program removes and adds entries.
         if (below(3) === 0) kernel.routes = kernel.routes.filter(() => below(2) === 0);
         if (below(3) === 0) kernel.neighbours = kernel.neighbours.filter(() => below(2) === 0);
         if (below(3) === 0) kernel.forwarding = kernel.forwarding.filter(() => below(2) === 0);

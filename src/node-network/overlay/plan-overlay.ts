@@ -12,11 +12,11 @@ import { ROUTE_PROTOCOL } from './kernel-network.ts';
 import type { Backend, Endpoint, Family, Peer } from './overlay-node.ts';
 import { addressIn } from './overlay-node.ts';
 
-/** What VXLAN adds to a packet: the outer Ethernet, IP, UDP and VXLAN headers. */
+/** The size of the headers that VXLAN adds to a packet: outer Ethernet, IP, UDP and VXLAN. */
 const vxlanBytes = { ipv4: 50, ipv6: 70 } as const satisfies Record<Family, number>;
 
 export interface OverlaySettings {
-  /** `observe`: routes to all nodes by their addresses, without being a node. */
+  /** `observe`: adds routes to the pods of all nodes, without being a node. */
   readonly backend: Backend | 'observe';
   readonly vni: number;
   readonly port: number;
@@ -39,10 +39,10 @@ export interface OwnSide {
 
 export interface OverlayPlan {
   readonly steps: readonly NetworkStep[];
-  /** Of the VXLAN device after the steps. */
+  /** Whether the VXLAN device exists after the steps. */
   readonly mac: string | undefined;
   readonly mtu: number;
-  /** Nodes that are left out, and why. */
+  /** The nodes that are left out, and the reasons. */
   readonly refused: readonly { readonly name: string; readonly why: string }[];
 }
 
@@ -50,8 +50,8 @@ export const vxlanDevice = (family: Family, vni: number): string =>
   family === 'ipv4' ? `flannel.${vni}` : `flannel-v6.${vni}`;
 
 /**
- * The steps that make `actual` into what the nodes ask for, in one IP family: nothing when it already is. Stale entries
- * go before others come. Pure; linear in nodes and entries.
+ * The steps from `actual` to the desired state, in one IP family; none when they are equal. Stale entries are removed
+ * before others are added. Pure; linear in nodes and entries.
  */
 export function planOverlay(
   family: Family,
@@ -149,7 +149,7 @@ function planVxlan(
   if (device === undefined) steps.push({ kind: 'createVxlan', name, mac, mtu, vxlan: wanted });
   else steps.push(...planLink(device, mtu, address));
   if (device === undefined) steps.push({ kind: 'addAddress', device: name, address }, { kind: 'setLink', name, mtu });
-  // With a device that was made again, all that was on it is gone.
+  // When the device was recreated, its entries are gone.
   const present = device === undefined ? { ...actual, routes: [], neighbours: [], forwarding: [] } : actual;
   const routes = accepted.map(({ range }) => ({ range, gateway: addressIn(range, 0), device: name, onlink: true }));
   const [removed, added] = split(planRoutes(name, routes, present, ({ protocol }) => protocol !== 'kernel'));
@@ -202,7 +202,10 @@ function planRoutes(
   return steps;
 }
 
-/** Neighbours and forwarding entries of a VXLAN device: which hardware address stands for a node, and where that is. */
+/**
+ * The neighbours and forwarding entries of a VXLAN device: the MAC address of each node, and the address of the machine
+ * that has it.
+ */
 function planEntries(device: string, peers: readonly Endpoint[], actual: KernelState): NetworkStep[] {
   const neighbours = new Map<string, KernelNeighbour>();
   const forwarding = new Map<string, ForwardingEntry>();
@@ -227,7 +230,7 @@ function planEntries(device: string, peers: readonly Endpoint[], actual: KernelS
   return [...removed, ...added];
 }
 
-/** Locally administered, the same for a node each time. */
+/** A locally administered MAC address, always the same for a node. */
 function stableMac(seed: string): string {
   const digest = createHash('sha256').update(seed).digest('hex');
   return `02:${(digest.slice(0, 10).match(/../g) ?? []).join(':')}`;

@@ -1,7 +1,10 @@
 import type { NetworkStep } from './kernel-network.ts';
 import { ROUTE_PROTOCOL } from './kernel-network.ts';
 
-/** A line for the program's `-batch`. All values are checked before: names of devices, addresses and numbers alone. Pure. */
+/**
+ * A step as a line for the program's `-batch`. All values were checked before: they are only device names, addresses
+ * and numbers. Pure.
+ */
 export function commandOf(step: NetworkStep): { readonly program: 'ip' | 'bridge'; readonly line: string } {
   const { program, words } = wordsOf(step);
   return { program, line: words.join(' ') };

@@ -19,7 +19,7 @@ import { createDnsForwarder } from '../dns-forwarder.ts';
 import type { DnsServer, DnsServerOptions } from '../dns-server.ts';
 import { startDnsServer } from '../dns-server.ts';
 
-/** What a test has opened. All unit tests share one process: each suite closes its own in `afterEach`. */
+/** Everything that a test has opened. All unit tests share one process, so each suite closes its own in `afterEach`. */
 export const open: { close(): unknown }[] = [];
 export async function closeAll(): Promise<void> {
   for (const each of open.splice(0)) await each.close();
@@ -41,7 +41,7 @@ export const extension = (udpPayloadSize: number): Answer => ({
   options: [],
 });
 export const address = (data = '192.0.2.77', name = 'example.org'): Answer => ({ name, type: 'A', ttl: 5, data });
-/** What an honest name server says. */
+/** The response of a correct name server. */
 export const honest = (message: Buffer, more: Partial<Packet> = {}): Buffer =>
   encode({
     type: 'response',

@@ -1,7 +1,7 @@
 import type { KernelLink, KernelNetwork, KernelState, NetworkStep } from '../kernel-network.ts';
 import { ROUTE_PROTOCOL } from '../kernel-network.ts';
 
-/** A kernel as far as the overlay sees it. Steps that a real one refuses throw. */
+/** The parts of a kernel that the overlay uses. Throws for steps that a real kernel refuses. */
 export class FakeKernel implements KernelNetwork {
   links: KernelLink[];
   routes: KernelState['routes'][number][] = [];
@@ -99,7 +99,7 @@ export class FakeKernel implements KernelNetwork {
     }
   }
 
-  /** With everything that is on it. */
+  /** Also removes its entries. */
   removeLink(name: string): void {
     this.links = this.links.filter((link) => link.name !== name);
     this.routes = this.routes.filter(({ device }) => device !== name);
