@@ -94,7 +94,7 @@ import { docs as volumeAttachmentDocs } from './storage/volume-attachment.docs.t
 import { docs as volumeAttributesClassDocs } from './storage/volume-attributes-class.docs.ts';
 import type { TypeDocs } from './schema/docs.ts';
 
-/** What `kubectl explain` says of all types. Only the documents of the API server load it. */
+/** The texts of `kubectl explain` for all types. Only the API server's documents load it. */
 export const allDocs: readonly TypeDocs[] = [
   ...mutatingWebhookConfigurationDocs,
   ...validatingWebhookConfigurationDocs,

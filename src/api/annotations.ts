@@ -69,7 +69,7 @@ export const nodeTaints = {
   networkUnavailable: 'node.kubernetes.io/network-unavailable',
 } as const;
 
-/** Labels by which endpoints belong to a service, and say who looks after them. */
+/** Labels that assign endpoints to a service and name their controller. */
 export const endpointLabels = {
   serviceName: 'kubernetes.io/service-name',
   headless: 'service.kubernetes.io/headless',
@@ -78,7 +78,7 @@ export const endpointLabels = {
 } as const;
 
 /**
- * By which binders, scheduler and provisioners tell each other how far a claim and its volume are (upstream:
+ * Annotations by which binders, scheduler and provisioners exchange the state of a claim and its volume (upstream:
  * component-helpers storage/volume).
  */
 export const storageAnnotations = {

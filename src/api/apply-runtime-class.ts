@@ -5,7 +5,7 @@ import type { Toleration } from './core/scheduling.ts';
 import type { RuntimeClass } from './node/runtime-class.ts';
 import { compareQuantities } from './quantity.ts';
 
-/** Upstream's words for an overhead that no runtime class gave. */
+/** Upstream's message for an overhead without a runtime class. */
 export const OVERHEAD_WITHOUT_CLASS =
   'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';
 
@@ -14,8 +14,8 @@ export type AppliedRuntimeClass =
   | { readonly kind: 'refused'; readonly message: string };
 
 /**
- * What the API server makes of a pod whose runtime class is this one (upstream: the admission plugin RuntimeClass): its
- * overhead and where it may run.
+ * How the API server changes a pod with this runtime class (upstream: the admission plugin RuntimeClass): its overhead
+ * and where it may run.
  */
 export function applyRuntimeClass(pod: Pod, { overhead, scheduling }: RuntimeClass): AppliedRuntimeClass {
   const spec = { ...pod.spec };
@@ -52,7 +52,10 @@ function sameAmounts(left: ResourceList, right: ResourceList): boolean {
   });
 }
 
-/** Of two that say the same, or of which one says more, one is kept (upstream: util/tolerations MergeTolerations). */
+/**
+ * Of two equal tolerations, or of one that covers the other, only one is kept (upstream: util/tolerations
+ * MergeTolerations).
+ */
 function mergeTolerations(all: readonly Toleration[]): Toleration[] {
   const merged: Toleration[] = [];
   for (const [index, toleration] of all.entries()) {
@@ -62,7 +65,7 @@ function mergeTolerations(all: readonly Toleration[]): Toleration[] {
   return merged;
 }
 
-/** Whether `wide` tolerates all that `narrow` does. */
+/** Whether `wide` tolerates everything that `narrow` does. */
 function tolerates(wide: Toleration, narrow: Toleration): boolean {
   const { key = '', operator = 'Equal', value = '', effect = '', tolerationSeconds } = wide;
   if (key !== (narrow.key ?? '') && !(key === '' && operator === 'Exists')) return false;

@@ -2,19 +2,17 @@ import { createHash } from 'node:crypto';
 import type { PersistentVolumeSpec } from './core/persistent-volume.ts';
 import type { Volume } from './core/volume.ts';
 
-/** A volume that has to be attached to a node before pods there can use it. */
+/** A volume that must be attached to a node before its pods can use it. */
 export interface AttachableVolume {
-  /** What a node's status calls it (upstream: unique volume name). */
+  /** The name in a node's status (upstream: unique volume name). */
   readonly key: string;
-  /** Of a CSI driver: VolumeAttachments tell it to. Others need to be noted only. */
+  /** A volume of a CSI driver is attached through a VolumeAttachment. Others are only recorded in the node's status. */
   readonly csi?: { readonly driver: string; readonly handle: string };
 }
 
 const ISCSI_PORT = 3260;
 
-/**
- * Name of the VolumeAttachment that stands for this volume on this node (upstream: csi_attacher.go getAttachmentName).
- */
+/** The name of the VolumeAttachment for this volume on this node (upstream: csi_attacher.go getAttachmentName). */
 export function attachmentName(handle: string, driver: string, nodeName: string): string {
   return `csi-${createHash('sha256').update(`${handle}${driver}${nodeName}`).digest('hex')}`;
 }
@@ -24,10 +22,7 @@ export const isAttachmentName = (name: string): boolean => /^csi-[0-9a-f]{64}$/.
 
 export const csiVolumeKey = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
-/**
- * undefined for kinds that are not attached. A CSI volume may be of a driver that needs no attaching: its CSIDriver
- * says so.
- */
+/** undefined for kinds that are not attached. Whether a CSI driver needs attachments is in its CSIDriver. */
 export function attachableVolume(
   source: Pick<PersistentVolumeSpec, 'csi' | 'iscsi' | 'fc'> | Pick<Volume, 'iscsi' | 'fc'>,
 ): AttachableVolume | undefined {

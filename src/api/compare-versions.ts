@@ -1,6 +1,6 @@
 /**
- * Which of two versions clients prefer: stable ones before betas before alphas, the higher number first, other names
- * last and by name (upstream: version.CompareKubeAwareVersionStrings).
+ * Sorts versions by preference: stable ones, then betas, then alphas, each with the higher number first; other names
+ * last, by name (upstream: version.CompareKubeAwareVersionStrings).
  */
 export function compareVersions(left: string, right: string): number {
   const one = versionRank(left);

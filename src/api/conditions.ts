@@ -13,7 +13,7 @@ export function findCondition<C extends ConditionLike>(
   return conditions?.find((each) => each.type === type);
 }
 
-/** Whether the condition is there and says `True`; `Unknown` is not. */
+/** Whether the condition exists and is `True`. `Unknown` is not true. */
 export function isConditionTrue(conditions: readonly ConditionLike[] | undefined, type: string): boolean {
   return findCondition(conditions, type)?.status === 'True';
 }
@@ -32,7 +32,7 @@ export function transitionTime(
     : formatTime(nowMs);
 }
 
-/** The conditions with this one in the place of the one of its type, or behind all. */
+/** The conditions with this one replacing the one of its type, or appended. */
 export function withCondition<C extends ConditionLike & { lastTransitionTime?: string }>(
   conditions: readonly C[] | undefined,
   condition: C,

@@ -12,7 +12,7 @@ const termsOf = ({ spec }: PersistentVolume): readonly NodeSelectorTerm[] =>
 const names = (terms: readonly NodeSelectorTerm[], key: string): boolean =>
   terms.some(({ matchExpressions }) => matchExpressions?.some((each) => each.key === key) === true);
 
-/** Which generation of labels the volume uses; what it requires of nodes counts more than its own labels. */
+/** The generation of topology labels that the volume uses. Its node affinity takes precedence over its own labels. */
 function labelsOf(pv: PersistentVolume): typeof stable {
   const terms = termsOf(pv);
   if (names(terms, stable.zone)) return stable;
@@ -22,8 +22,8 @@ function labelsOf(pv: PersistentVolume): typeof stable {
 }
 
 /**
- * What the volume requires of its node, by the driver's labels: renamed where it stands in the node affinity, added from
- * the volume's own labels where it does not.
+ * The node requirements of the volume with the driver's labels: those in the node affinity are renamed, others are
+ * added from the volume's own labels.
  */
 export function withZoneTopology(
   pv: PersistentVolume,
@@ -58,7 +58,7 @@ const withZones = (terms: readonly NodeSelectorTerm[], key: string, values: stri
     matchExpressions: [...(term.matchExpressions ?? []), { key, operator: 'In' as const, values }],
   }));
 
-/** What the in-tree plugin took for one writer, its driver takes for nothing else (upstream: gce_pd.go). */
+/** The in-tree plugin's ReadWriteOnce is the driver's only access mode (upstream: gce_pd.go). */
 export function backwardCompatibleModes(
   modes: readonly PersistentVolumeAccessMode[] | undefined,
 ): PersistentVolumeAccessMode[] | undefined {

@@ -1,6 +1,6 @@
 /**
- * Volumes of the clouds that were once built into Kubernetes, as the volumes of CSI drivers that they are today
- * (upstream: csi-translation-lib). Pure.
+ * Translates volumes of clouds that were once part of Kubernetes to the volumes of today's CSI drivers (upstream:
+ * csi-translation-lib). Pure.
  */
 import { KubeletError } from '../base/errors.ts';
 import { lookupTable, ownValue } from '../base/lookup.ts';
@@ -11,7 +11,7 @@ import { backwardCompatibleModes, withZoneTopology } from './csi-migration-topol
 
 type CsiSource = NonNullable<PersistentVolumeSpec['csi']>;
 
-/** A source that the API server has checked; of PersistentVolumes its fields are not typed. */
+/** A source that the API server has validated. For PersistentVolumes its fields have no types here. */
 interface Facts {
   readonly source: Readonly<Record<string, unknown>>;
   readonly namespace: string;
@@ -24,11 +24,11 @@ interface Facts {
 interface Translator {
   readonly plugin: string;
   readonly driver: string;
-  /** Label of nodes that the driver reports its zones by; none where upstream translates no topology. */
+  /** The node label with the driver's zones; absent where upstream translates no topology. */
   readonly zoneKey?: string;
   readonly regionKey?: string;
   readonly csi: (facts: Facts) => Omit<CsiSource, 'driver'>;
-  /** The name of an inline volume; by default it is driver and handle. */
+  /** The name of an inline volume; default: driver and handle. */
   readonly inlineName?: (facts: Facts, handle: string) => string;
   readonly inlineModes?: (facts: Facts) => readonly PersistentVolumeAccessMode[];
 }
@@ -73,7 +73,7 @@ function ebsHandle(id: string): string {
   return handle;
 }
 
-/** Zones of a PersistentVolume stand in its labels; the driver finds the rest out. */
+/** The zones of a PersistentVolume are in its labels; the driver determines the rest. */
 function gceHandle(facts: Facts): string {
   const labels = facts.pv?.metadata.labels ?? {};
   const label =
@@ -122,7 +122,7 @@ function portworx(facts: Facts): Omit<CsiSource, 'driver'> {
   const name = ownValue(annotations, 'openstorage.io/auth-secret-name');
   const namespace = ownValue(annotations, 'openstorage.io/auth-secret-namespace');
   const secret = name === undefined || namespace === undefined ? undefined : { name, namespace };
-  // The driver goes by the access mode.
+  // The driver uses the access mode.
   const { readOnly: _, ...csi } = csiOf(facts, { handle: text(facts, 'volumeID') });
   if (secret === undefined) return csi;
   return {
@@ -211,8 +211,8 @@ const sourceIn = (from: object, kind: string): Facts['source'] =>
   ({ ...(ownValue(from as Readonly<Record<string, unknown>>, kind) as object) }) as Facts['source'];
 
 /**
- * The PersistentVolume that stands for a volume of a pod. undefined for kinds that were not moved; throws `Invalid` for
- * what upstream does not translate either.
+ * The PersistentVolume for a volume of a pod. undefined for kinds without a CSI driver; throws `Invalid` for what
+ * upstream does not translate either.
  */
 export function migratedInline(volume: Volume, namespace: string): PersistentVolume | undefined {
   const found = translatorOf(volume);
@@ -243,7 +243,7 @@ export function migratedVolume(pv: PersistentVolume): PersistentVolume {
     : withZoneTopology(moved, { zone: translator.zoneKey, region: translator.regionKey });
 }
 
-/** As `migratedVolume`, for readers that can do nothing about a volume that cannot be translated: it stays as it is. */
+/** Like `migratedVolume`, for callers that cannot handle errors: a volume that cannot be translated stays as it is. */
 export function csiFormOf(pv: PersistentVolume): PersistentVolume {
   try {
     return migratedVolume(pv);
@@ -252,7 +252,7 @@ export function csiFormOf(pv: PersistentVolume): PersistentVolume {
   }
 }
 
-/** As `migratedInline`; undefined as well for a volume that cannot be translated. */
+/** Like `migratedInline`; also undefined for a volume that cannot be translated. */
 export function inlineCsiForm(volume: Volume, namespace: string): PersistentVolume | undefined {
   try {
     return migratedInline(volume, namespace);

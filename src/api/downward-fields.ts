@@ -14,7 +14,7 @@ import { checkLabelKey } from './validation/names.ts';
  * message. (Upstream: kubelet_pods.go podFieldSelectorRuntimeValue, pkg/fieldpath, pkg/api/v1/resource.)
  */
 export interface PodAddresses {
-  /** Primary family first; on the host's network the host's. */
+  /** The address of the primary family first; on the host's network, the host's addresses. */
   readonly podIps: readonly string[];
   readonly hostIps: readonly string[];
 }
@@ -44,7 +44,7 @@ export function podFieldValue(
   }
 }
 
-/** A field of the pod's metadata, which is all that a file may show. */
+/** A field of the pod's metadata. Files can show only these. */
 export function podMetadataValue({ metadata }: Pod, fieldPath: string): string {
   const subscripted = /^(.+?)\['(.*)'\]$/s.exec(fieldPath);
   if (subscripted !== null) {
@@ -83,9 +83,9 @@ function formatMap(map: Readonly<Record<string, string>> | undefined): string {
 const limitable = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
 export interface ResourceFieldFacts {
-  /** Whose resources are meant when the selector names no container. */
+  /** The container to use when the selector names none. */
   readonly container?: AnyContainer;
-  /** What a container without a limit may use. */
+  /** The value for a container without a limit. */
   readonly defaultLimits: ResourceList;
   /** Variables do not default the limits of an init container they name; files do. */
   readonly defaultsInit: boolean;
@@ -108,7 +108,7 @@ export function resourceFieldValue(selector: ResourceFieldSelector, pod: Pod, fa
 }
 
 /**
- * For variables: what the node can give, or less if the pod as a whole is limited (upstream:
+ * For variables: the node's allocatable resources, or the pod's limits if they are lower (upstream:
  * defaultPodLimitsForDownwardAPI).
  */
 export function defaultLimitsOf(pod: Pod, allocatable: ResourceList): ResourceList {

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { KubeletError } from '../base/errors.ts';
 
-/** Upstream reads line by line and gives up on one that is longer. */
+/** The longest line. Upstream reads line by line and rejects longer ones. */
 const LONGEST_LINE_BYTES = 64 * 1024;
 
 /**
@@ -47,7 +47,7 @@ function quotedValue(lines: Lines, first: string): string {
   );
 }
 
-/** Lines as Go's scanner gives them: without their end, also one of two characters, and without an empty last one. */
+/** Splits lines as Go's scanner does: without their end (LF or CR LF), and without an empty last line. */
 class Lines {
   readonly #text: string;
   #at = 0;

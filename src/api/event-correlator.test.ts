@@ -5,7 +5,7 @@ import { makeEvent } from './make-event.ts';
 
 const MINUTE = 60_000;
 
-/** Says `message` and gives what is recorded: `text xCOUNT`, or `-`. */
+/** Records an event with `message` and returns the result: `text xCOUNT`, or `-`. */
 function teller(): (
   message: string,
   atMs?: number,

@@ -3,14 +3,14 @@ import { BoundedMap } from '../base/bounded-map.ts';
 
 /** Upstream: client-go tools/record/events_cache.go. */
 const REMEMBERED = 4096;
-/** So many different messages of one reason within so long become one event. */
+/** This many different messages with one reason within this time are combined into one event. */
 const SIMILAR_LIMIT = 10;
 const SIMILAR_WITHIN_MS = 600_000;
-/** A source may say so much about one object at once, and then one thing each five minutes. */
+/** A source may send this many events about one object at once, and then one every five minutes. */
 const SPAM_BURST = 25;
 const SPAM_REFILL_MS = 300_000;
 
-/** `key` is the same for what stands in an earlier one's place; `skip` is what went over the budget of its object. */
+/** `key` is the same for an event that replaces an earlier one; `skip` is an event above the limit of its object. */
 export type Correlation = { kind: 'record'; key: string; event: Event } | { kind: 'skip' };
 
 interface Similar {
@@ -33,7 +33,9 @@ export class EventCorrelator {
   readonly #seen = new BoundedMap<string, Seen>(REMEMBERED);
   readonly #budgets = new BoundedMap<string, { tokens: number; atMs: number }>(REMEMBERED);
 
-  /** `event` is as it was said, with a count of 1. Wall milliseconds, for that is what its stamps show. */
+  /**
+   * `event` is the original event with a count of 1. The time is wall milliseconds, because event times are wall times.
+   */
   correlate(event: Event, nowMs: number): Correlation {
     const { combined, key } = this.#combine(event, nowMs);
     const counted = this.#count(combined, key);
@@ -52,12 +54,12 @@ export class EventCorrelator {
     this.#similar.set(groupKey, group);
     if (group.messages.size < SIMILAR_LIMIT)
       return { combined: event, key: keyOf(event, [event.involvedObject.fieldPath, event.reason, event.message]) };
-    // It stays at its limit, so that whatever comes within the time is combined too.
+    // The counter stays at its limit, so that further events in this period are combined too.
     group.messages.delete(group.messages.values().next().value as string);
     return { combined: { ...event, message: `(combined from similar events): ${event.message ?? ''}` }, key: groupKey };
   }
 
-  /** What was said before keeps its name and its first time, and counts one more. */
+  /** A repeated event keeps its name and first time; its count increases. */
   #count(event: Event, key: string): Event {
     const seen = this.#seen.get(key);
     const counted =
@@ -80,7 +82,7 @@ export class EventCorrelator {
   #hasBudget(event: Event, nowMs: number): boolean {
     const key = keyOf(event, []);
     const { tokens, atMs } = this.#budgets.get(key) ?? { tokens: SPAM_BURST, atMs: nowMs };
-    // The clock on the wall may have been set back.
+    // The wall clock may have been set back.
     const refilled = Math.min(SPAM_BURST, tokens + Math.max(0, nowMs - atMs) / SPAM_REFILL_MS);
     const accepted = refilled >= 1;
     this.#budgets.set(key, { tokens: accepted ? refilled - 1 : refilled, atMs: nowMs });

@@ -1,14 +1,11 @@
 import { KubeletError } from '../base/errors.ts';
 
-/**
- * What the kernel takes of one word of a command line or environment (MAX_ARG_STRLEN), and of all of them: longer ones
- * could not be run.
- */
+/** The kernel's limit for one argument or variable (MAX_ARG_STRLEN), and for all of them: longer ones cannot be run. */
 const LONGEST_TEXT = 128 * 1024;
 const MOST_IN_ALL = 6 * 1024 * 1024;
 
 /**
- * What the variables of one container have come to: each may hold others twice, so that thirty of them would fill any
+ * The total size of the variables of a container. Each may contain another one twice, so thirty of them could fill any
  * memory.
  */
 export class ExpandedSize {

@@ -1,15 +1,15 @@
 import type { Random } from '../base/random.ts';
 
 /**
- * Letters and digits that make no words and are not mistaken for each other: what random names and hashes in names are
- * made of (upstream: util/rand).
+ * Letters and digits that form no words and are not confused with each other. Random names and hashes in names use them
+ * (upstream: util/rand).
  */
 export const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const LONGEST_NAME = 63;
 
 /**
- * A name for `metadata.generateName`: the prefix, cut so that all fits into a DNS label, and five random characters
+ * A name for `metadata.generateName`: five random characters after the prefix, which is cut to fit into a DNS label
  * (upstream: SimpleNameGenerator).
  */
 export function generateName(prefix: string, random: Random): string {

@@ -2,9 +2,8 @@ const escaped = /[<>&\u2028\u2029]/;
 const everyEscaped = new RegExp(escaped, 'g');
 
 /**
- * JSON of a value as Go's encoder writes it: `<`, `>`, `&` and the two line separators are escaped. They stand in
- * strings only, so the value stays the same; clients that compare bytes or checksums find what they expect. Keys stay
- * in their order.
+ * Encodes JSON as Go does: `<`, `>`, `&` and the two line separators are escaped. They occur only in strings, so the
+ * value is the same. Clients that compare bytes or checksums need this. Keys keep their order.
  */
 export function goJson(value: unknown): string {
   const json = JSON.stringify(value);

@@ -1,8 +1,7 @@
 import { lookupTable } from '../base/lookup.ts';
 
 /**
- * All but the characters that Go's strconv prints as they are: letters, marks, numbers, punctuation, symbols and the
- * ASCII space.
+ * Characters that Go's strconv escapes: all except letters, marks, numbers, punctuation, symbols and the ASCII space.
  */
 const special = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
 const named: Readonly<Record<string, string>> = lookupTable({

@@ -22,7 +22,7 @@ const anyRequirement = (): Requirement => ({
 const anyLabels = (): Labels =>
   Object.fromEntries(times(below(6), () => [keys[below(keys.length)] ?? 'a', values[below(values.length)] ?? '']));
 
-/** An array that counts how often it is gone through. */
+/** An array that counts its iterations. */
 function counting(list: string[]): { readonly list: string[]; readonly count: () => number } {
   let reads = 0;
   const watched = new Proxy(list, {

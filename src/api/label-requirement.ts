@@ -33,9 +33,9 @@ function comparesWhole(requirement: Requirement, value: string | undefined): boo
   return requirement.operator === 'Gt' ? BigInt(value) > BigInt(bound) : BigInt(value) < BigInt(bound);
 }
 
-/** From so many values on a set is worth being made. */
+/** From this number of values on, a set is faster than a list. */
 const FEW_VALUES = 8;
-/** Of lists that were asked before. What a selector is made of is never changed. */
+/** Cached sets of values, by the list. Selectors are immutable. */
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
 function isAmong(values: readonly string[], value: string): boolean {
@@ -45,7 +45,7 @@ function isAmong(values: readonly string[], value: string): boolean {
   return set.has(value);
 }
 
-/** Requirements made ready for being asked of many objects. */
+/** Requirements that are prepared for matching many objects. */
 export interface LabelMatcher {
   /** Selects everything. */
   readonly empty: boolean;
@@ -55,9 +55,9 @@ export interface LabelMatcher {
 const everything: LabelMatcher = { empty: true, matches: () => true };
 
 /**
- * All requirements have to hold; none at all selects everything. However many there are, an object costs no more than
- * its labels do: those of one key are joined, and where there are more keys than an object has labels, the labels are
- * looked up among the keys.
+ * All requirements must hold; an empty list selects everything. The cost per object depends only on its number of
+ * labels: requirements on one key are joined, and if there are more keys than labels, the labels are looked up among
+ * the keys.
  */
 export function compileRequirements(requirements: readonly Requirement[]): LabelMatcher {
   const [first, second] = requirements;
@@ -70,7 +70,7 @@ export function compileRequirements(requirements: readonly Requirement[]): Label
   return joined(requirements);
 }
 
-/** Equality is nearly all that is ever asked. */
+/** Nearly all requirements are equality. */
 function testOf(requirement: Requirement): (labels: Labels) => boolean {
   const { key, operator, values } = requirement;
   const [only] = values;
@@ -79,7 +79,7 @@ function testOf(requirement: Requirement): (labels: Labels) => boolean {
   return (labels) => matchesRequirement(requirement, labels);
 }
 
-/** What is asked of one key. */
+/** The requirements on one key. */
 class KeyConditions {
   #allowed: Set<string> | undefined;
   readonly #denied = new Set<string>();
@@ -112,9 +112,9 @@ class KeyConditions {
     }
   }
 
-  /** Of two bounds the narrower one says all. */
+  /** Of two bounds only the narrower one matters. */
   #addBound(bound: Requirement): void {
-    // What is no bound never holds.
+    // A requirement with an invalid bound never holds.
     if (!isWhole(bound.values[0]) || bound.values.length !== 1) this.#absent = true;
     const index = this.#bounds.findIndex((each) => each.operator === bound.operator);
     const other = this.#bounds[index];

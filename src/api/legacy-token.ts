@@ -1,7 +1,7 @@
 import type { Secret } from './core/secret.ts';
 import type { ServiceAccount } from './core/service-account.ts';
 
-/** Secrets with tokens of service accounts that have no end: what marks them, and what is kept of their use. */
+/** Labels and annotations of Secrets with tokens that do not expire, and the record of their use. */
 export const legacyToken = {
   secretType: 'kubernetes.io/service-account-token',
   /** Annotations of the Secret. */
@@ -10,12 +10,12 @@ export const legacyToken = {
   /** Labels of the Secret; dates such as 2026-01-31. */
   lastUsed: 'kubernetes.io/legacy-token-last-used',
   invalidSince: 'kubernetes.io/legacy-token-invalid-since',
-  /** The ConfigMap of kube-system that says since when use is recorded. */
+  /** The ConfigMap in kube-system that records since when use is tracked. */
   trackerName: 'kube-apiserver-legacy-service-account-token-tracking',
   trackerKey: 'since',
 } as const;
 
-/** The day in UTC, as labels have it. */
+/** The day in UTC, in the form of the labels. */
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
@@ -30,13 +30,13 @@ export function parseDay(text: string | undefined): number | undefined {
 
 export const isTokenSecret = ({ type }: Secret): boolean => type === legacyToken.secretType;
 
-/** Whose token it is: the account's name, and its uid once that is known. */
+/** The owner of the token: the account's name, and its uid once it is known. */
 export function accountOfToken({ metadata }: Secret): { readonly name: string; readonly uid: string } {
   const { [legacyToken.accountName]: name = '', [legacyToken.accountUid]: uid = '' } = metadata.annotations ?? {};
   return { name, uid };
 }
 
-/** Whether the Secret is of this very account, not of one that had its name before. */
+/** Whether the Secret belongs to this account, and not to an earlier one with the same name. */
 export function isTokenOf(secret: Secret, account: ServiceAccount | undefined): account is ServiceAccount {
   const { name, uid } = accountOfToken(secret);
   return account?.metadata.name === name && (uid === '' || uid === account.metadata.uid);

@@ -15,14 +15,14 @@ export interface Said {
 export interface EventOrigin {
   /** Wall milliseconds. */
   readonly nowMs: number;
-  /** Tells apart what this component reports within one millisecond. */
+  /** Distinguishes the events of this component within one millisecond. */
   readonly serial: number;
   readonly component: string;
-  /** The node; '' for what runs on none. */
+  /** The node; '' for a component that does not run on a node. */
   readonly host: string;
 }
 
-/** The event as it is first said (upstream: client-go tools/record makeEvent). */
+/** A new event (upstream: client-go tools/record makeEvent). */
 export function makeEvent(
   object: ObjectReference,
   { type, reason, message, annotations }: Said,

@@ -1,8 +1,8 @@
-/** What a text of JSON is made of, before anything is made of it. Of what is no JSON it says something, too. */
+/** Counts the parts of a JSON text before it is parsed. Also returns a result for text that is not JSON. */
 export interface JsonMeasure {
-  /** Values, each of them once: objects, lists, and what stands in them. */
+  /** The number of values: objects, arrays, and their content. */
   readonly values: number;
-  /** Keys of all objects; one that stands twice is counted twice. */
+  /** The number of keys in all objects; duplicates count twice. */
   readonly keys: number;
   readonly depth: number;
 }
@@ -12,7 +12,7 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Reads the bytes once, and strings only for their end; no further when there are more than `mostValues`. */
+/** Reads the bytes once, and strings only to find their end. Stops after `mostValues`. */
 export function measureJson(bytes: Uint8Array, mostValues: number): JsonMeasure {
   let [values, keys, open, depth] = [1, 0, 0, 0];
   for (let at = 0; at < bytes.length; at++) {
@@ -41,7 +41,7 @@ export function measureJson(bytes: Uint8Array, mostValues: number): JsonMeasure 
   return { values, keys, depth };
 }
 
-/** Nothing stands in `[]` and `{}`. With spaces in it, it counts as if there were something. */
+/** `[]` and `{}` are empty. With spaces inside, they count as if they had one value. */
 function isClosedAtOnce(bytes: Uint8Array, at: number): boolean {
   const next = bytes[at + 1];
   return next === 0x5d || next === 0x7d;

@@ -32,7 +32,7 @@ const holds = ({ key, operator, values = [] }: NodeSelectorRequirement, among: L
   matchesRequirement({ key, operator, values }, among);
 
 /**
- * The first taint of these effects that the pod does not tolerate; those that would end it here unless said otherwise.
+ * The first taint with one of these effects that the pod does not tolerate; by default, the effects that evict a pod.
  */
 export function untoleratedTaint(
   pod: Pick<Pod, 'spec'>,

@@ -5,11 +5,11 @@
  * more than 1.5 MiB.
  */
 export const objectLimits = {
-  /** Containers in containers, in a body of JSON or YAML. */
+  /** The nesting depth of a JSON or YAML body. */
   depth: 500,
   /**
-   * Values in a body as it comes, of whatever form: read before anything is known of their meaning, and with what the
-   * server adds to objects that come back.
+   * The number of values in a body of any form. Counted before the body is decoded; includes what the server adds to
+   * objects that clients send back.
    */
   bodyValues: 50_000,
   /**
@@ -17,7 +17,7 @@ export const objectLimits = {
    * object of many fields (a container, a volume) as several.
    */
   objectValues: 25_000,
-  /** Of an object as it is stored, with defaults and managed fields. */
+  /** The number of values in a stored object, with defaults and managed fields. */
   storedValues: 100_000,
   storedBytes: 3 * 1024 * 1024,
 } as const;

@@ -5,20 +5,21 @@ import type { ResourceList, ResourceRequirements } from './core/resource-require
 import type { AnyContainer } from './pod.ts';
 import { compareQuantities } from './quantity.ts';
 
-/** Resources of one pod apart from its spec: what a node has allocated to it, or what a node has applied. */
+/** Resources of one pod beside its spec: what the node has allocated, or what it has applied. */
 export interface PodAllocation {
   readonly containers: Readonly<Record<string, ResourceRequirements>>;
   readonly pod?: ResourceRequirements;
 }
 
-/** What the spec asks for. Ephemeral containers have no resources. */
+/** The resources in the spec. Ephemeral containers have none. */
 export function allocationOf(pod: Pod): PodAllocation {
   const containers = Object.fromEntries(resizable(pod).map((container) => [container.name, container.resources ?? {}]));
   return pod.spec.resources === undefined ? { containers } : { containers, pod: pod.spec.resources };
 }
 
 /**
- * The pod with its allocated resources (upstream: UpdatePodFromAllocation). The same object when that is what the spec asks for.
+ * The pod with its allocated resources (upstream: UpdatePodFromAllocation). Returns the same object if they equal the
+ * spec's.
  */
 export function withAllocation(pod: Pod, allocation: PodAllocation): Pod {
   const { spec } = pod;
@@ -49,12 +50,14 @@ export function withAllocation(pod: Pod, allocation: PodAllocation): Pod {
   };
 }
 
-/** Init containers first, as a spec lists them. */
+/** Init containers first, as in a spec. */
 export function resizable(pod: Pod): Container[] {
   return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
 }
 
-/** Equal amounts, however they are written; claims cannot be resized. */
+/**
+ * Whether amounts are equal, whatever their notation. Resource claims are not compared, because they cannot be resized.
+ */
 export function sameRequirements(
   left: ResourceRequirements | undefined,
   right: ResourceRequirements | undefined,

@@ -4,7 +4,7 @@ import { isHostNetwork } from './pod.ts';
 const isV6 = (ip: string): boolean => ip.includes(':');
 
 /**
- * The addresses of a pod as it shows them: at most one of each family, the family of the node's first address first
+ * The addresses in a pod's status: at most one of each family, starting with the family of the node's first address
  * (upstream: sortPodIPs).
  */
 export function orderPodIps(ips: readonly string[], nodeIps: readonly string[]): readonly string[] {
@@ -15,7 +15,7 @@ export function orderPodIps(ips: readonly string[], nodeIps: readonly string[]):
   );
 }
 
-/** The addresses a pod sees as its own: on the host's network those of the host. */
+/** The addresses of the pod: on the host's network, those of the host. */
 export function podAddresses(pod: Pod, sandboxIps: readonly string[], nodeIps: readonly string[]): readonly string[] {
   return isHostNetwork(pod) ? nodeIps : orderPodIps(sandboxIps, nodeIps);
 }

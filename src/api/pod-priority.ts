@@ -4,7 +4,7 @@ import type { Pod } from './core/pod.ts';
 /** The priority of a pod; undefined for a pod without one. */
 export type PriorityOf = (pod: Pod) => number | undefined;
 
-/** Upstream's API server sets priorities: a pod that never passed through one has only what its manifest says. */
+/** Upstream's API server sets priorities. A pod that was never in an API server has only what its manifest says. */
 export const givenPriority: PriorityOf = (pod) => pod.spec.priority;
 
 /**

@@ -12,7 +12,7 @@ export function statusWord(pod: Pod): string {
   return initWord(pod) ?? containersWord(pod) ?? reason ?? phase;
 }
 
-/** The first init container that holds the rest up; undefined when none does. */
+/** The first init container that delays the rest; undefined when there is none. */
 function initWord(pod: Pod): string | undefined {
   const statuses = pod.status?.initContainerStatuses ?? [];
   const isInitialized =
@@ -56,7 +56,7 @@ function isSidecar(pod: Pod, name: string): boolean {
   );
 }
 
-/** Ready containers and all that count, sidecars included: `1/2`. */
+/** Ready containers and all containers that count, including sidecars: `1/2`. */
 export function readyCount(pod: Pod): string {
   const sidecars = new Set(
     (pod.spec.initContainers ?? [])

@@ -8,7 +8,7 @@ export type AnyContainer = Container | EphemeralContainer;
 export interface ContainerRef {
   readonly kind: ContainerKind;
   readonly container: AnyContainer;
-  /** Where it stands in the pod: `spec.initContainers[0]`. */
+  /** Its path in the pod: `spec.initContainers[0]`. */
   readonly path: string;
 }
 
@@ -71,7 +71,7 @@ export function isCriticalPod(pod: Pod): boolean {
   return isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= priorities.systemCritical;
 }
 
-/** The node cannot do without it: killed last, OOM score as guaranteed. */
+/** The pod is critical for the node: it is killed last, and its OOM score is that of a guaranteed pod. */
 export function isNodeCriticalPod(pod: Pod): boolean {
   return isCriticalPod(pod) && pod.spec.priorityClassName === priorities.nodeCriticalClass;
 }
@@ -85,7 +85,7 @@ export function terminationGraceSeconds(pod: Pod): number {
   return Number(pod.spec.terminationGracePeriodSeconds ?? 30);
 }
 
-/** The grace that binds when the pod is being deleted: what the deleter gave, else the pod's own. */
+/** The grace period during a deletion: the requested one, else the pod's own. */
 export function deletionGraceSeconds(pod: Pod): number {
   return pod.metadata.deletionGracePeriodSeconds ?? terminationGraceSeconds(pod);
 }
@@ -98,7 +98,7 @@ export function isHostNetwork(pod: Pod): boolean {
   return pod.spec.hostNetwork === true;
 }
 
-/** No container of a pod in this phase will run again. */
+/** In these phases no container of the pod runs again. */
 export function isTerminalPhase(phase: string | undefined): phase is 'Failed' | 'Succeeded' {
   return phase === 'Failed' || phase === 'Succeeded';
 }

@@ -39,7 +39,7 @@ const decimalPowers: Readonly<Record<string, number>> = lookupTable({
   P: 15,
   E: 18,
 });
-/** Of the suffixes, from `n` to `E`. */
+/** Suffixes from `n` to `E`. */
 const powersOfTen = Array.from({ length: 28 }, (_, power) => 10n ** BigInt(power));
 const decimalSuffixes = new Map(Object.entries(decimalPowers).map(([suffix, power]) => [power, suffix]));
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
@@ -85,7 +85,7 @@ function unitOf(suffix: string): Unit | undefined {
   if (binary !== undefined) return { format: 'BinarySI', power: Number(binary) };
   if (!/^[eE][-+]?[0-9]+$/.test(suffix)) return undefined;
   const power = Number(suffix.slice(1));
-  // Beyond this the number has no meaning for any resource, and the big integer would be a way to burn memory.
+  // Beyond this the number has no meaning for any resource, and the bigint could use too much memory.
   return power > MAX_EXPONENT ? undefined : { format: 'DecimalExponent', power: Math.max(power, -MAX_TEXT_LENGTH * 2) };
 }
 
@@ -107,7 +107,7 @@ function divideUp(value: bigint, by: bigint): bigint {
   return value > 0n ? whole + 1n : whole - 1n;
 }
 
-/** The canonical text: no fraction, the largest suffix that loses nothing. `1500m`, `1536Mi`, `0`. */
+/** The canonical text: no fraction, and the largest suffix that loses no digits. `1500m`, `1536Mi`, `0`. */
 export function formatQuantity(quantity: Quantity): string {
   const { nanos, format } = quantity;
   if (nanos === 0n) return '0';

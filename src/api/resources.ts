@@ -4,14 +4,16 @@ import { isRestartableInit } from './pod.ts';
 import { addQuantity, compareParsed, formatQuantity, parseQuantity } from './quantity.ts';
 import type { Quantity } from './quantity.ts';
 
-/** What a pod asks of a node (rules: component-helpers/resource/helpers.go, KEP 753 and KEP 2837). */
+/**
+ * The resources that a pod requests from a node (rules: component-helpers/resource/helpers.go, KEP 753 and KEP 2837).
+ */
 export interface PodResourceOptions {
   readonly excludeOverhead?: boolean;
   /** Leaves `spec.resources` out, so that only the containers count. */
   readonly skipPodLevel?: boolean;
   /** Requests to assume for containers that name none of that resource. */
   readonly nonMissingRequests?: ResourceList;
-  /** Counts what is allocated and running while a resize is under way, not only what is asked for. */
+  /** During a resize, also counts allocated and actual resources, not only the requested ones. */
   readonly useStatus?: boolean;
 }
 
@@ -77,7 +79,7 @@ function aggregate(pod: Pod, which: Which, options: PodResourceOptions): Amounts
   const sidecars: Amounts = new Map();
   const peak: Amounts = new Map();
   for (const container of pod.spec.initContainers ?? []) {
-    // What an init container has counts only while it may run again.
+    // An init container's resources count only while it may run again.
     const own = amountsOf(
       pod,
       container,
@@ -123,7 +125,7 @@ function raiseToStatus(own: Amounts, pod: Pod, containerName: string, which: Whi
   );
 }
 
-/** While a resize is infeasible, what was asked for does not count. */
+/** While a resize is infeasible, the requested resources do not count. */
 function mergeActual(own: Amounts, pod: Pod, actual: Amounts, allocated: Amounts): void {
   if (isResizeInfeasible(pod)) own.clear();
   raiseTo(own, actual);

@@ -1,7 +1,7 @@
 import { goQuote } from './go-quote.ts';
 import type { Schema } from './schema/schema.ts';
 
-/** What only the text knows: keys that stand twice in an object, and where a text stops being JSON. */
+/** Information that parsing loses: duplicate keys of objects, and the position of a syntax error. */
 export interface JsonScan {
   /**
    * `duplicate field "spec.x"`, and with a schema `unknown field "spec.y"`, in the order of the text, each once, at most
@@ -13,19 +13,19 @@ export interface JsonScan {
    * in map`. Those inside a value come before the value itself (upstream: yaml.v2 setMapIndex).
    */
   readonly lines: readonly string[];
-  /** In the words of Go's parser; undefined when the text is JSON. */
+  /** In the format of Go's parser; undefined when the text is valid JSON. */
   readonly error: string | undefined;
 }
 
 const MAX_FIELD_PROBLEMS = 100;
-/** Keys may be as long as the text, and each path repeats those around it. */
+/** Keys may be as long as the text, and each path repeats its parents. */
 const MAX_REPORTED_CHARS = 65_536;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const literal = /true|false|null/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const space = /[ \t\n\r]*/y;
 
-/** What is known of a value: its schema; `any` for a value of any form; `unread` below what the schema does not know. */
+/** The schema of a value; `any` for values of any form; `unread` below unknown fields. */
 type Known = Schema | 'any' | 'unread';
 
 type Frame =
@@ -41,9 +41,9 @@ type Frame =
   | { readonly kind: 'array'; readonly child: Known; index: number };
 
 /**
- * Reads a text without recursion, so that no nesting ends the stack. Takes several times as long as JSON.parse: for
- * texts that have something to tell. Without a schema every key may stand everywhere. With one, a field that is both
- * unknown and repeated is reported as unknown only, and nothing below it is reported.
+ * Scans a text without recursion, so that deep nesting cannot overflow the stack. It takes several times as long as
+ * JSON.parse, so it is only used for texts with problems. Without a schema all keys are allowed. With one, a field that
+ * is both unknown and repeated is reported as unknown only, and nothing below it is reported.
  */
 export function scanJson(source: string, schema?: Schema): JsonScan {
   return new Scanner(source, schema ?? 'any').run();
@@ -60,7 +60,7 @@ function fieldOf(known: Known, key: string): Known | undefined {
 /** Whether the keys of an object are checked. */
 const isRead = (known: Known): boolean =>
   known === 'any' || (known !== 'unread' && (known.kind === 'object' || known.kind === 'map' || isPlain(known)));
-/** A type that may contain itself has a schema for each of its forms. */
+/** A recursive type has one schema for each of its forms. */
 const inForm = (known: Known, sample: unknown): Known =>
   known !== 'any' && known !== 'unread' && known.kind === 'opaque' && known.message !== undefined
     ? known.message.isQuiet === true
@@ -75,13 +75,13 @@ function itemOf(known: Known): Known {
   return known.kind === 'array' ? known.items : 'unread';
 }
 
-/** A key that stood before in its object, and where its value begins. */
+/** A repeated key of its object, and the position of its value. */
 interface Repeat {
   readonly key: string;
   readonly at: number;
 }
 
-/** Counts the lines of the text once, whatever the order of the places. */
+/** Counts the lines of the text once, in whatever order the positions come. */
 function linesOf(source: string, repeats: readonly Repeat[]): readonly string[] {
   const lines = new Map<Repeat, number>();
   let line = 1;
@@ -192,7 +192,7 @@ class Scanner {
     this.#problems.add(`${problem} ${goQuote(path)}`);
   }
 
-  /** What is known of the value that begins here. */
+  /** The schema of the value that starts here. */
   #known(): Known {
     return this.#frames.at(-1)?.child ?? this.#root;
   }

@@ -11,12 +11,12 @@ export function matchesLabelSelector(selector: LabelSelector | undefined, labels
   return selector !== undefined && matcherOf(selector, () => requirementsOf(selector)).matches(labels);
 }
 
-/** Whether the labels have all of these (the selectors of services). */
+/** Whether the labels include all of these (as in the selectors of services). */
 export function matchesLabels(wanted: Labels, labels: Labels): boolean {
   return matcherOf(wanted, () => requirementsOf({ matchLabels: wanted })).matches(labels);
 }
 
-/** Of selectors that were asked before: they are parts of objects, and those are replaced, never changed. */
+/** Cached selectors. They are parts of objects, which are immutable. */
 const matchers = new WeakMap<LabelSelector | Labels, LabelMatcher>();
 
 function matcherOf(selector: LabelSelector | Labels, requirements: () => readonly Requirement[]): LabelMatcher {
@@ -50,7 +50,7 @@ export function parseLabelSelector(text: string): Requirement[] | string {
   }
 }
 
-/** Requirements as a selector that parses to the same. */
+/** Requirements as the text of a selector that parses to the same requirements. */
 export function formatLabelSelector(requirements: readonly Requirement[]): string {
   return requirements.map(formatRequirement).join(',');
 }
@@ -91,8 +91,8 @@ const operators: Readonly<Record<string, SelectorOperator>> = lookupTable({
 });
 
 /**
- * Symbols are as long as they can be; everything else up to a symbol or a blank is an identifier, `in` and `notin`
- * included.
+ * Splits into tokens. Symbols are as long as possible; everything else up to a symbol or a blank is an identifier,
+ * including `in` and `notin`.
  */
 function tokensOf(text: string): readonly Token[] {
   const tokens: Token[] = [];
@@ -176,7 +176,7 @@ class LabelSelectorParser {
     return text;
   }
 
-  /** What stands between commas may be nothing: `(a,)` has the empty value, too, and `()` only that. */
+  /** Values between commas may be empty: `(a,)` contains the empty value, too, and `()` only that. */
   #values(): string[] {
     const open = this.#take();
     if (open.text !== '(') throw unparsed(`found '${open.text}' expected: '('`);
@@ -227,7 +227,7 @@ export interface FieldRequirement {
  */
 export function parseFieldSelector(text: string): FieldRequirement[] | string {
   const requirements: FieldRequirement[] = [];
-  // A term is what is between commas that are not escaped.
+  // A term ends at a comma that is not escaped.
   for (const term of (text.match(/(?:\\[\s\S]|[^,\\]|\\$)+/g) ?? []).sort()) {
     const split = /^(?<field>.*?)(?<operator>!=|==|=)(?<value>[^]*)$/s.exec(term)?.groups;
     if (split === undefined) return `invalid selector: '${text}'; can't understand '${term}'`;
@@ -258,12 +258,12 @@ function unescapeValue(escaped: string): { readonly text: string } | { readonly 
   return { text };
 }
 
-/** The value that a selector demands of the field, if it demands one (apimachinery fields RequiresExactMatch). */
+/** The value that a selector requires of the field, if it requires one (apimachinery fields RequiresExactMatch). */
 export function exactMatch(requirements: readonly FieldRequirement[], field: string): string | undefined {
   return requirements.find((each) => each.equal && each.field === field)?.value;
 }
 
-/** A selector of the objects whose field has the value, whatever signs are in it. */
+/** A selector for the objects whose field has this value; special characters are escaped. */
 export const fieldEquals = (field: string, value: string): string =>
   formatFieldSelector([{ field, equal: true, value }]);
 
@@ -300,7 +300,7 @@ export function matchesFields(
   return requirements.every(({ field, equal, value }) => (ownValue(fields, field) === value) === equal);
 }
 
-/** The same made ready for being asked of many objects: an object costs no more than its fields do. */
+/** The same, prepared for matching many objects: the cost per object depends only on its fields. */
 export function compileFields(
   requirements: readonly FieldRequirement[],
 ): (fields: Readonly<Record<string, string>>) => boolean {

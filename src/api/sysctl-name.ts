@@ -6,7 +6,7 @@ export type SysctlNamespace = 'IPC' | 'Net';
 export const MAX_SYSCTL_BYTES = 253;
 export const SYSCTL_SEGMENT = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 
-/** `kernel.shm` and `kernel.msg` are what is left of the patterns `kernel.shm*` and `kernel.msg*`. */
+/** `kernel.shm` and `kernel.msg` are the fixed parts of the patterns `kernel.shm*` and `kernel.msg*`. */
 const ipcNames = new Set([
   'kernel.sem',
   'kernel.shmall',
@@ -29,7 +29,10 @@ export function dottedSysctl(name: string): string {
   return name.replace(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
 }
 
-/** Of a name in either form; undefined for what is not known to be namespaced, and so would change the host. */
+/**
+ * The namespace of a parameter in either form; undefined for one that is not known to be namespaced, and so would
+ * change the host.
+ */
 export function sysctlNamespace(name: string): SysctlNamespace | undefined {
   const dotted = dottedSysctl(name);
   if (ipcNames.has(dotted) || dotted.startsWith('fs.mqueue.')) return 'IPC';

@@ -3,15 +3,12 @@ export function formatTime(ms: number): string {
   return `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`;
 }
 
-/**
- * As `formatTime`, with the six decimals of a MicroTime, the last three of which are 0: leases and audit events have
- * such.
- */
+/** Like `formatTime`, with the six decimals of a MicroTime (the last three are 0), as in leases and audit events. */
 export function formatMicroTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 }
 
-/** Undefined for what is absent or no time. */
+/** Undefined for a missing or invalid time. */
 export function parseTime(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const ms = Date.parse(text);

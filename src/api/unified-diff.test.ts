@@ -24,7 +24,7 @@ test('changes far apart stand in two parts, and a replaced whole in one', () => 
   assert.equal(unifiedDiff([1], []), '@@ -1,3 +1 @@\n-[\n- 1\n-]\n+[]\n');
 });
 
-/** What `patch` does: the old text with the hunks carried out. */
+/** Applies the hunks to the old text, as `patch` does. */
 function patched(before: readonly string[], diff: string): string[] {
   const result: string[] = [];
   let next = 0;

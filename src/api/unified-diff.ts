@@ -1,5 +1,8 @@
 const CONTEXT_LINES = 3;
-/** Beyond so many pairs of lines the middle counts as replaced: a refusal is not worth seconds of CPU. */
+/**
+ * Above this many pairs of lines, the middle is treated as replaced, because an error message is not worth seconds of
+ * processor time.
+ */
 const MAX_PAIRS = 4_000_000;
 
 interface Edit {
@@ -18,7 +21,7 @@ export function unifiedDiff(before: unknown, after: unknown): string {
   return hunks.map(({ start, end }) => formatHunk(edits, { start, end }, place)).join('');
 }
 
-/** How many lines of both texts are before the next edit. */
+/** The number of equal lines before the next edit. */
 interface Place {
   next: number;
   old: number;
@@ -33,7 +36,7 @@ function advance(edits: readonly Edit[], place: Place, end: number): void {
   }
 }
 
-/** Keys are sorted, so that only what they hold can differ. */
+/** Keys are sorted, so that only their values can differ. */
 function printed(value: unknown): readonly string[] {
   const sorted = (_: string, item: unknown): unknown =>
     typeof item === 'object' && item !== null && !Array.isArray(item)
@@ -85,7 +88,7 @@ function diffMiddle(left: readonly string[], right: readonly string[]): readonly
   return edits;
 }
 
-/** Stretches of edits with their context; those that touch are one. */
+/** Groups of edits with their context; groups that touch are joined. */
 function hunksOf(edits: readonly Edit[]): readonly { start: number; end: number }[] {
   const hunks: { start: number; end: number }[] = [];
   for (const [index, { kind }] of edits.entries()) {

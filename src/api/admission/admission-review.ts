@@ -48,7 +48,7 @@ const AdmissionResponseSchema = object('AdmissionResponse', {
   uid: required(string),
   allowed: required(boolean),
   status: StatusSchema,
-  /** Of the type `patchType` says, in base64. */
+  /** The patch in base64; `patchType` names its type. */
   patch: bytes,
   patchType: string,
   auditAnnotations: map(string),
@@ -56,7 +56,7 @@ const AdmissionResponseSchema = object('AdmissionResponse', {
 });
 export type AdmissionResponse = Infer<typeof AdmissionResponseSchema>;
 
-/** No API object: it has no metadata. */
+/** Not an API object: it has no metadata. */
 export const AdmissionReviewSchema = object('AdmissionReview', {
   kind: string,
   apiVersion: string,

@@ -56,7 +56,7 @@ export const MatchConditionSchema = object('MatchCondition', {
 });
 export type MatchCondition = Infer<typeof MatchConditionSchema>;
 
-/** The fields of a webhook of either configuration; the two number some of them differently. */
+/** The fields that webhooks of both configurations have. The two number some of them differently. */
 export const webhookFields = (numbers: { readonly objectSelector: number; readonly matchConditions: number }) =>
   ({
     name: required(1, string),
@@ -66,7 +66,7 @@ export const webhookFields = (numbers: { readonly objectSelector: number; readon
     matchPolicy: pointer(9, MatchPolicySchema),
     namespaceSelector: field(5, LabelSelectorSchema),
     objectSelector: field(numbers.objectSelector, LabelSelectorSchema),
-    /** Absent is refused by validation. */
+    /** Validation refuses an object without it. */
     sideEffects: pointer(6, SideEffectsSchema, { mustBeWritten: true }),
     timeoutSeconds: pointer(7, int32),
     admissionReviewVersions: required(8, array(string)),

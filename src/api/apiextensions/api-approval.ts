@@ -10,7 +10,7 @@ export interface ApprovalState {
   readonly reason: string;
 }
 
-/** What the annotation says of a definition in such a group (upstream: GetAPIApprovalState). */
+/** The meaning of the annotation on a definition in such a group (upstream: GetAPIApprovalState). */
 export function approvalState(annotations: Readonly<Record<string, string>> | undefined): ApprovalState {
   const value = annotations?.[ANNOTATION] ?? '';
   const must = `protected groups must have approval annotation ${JSON.stringify(ANNOTATION)}`;

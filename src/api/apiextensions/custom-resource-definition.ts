@@ -132,7 +132,7 @@ export type CrdConditionType =
   | 'Terminating'
   | 'KubernetesAPIApprovalPolicyConformant';
 
-/** The controller empties the kind before the definition may go. */
+/** Before the definition is removed, the controller deletes all objects of the kind. */
 export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
 export function findCrdCondition(

@@ -72,7 +72,8 @@ describe('a schema of a custom kind in JSON', () => {
       value,
       wrap({ type: 'object', properties: { a: { type: 'array', items: { type: 'string' } } }, allOf: [{}] }),
     );
-    // Upstream's own readers of items and the like say nothing, and kubectl refuses what it is warned of.
+    // Upstream's own readers of items and similar fields report no unknown fields, and kubectl refuses objects that
+    // cause warnings.
     assert.deepEqual(warnings.map(formatDecodeError).sort(), [
       'unknown field "openAPIV3Schema.allOf[0].star"',
       'unknown field "openAPIV3Schema.sun"',

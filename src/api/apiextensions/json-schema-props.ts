@@ -8,7 +8,7 @@ import type { ObjectSchema, OpaqueMessage, OpaqueSchema } from '../schema/schema
 
 type Message = Readonly<Record<string, unknown>>;
 
-/** What is not of the type is nothing: no validated definition has such. */
+/** Values of a wrong type are dropped. A validated definition has none. */
 const asObject = (value: unknown): object => (isRecord(value) ? value : {});
 
 export const jsonSchemaProps: OpaqueSchema = {
@@ -40,7 +40,7 @@ const orArray = either({
 const orBool = either({
   schema: object('JSONSchemaPropsOrBool', { allows: pointer(1, boolean), schema: field(2, jsonSchemaProps) }),
   formOf: (value) => (typeof value === 'boolean' ? boolean : JSONSchemaPropsSchema),
-  // Go sets `allows` beside a schema.
+  // Go sets `allows` when there is a schema.
   toMessage: (value) => (isRecord(value) ? { allows: true, schema: value } : { allows: value === true }),
   fromMessage: ({ allows, schema }: Message) => schema ?? allows === true,
 });

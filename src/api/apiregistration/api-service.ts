@@ -63,7 +63,7 @@ export const findAvailable = ({ status }: Pick<APIService, 'status'>): APIServic
 
 export const isAvailable = (service: Pick<APIService, 'status'>): boolean => findAvailable(service)?.status === 'True';
 
-/** What a service that this API server serves itself says of itself from the beginning. */
+/** The initial condition of a local APIService, which this API server serves itself. */
 export const localCondition: APIServiceCondition = {
   type: 'Available',
   status: 'True',

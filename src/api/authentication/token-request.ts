@@ -6,7 +6,7 @@ import { array, field, filled, smallInt64, object, pointer, string, time } from 
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 
-/** The token ends with this object. */
+/** The token expires with this object. */
 export const BoundObjectReferenceSchema = object('BoundObjectReference', {
   kind: field(1, string),
   apiVersion: field(2, string),
@@ -16,7 +16,7 @@ export const BoundObjectReferenceSchema = object('BoundObjectReference', {
 export type BoundObjectReference = Infer<typeof BoundObjectReferenceSchema>;
 
 export const TokenRequestSpecSchema = object('TokenRequestSpec', {
-  /** Empty: the API server's own. */
+  /** Empty: the audience of the API server. */
   audiences: filled(1, array(string)),
   expirationSeconds: pointer(4, smallInt64),
   boundObjectRef: field(3, BoundObjectReferenceSchema),

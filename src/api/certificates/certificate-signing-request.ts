@@ -11,7 +11,7 @@ export const CertificateSigningRequestSpecSchema = object('CertificateSigningReq
   expirationSeconds: pointer(8, int32),
   /** A closed set, checked by validation. */
   usages: field(5, array(string)),
-  /** Who asked; the API server fills these in. */
+  /** The requester. The API server sets these fields. */
   username: field(2, string),
   uid: field(3, string),
   groups: field(4, array(string)),

@@ -11,7 +11,7 @@ export interface ApiClient {
   list<T extends ApiObject>(type: ResourceType<T>, namespace: string, options?: ListOptions): Promise<ListResult<T>>;
   /**
    * Ends when `signal` aborts, when the server ends it, or with an `ERROR` event (410 Expired: list again). Rejects
-   * when it cannot be begun.
+   * when the watch cannot be started.
    */
   watch<T extends ApiObject>(
     type: ResourceType<T>,
@@ -20,7 +20,7 @@ export interface ApiClient {
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent<T>>;
   create<T extends ApiObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<T>;
-  /** Replaces; `metadata.resourceVersion` set means only if that is still the newest. */
+  /** Replaces the object. With `metadata.resourceVersion`, only if that is still the newest version. */
   update<T extends ApiObject>(
     type: ResourceType<T>,
     object: T,
@@ -30,24 +30,25 @@ export interface ApiClient {
   /** Resolves when the deletion is accepted: graceful deletion and finalizers may keep the object for a while. */
   delete(type: ResourceType, key: ObjectKey, options?: DeleteOptions): Promise<void>;
   /**
-   * POST to a subresource with a body of another kind (`binding`, `eviction`, `token`); the answer's body as it came.
+   * POST to a subresource with a body of another kind (`binding`, `eviction`, `token`). Resolves with the decoded body
+   * of the response.
    */
   post(type: ResourceType, key: ObjectKey, subresource: string, body: object): Promise<unknown>;
   /**
-   * Calls `listener` when it is worth asking again after nothing had been to be had; absent where it always is. Returns
-   * what ends it.
+   * Calls `listener` when a failed request is worth repeating; absent when it always is. Returns the function that ends
+   * it.
    */
   onReturn?(listener: ReturnListener): () => void;
 }
 
 /**
- * `answers`: a server that could not be reached for a while, and that many others waited for. `admitted`: the client
- * itself had not been able to ask, or not as who it is now.
+ * `answers`: a server that was unreachable for a while, and for which many callers wait, answers again. `admitted`: the
+ * client could not send requests before, or not with its current identity.
  */
 export type ReturnListener = (why: 'answers' | 'admitted') => void;
 
 export interface GetOptions {
-  /** The part of that name: `scale`. Its kind may be another one. */
+  /** The subresource, such as `scale`. Its object may be of another kind. */
   readonly subresource?: string;
   readonly resourceVersion?: string;
 }
@@ -58,35 +59,35 @@ export interface ListOptions {
   readonly limit?: number;
   readonly continue?: string;
   /**
-   * Absent: the newest. `0`: whatever is at hand. Else at least that version, or exactly with `resourceVersionMatch:
-   * 'Exact'`.
+   * Absent: the newest version. `0`: any version. Otherwise at least this version, or exactly with
+   * `resourceVersionMatch: 'Exact'`.
    */
   readonly resourceVersion?: string;
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
-  /** Also what initializers have yet to act on, where the server has initializers. */
+  /** Includes objects that initializers have not processed yet, if the server has initializers. */
   readonly includeUninitialized?: boolean;
 }
 
 export interface ListResult<T> {
   readonly items: readonly T[];
   readonly resourceVersion: string;
-  /** Set when there is more. */
+  /** Set when there are more pages. */
   readonly continue?: string;
 }
 
 export interface WatchOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Events after this version. */
+  /** Events after this version are sent. */
   readonly resourceVersion?: string;
   readonly allowBookmarks?: boolean;
   /** WatchList: first all objects as ADDED, then a bookmark with the annotation `k8s.io/initial-events-end`. */
   readonly sendInitialEvents?: boolean;
   /** As for lists. */
   readonly includeUninitialized?: boolean;
-  /** The server ends it after this time. */
+  /** The server ends the watch after this time. */
   readonly timeoutSeconds?: number;
-  /** The server has taken it; nothing may have happened yet. */
+  /** Called when the server has accepted the watch. There may be no event yet. */
   readonly onOpen?: () => void;
 }
 
@@ -98,7 +99,7 @@ export type WatchEvent<T> =
 
 export interface WriteOptions {
   readonly dryRun?: boolean;
-  /** Who is written into `managedFields`. */
+  /** The manager that is written into `managedFields`. */
   readonly fieldManager?: string;
 }
 
@@ -108,14 +109,14 @@ export type Patch =
 
 export interface PatchOptions extends WriteOptions {
   readonly subresource?: string;
-  /** For `apply`: takes over fields that others own. */
+  /** For `apply`: takes over fields of other managers. */
   readonly force?: boolean;
 }
 
 export interface DeleteOptions {
-  /** Seconds; 0 deletes at once. Absent: the kind's own. */
+  /** Seconds; 0 deletes immediately. Absent: the default of the kind. */
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
-  /** Refuses with Conflict when the object is another one by now. */
+  /** Rejects with Conflict when the name belongs to another object now. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }

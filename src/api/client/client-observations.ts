@@ -1,6 +1,6 @@
 /** What a client does, for metrics (upstream: client-go tools/metrics, the `rest_client_*` families). */
 export type ClientObservation =
-  /** One attempt ended, or, of a watch, has begun. `code` is that of HTTP, or `<error>` when no answer came. */
+  /** One attempt has ended; for a watch, has started. `code` is that of HTTP, or `<error>` without an answer. */
   | {
       readonly kind: 'attempt';
       readonly method: string;
@@ -17,7 +17,7 @@ export type ClientObservation =
 
 export type ObserveClient = (observation: ClientObservation) => void;
 
-/** Since when no answer came, in wall time, and why. */
+/** Why there is no answer, and since when, in wall time. */
 export interface ClientProblem {
   readonly sinceMs: number;
   readonly message: string;

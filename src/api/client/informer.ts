@@ -11,13 +11,13 @@ import type { FollowProblem } from './reflector.ts';
 import type { ApiObject, ObjectKey, ResourceType } from './resource-type.ts';
 import { formatKey, keyOf } from './resource-type.ts';
 
-/** Called synchronously and in order, after the store has changed: to wake, not to work. */
+/** Called synchronously and in order, after the store has changed. Handlers should only wake other code. */
 export interface InformerHandlers<T> {
-  /** `initial`: was there before the first list, or before these handlers. */
+  /** `initial`: the object existed before the first list, or before these handlers were added. */
   onAdd?(object: T, initial: boolean): void;
-  /** Never for a version that is known, never across different uids (that is a deletion and an addition). */
+  /** Not called for a known version, nor for objects with different uids (those are a deletion and an addition). */
   onUpdate?(before: T, after: T): void;
-  /** `finalStateUnknown`: the deletion itself was missed; `last` is what was known before. */
+  /** `finalStateUnknown`: the deletion event was missed; `last` is the last known state. */
   onDelete?(last: T, finalStateUnknown: boolean): void;
 }
 
@@ -27,22 +27,22 @@ export interface InformerHandlers<T> {
  */
 export interface Informer<T extends ApiObject> extends ObjectLister<T> {
   readonly type: ResourceType<T>;
-  /** Those that are there already come first, as `onAdd`. Returns what ends it. */
+  /** Existing objects are first passed to `onAdd`. Returns the function that removes the handlers. */
   addHandlers(handlers: InformerHandlers<T>): () => void;
-  /** The index of that name; `by` counts only for the first who asks. */
+  /** The index with this name. `by` is only used by the first caller. */
   index(name: string, by: IndexBy<T>): ObjectIndex<T>;
   /** Whether the first list was received, and delivered to all handlers. */
   hasSynced(): boolean;
-  /** Resolves when `hasSynced`; never, when it was stopped before. */
+  /** Resolves when `hasSynced`; never, if it is stopped before. */
   whenSynced(): Promise<void>;
 }
 
 /** One watch per kind however many follow it (upstream: SharedInformerFactory). */
 export interface Informers {
-  /** The informer of the kind; begins to follow it at once when the factory was started, else with it. */
+  /** The informer of the kind. It starts immediately if the factory was started, otherwise with the factory. */
   for<T extends ApiObject>(type: ResourceType<T>): Informer<T>;
   start(): void;
-  /** Resolves when every informer asked for so far has its first list. */
+  /** Resolves when all requested informers have their first list. */
   whenSynced(): Promise<void>;
   hasSynced(): boolean;
   /** Stops permanently; resolves when no watch is left. */
@@ -54,7 +54,7 @@ export interface InformersOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Also what initializers have yet to act on, where the server has initializers. */
+  /** Includes objects that initializers have not processed yet, if the server has initializers. */
   readonly includeUninitialized?: boolean;
   /** What the first list shows. Absent: whatever the server has at hand, which may be old. */
   readonly startsAt?: 'newest';
@@ -64,7 +64,7 @@ export interface InformersOptions {
 export interface OwnInformer<T extends ApiObject> extends Informer<T> {
   start(): void;
   stop(): Promise<void>;
-  /** Why what it shows may be old, and since when; undefined while it is up to date. */
+  /** Why its objects may be outdated, and since when; undefined while they are up to date. */
   problem(): FollowProblem | undefined;
 }
 
@@ -86,7 +86,7 @@ export function createInformers(options: InformersOptions): Informers {
         informers.set(name, entry);
         if (started) run(type, entry.informer);
       }
-      // One type constant per kind: who asks for the same name means the same objects.
+      // The same resource name always means the same type of objects.
       return entry.informer as unknown as Informer<T>;
     },
     start: () => {
@@ -111,7 +111,7 @@ export interface FollowOptions<T extends ApiObject> extends InformersOptions {
   readonly namespace: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** What is kept in place of each object. */
+  /** Transforms each object before it is stored. */
   readonly transform?: (object: T) => T;
 }
 
@@ -200,7 +200,8 @@ class LiveInformer<T extends ApiObject> implements Informer<T> {
     if (type !== 'DELETED') return this.#put(object, false);
     const known = this.#store.getByKey(formatKey(keyOf(object)));
     if (known === undefined) return;
-    // The last state is part of the event: controllers see a pod's last status though they missed its last update.
+    // The last state is part of the event, so that controllers see a pod's last status even if they missed its last
+    // update.
     if (known.metadata.uid === object.metadata.uid) this.#store.put(object);
     this.#delete(formatKey(keyOf(object)), false);
   }
@@ -224,7 +225,7 @@ class LiveInformer<T extends ApiObject> implements Informer<T> {
     if (last !== undefined) this.#notify(this.#handlers, (each) => each.onDelete?.(last, finalStateUnknown));
   }
 
-  /** What one handler throws is not the others' business. */
+  /** An error in one handler must not affect the others. */
   #notify(handlers: Iterable<InformerHandlers<T>>, say: (handlers: InformerHandlers<T>) => void): void {
     for (const each of handlers) {
       try {

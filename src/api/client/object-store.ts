@@ -3,14 +3,17 @@ import type { ApiObject, ObjectKey } from './resource-type.ts';
 
 /** Objects grouped by a value: those in a namespace, those of an owner, those on a node. */
 export interface ObjectIndex<T> {
-  /** In no order. */
+  /** The order is undefined. */
   get(value: string): readonly T[];
   count(value: string): number;
-  /** Those that have any objects. */
+  /** The values with at least one object. */
   values(): Iterable<string>;
 }
 
-/** What an object is found by: no value, one, or several. Must be pure, for it is asked about the old object again. */
+/**
+ * The values under which an object is found: none, one, or several. Must be pure, because it is called again for the
+ * old object.
+ */
 export type IndexBy<T> = (object: T) => readonly string[];
 
 /** Reading side of a store. The objects are shared and must not be changed in place. */
@@ -18,7 +21,7 @@ export interface ObjectLister<T extends ApiObject> {
   get(key: ObjectKey): T | undefined;
   /** By `namespace/name`. */
   getByKey(key: string): T | undefined;
-  /** '' lists all namespaces. In no order. */
+  /** '' lists all namespaces. The order is undefined. */
   list(namespace?: string): readonly T[];
   readonly size: number;
 }
@@ -92,7 +95,7 @@ export class ObjectStore<T extends ApiObject> implements ObjectLister<T> {
     return [...this.#objects.keys()];
   }
 
-  /** The index of that name; `by` counts only for the first who asks, so that however many readers share one. */
+  /** The index with this name. `by` is only used by the first caller, so that all readers share one index. */
   index(name: string, by: IndexBy<T>): ObjectIndex<T> {
     let index = this.#indexes.get(name);
     if (index === undefined) {
@@ -103,7 +106,7 @@ export class ObjectStore<T extends ApiObject> implements ObjectLister<T> {
     return index;
   }
 
-  /** Returns what stood there before. */
+  /** Returns the previous object. */
   put(object: T): T | undefined {
     const key = formatKey(keyOf(object));
     const before = this.#objects.get(key);

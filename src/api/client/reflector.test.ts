@@ -34,14 +34,14 @@ type Scripted =
 
 interface Fixture {
   readonly clock: FakeClock;
-  /** `watch 0`, `stream 0`, `list ''`: what was asked, and from which version. */
+  /** `watch 0`, `stream 0`, `list ''`: each request and its version. */
   readonly asked: string[];
   readonly askedMs: number[];
   readonly watches: WatchOptions[];
-  /** The names that were delivered: in brackets a whole list. */
+  /** The names of the delivered objects; a complete list is in brackets. */
   readonly said: string[];
   readonly problems: (FollowProblem | undefined)[];
-  /** The server can be reached again. */
+  /** Reports that the server can be reached again. */
   returned(why?: Parameters<ReturnListener>[0]): void;
   stop(): Promise<void>;
 }
@@ -374,7 +374,8 @@ describe('a thousand agents', () => {
             triedMs.filter((at) => at >= fromMs + second * 1_000 && at < fromMs + (second + 1) * 1_000).length,
         ),
       );
-    // One try each 30 to 60 s in the long run: 22 a second for all, and never all of them at once.
+    // In the long run each client tries once in 30 to 60 s. Together they make 22 tries a second, and never all at the
+    // same time.
     assert.ok(perSecond(200_000, 300_000) < 120, `${perSecond(200_000, 300_000)} tries in a second`);
     back();
     const before = api.calls.length;

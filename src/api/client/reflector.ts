@@ -14,11 +14,13 @@ import type { ApiObject, ResourceType } from './resource-type.ts';
 import { WatchSession, WentBack } from './watch-session.ts';
 import type { ReflectorSink } from './watch-session.ts';
 
-/** Upstream's curve of reflectors (800 ms to 30 s, stretched by up to as much again) with an earlier first try. */
+/**
+ * The back-off of upstream's reflectors (800 ms to 30 s, with jitter of up to 100 %), but with an earlier first retry.
+ */
 const retryCurve: BackoffCurve = { initialMs: 200, maxMs: 30_000, factor: 2 };
-/** Failures so far apart do not add up. */
+/** Failures with more time between them do not increase the back-off. */
 const FORGET_FAILURES_MS = 120_000;
-/** A server may ask for any pause; it is asked whether it still means it. */
+/** A server may request any pause, but the client asks again after this time. */
 const LONGEST_PAUSE_MS = 300_000;
 /** Waiting callers start within this time of the server's return. */
 const RETURN_SPREAD_MS = 3_000;
@@ -29,8 +31,8 @@ const SILENCE_LIMIT_MS = 150_000;
 /** A watch that ends before this without any event counts as a failure. */
 const SHORTEST_WATCH_MS = 1_000;
 /**
- * Servers are asked to end a watch after this, and up to as much again: so that all are spread over all servers in
- * time.
+ * The requested duration of a watch; up to the same time is added at random. Reconnections then spread clients over all
+ * servers.
  */
 const WATCH_SECONDS = 300;
 
@@ -51,21 +53,21 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly sink: ReflectorSink<T>;
   /** Transforms each object before it is delivered: unused fields need not be kept (`withoutManagedFields`). */
   readonly transform?: (object: T) => T;
-  /** Called with each failure, and with undefined when what is delivered is up to date again. */
+  /** Called with each failure, and with undefined when the delivered objects are up to date again. */
   readonly onProblem?: (problem: FollowProblem | undefined) => void;
 }
 
-/** Why objects may be old. */
+/** Why the objects may be outdated. */
 export interface FollowProblem {
-  /** Wall time of the first failure in a row. */
+  /** Wall time of the first of consecutive failures. */
   readonly sinceMs: number;
   readonly error: unknown;
 }
 
-/** What comes next. `watch` goes on after `version`; `list` starts again, at least at `version` where there is one. */
+/** The next request. `watch` continues after `version`; `list` starts again, at least at `version` if there is one. */
 type Step = { readonly kind: 'list'; readonly version: string } | { readonly kind: 'watch'; readonly version: string };
 
-/** Without who set which field, which is half of many objects and only of interest to those who write. */
+/** Without managedFields, which are half of many objects and only matter to clients that write. */
 export function withoutManagedFields<T extends ApiObject>(object: T): T {
   const { managedFields, ...metadata } = object.metadata;
   return managedFields === undefined ? object : { ...object, metadata };
@@ -89,7 +91,7 @@ export async function reflect<T extends ApiObject>(options: ReflectorOptions<T>,
 class Reflector<T extends ApiObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #signal: AbortSignal;
-  /** Of watches and lists, before they are delivered. */
+  /** The objects of watches and lists, before they are delivered. */
   readonly #sink: ReflectorSink<T>;
   #streamsLists = true;
   #failures = 0;
@@ -144,7 +146,7 @@ class Reflector<T extends ApiObject> {
     return next;
   }
 
-  /** Unless the server asked for the pause, word that it can be reached again ends it. */
+  /** If the server did not request the pause, it ends as soon as the server can be reached again. */
   async #pause(pauseMs: number, mayEndEarly: boolean): Promise<void> {
     const { clock, random, client } = this.#options;
     const early = new AbortController();
@@ -200,7 +202,7 @@ class Reflector<T extends ApiObject> {
     return { kind: 'watch', version: resourceVersion };
   }
 
-  /** One watch, up to its end. With `streamList` it begins with all there is. */
+  /** Runs one watch to its end. With `streamList` it starts with all existing objects. */
   async #watch(from: string, streamList = false): Promise<Step> {
     const { clock } = this.#options;
     const startedMs = clock.monotonicMs();
@@ -214,7 +216,7 @@ class Reflector<T extends ApiObject> {
     let how: 'ended' | 'silent';
     let openedMs = Infinity;
     try {
-      // A server that does not end what was aborted must not hold this up: the first to finish counts.
+      // A server that does not end an aborted request must not delay this: whichever ends first counts.
       how = await Promise.race([
         this.#consume(session, { opened: () => (openedMs = clock.monotonicMs()), heard: idleTimer.heard }, stop.signal),
         ended.promise,
@@ -298,13 +300,13 @@ const isTooLarge = (cause: unknown): boolean =>
   isApiError(cause, 'Timeout') &&
   (cause.details?.causes ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');
 
-/** The pause that a server asks for (Retry-After), so that not all come back at the same moment. */
+/** The pause that a server requests (Retry-After), so that clients do not all come back at the same time. */
 function askedPauseMs(cause: unknown, random: Random): number {
   const seconds = isApiError(cause) ? (cause.details?.retryAfterSeconds ?? 0) : 0;
   return Math.min(jitter(random, seconds * 1000, 0.5), LONGEST_PAUSE_MS);
 }
 
-/** A watch failed having come to `version`. */
+/** A watch failed after it had reached `version`. */
 class WatchFailure extends Error {
   readonly version: string;
   override readonly cause: unknown;

@@ -7,7 +7,7 @@ export interface ApiObject {
   readonly metadata: ObjectMeta;
 }
 
-/** A kind as its users name it; `T` is the TypeScript type of its objects. One constant each in `resource-types.ts`. */
+/** A kind for clients; `T` is the TypeScript type of its objects. Each kind has one constant in `resource-types.ts`. */
 export interface ResourceType<T extends ApiObject = ApiObject> {
   /** '' for core. */
   readonly group: string;

@@ -1,7 +1,4 @@
-/**
- * One constant per kind: what code passes to an `ApiClient` to say which kind it means. In the order of groups, then
- * names.
- */
+/** One constant per kind, which callers pass to an `ApiClient`. Sorted by group, then name. */
 import type {
   MutatingAdmissionPolicy,
   MutatingAdmissionPolicyBinding,

@@ -1,6 +1,6 @@
 /**
- * Versions of one kind may be compared as numbers (upstream: apimachinery resourceversion); what is no number, or not
- * there, is never older.
+ * Versions of one kind can be compared as numbers (upstream: apimachinery resourceversion). A missing version, or one
+ * that is not a number, is never older.
  */
 export function isOlderVersion(one = '', other = ''): boolean {
   if (!/^\d+$/.test(one) || !/^\d+$/.test(other)) return false;

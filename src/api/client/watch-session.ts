@@ -5,17 +5,14 @@ import { formatKey, keyOf } from './resource-type.ts';
 import type { ApiObject } from './resource-type.ts';
 import { isOlderVersion } from './resource-version.ts';
 
-/** Where a reflector delivers: calls come in order, synchronously. */
+/** Receives the events of a reflector, synchronously and in order. */
 export interface ReflectorSink<T> {
-  /** All there is, in place of everything known before. */
+  /** All objects, which replace everything known before. */
   replace(items: readonly T[]): void;
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
 }
 
-/**
- * The server tells an older past than it did before: its store was put back (a restored etcd). What is known has to be
- * requested again.
- */
+/** The server's version went back: its store was restored (a restored etcd). Known objects must be requested again. */
 export class WentBack extends Error {
   constructor(before: string, now: string) {
     super(`the server was at resource version ${before} and is at ${now} now`);
@@ -23,13 +20,13 @@ export class WentBack extends Error {
   }
 }
 
-/** What one watch has said so far. */
+/** The state of one watch. */
 export class WatchSession<T extends ApiObject> {
-  /** Where a next watch goes on. */
+  /** The version from which a next watch continues. */
   version: string;
-  /** Whether the sink has everything: at once, or when the streamed list has ended. */
+  /** Whether the sink has everything: immediately, or after the end of a streamed list. */
   complete: boolean;
-  /** Whether a word came at all. */
+  /** Whether anything was received. */
   heard = false;
   readonly #sink: ReflectorSink<T>;
   #initial: Map<string, T> | undefined;
@@ -46,7 +43,7 @@ export class WatchSession<T extends ApiObject> {
     this.#open = false;
   }
 
-  /** False when the watch was given up; throws what the server says is wrong. */
+  /** Returns false when the watch was given up. Throws the server's error. */
   take(event: WatchEvent<T>): boolean {
     if (!this.#open) return false;
     if (event.type === 'ERROR')

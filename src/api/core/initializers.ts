@@ -1,6 +1,6 @@
 /**
- * Initializers of meta/v1, an alpha feature that upstream removed in 1.16: the controllers that have to act on an object
- * before it is shown. Metadata has the field only where the feature is on.
+ * Initializers of meta/v1, an alpha feature that upstream removed in 1.16: the controllers that must process an object
+ * before it becomes visible. Metadata has the field only while the feature is enabled.
  */
 import { array, field, object, required, string } from '../schema/schema.ts';
 import type { Infer, ObjectSchema } from '../schema/schema.ts';
@@ -11,7 +11,7 @@ import type { ObjectMeta } from './meta.ts';
 export const InitializerSchema = object('Initializer', { name: required(1, string) });
 
 export const InitializersSchema = object('Initializers', {
-  /** Only the first may act; it removes its own name. */
+  /** Only the first one may act; it then removes its own name. */
   pending: field(1, array(InitializerSchema, ['name'])),
   /** Why an initializer refused the object. */
   result: field(2, StatusSchema),
@@ -25,7 +25,7 @@ export const InitializableEmbeddedMetaSchema = object('ObjectMeta', {
   initializers,
 });
 
-/** What metadata is where the feature is on. */
+/** The metadata while the feature is enabled. */
 export const initializableMeta: ReadonlyMap<ObjectSchema, ObjectSchema> = new Map<ObjectSchema, ObjectSchema>([
   [ObjectMetaSchema, InitializableMetaSchema],
   [EmbeddedObjectMetaSchema, InitializableEmbeddedMetaSchema],

@@ -23,7 +23,7 @@ export const objectMetaDocs: FieldDocs<(typeof ObjectMetaSchema)['fields']> = {
   selfLink: 'Deprecated: always empty.',
   resourceVersion: 'Changes with every write. An update with an older value is rejected.',
   generation: 'The number of the desired state: increases when the spec changes. Set by the API server.',
-  // Begins as in upstream: the Conformance suite matches these words.
+  // Starts with upstream's words, because the Conformance suite matches them.
   creationTimestamp: 'CreationTimestamp is a timestamp of when the object was created. Set by the API server.',
   deletionTimestamp:
     'When the object will be deleted; set once its deletion was requested. The object is deleted after its finalizers were removed and its grace period has passed.',

@@ -2,7 +2,7 @@ import { parseDurationMs } from '../duration.ts';
 import { goQuote } from '../go-quote.ts';
 import { isTimeZone } from './time-zone.ts';
 
-/** When something is due (upstream: robfig/cron ParseStandard). */
+/** A parsed schedule (upstream: robfig/cron ParseStandard). */
 export type Schedule =
   | { readonly kind: 'every'; readonly periodMs: number }
   | {
@@ -12,7 +12,7 @@ export type Schedule =
       readonly daysOfMonth: ReadonlySet<number>;
       readonly months: ReadonlySet<number>;
       readonly daysOfWeek: ReadonlySet<number>;
-      /** One of the two fields of days is `*`: a day must be in both. Otherwise it must be in either. */
+      /** One of the two fields of days is `*`: a day must match both. Otherwise it must match either. */
       readonly bothDays: boolean;
       /** From `TZ=` in the text. */
       readonly zone?: string;
@@ -48,7 +48,7 @@ const descriptors: ReadonlyMap<string, string> = new Map([
 ]);
 const EVERY = '@every ';
 const SECOND_MS = 1_000;
-/** Ours: each range in a text costs as many steps as it has values. */
+/** Our limit: each range costs one step for each of its values. */
 const LONGEST_TEXT = 10_000;
 
 class ScheduleError extends Error {}
@@ -130,7 +130,7 @@ function parseField(field: string, bounds: Bounds): FieldValues {
   return { values, isAny };
 }
 
-/** Adds what the range means; whether it is all there is. */
+/** Adds the values of the range. Returns whether these are all possible values. */
 function parseRange(range: string, { min, max, names }: Bounds, values: Set<number>): boolean {
   const [span = '', stepText, ...moreSteps] = range.split('/');
   const [lowText = '', highText, ...moreBounds] = span.split('-');
@@ -144,7 +144,7 @@ function parseRange(range: string, { min, max, names }: Bounds, values: Set<numb
   }
   if (moreSteps.length > 0) throw new ScheduleError(`too many slashes: ${range}`);
   const step = stepText === undefined ? 1 : parseInteger(stepText);
-  // One number with a step goes on to the end.
+  // A number with a step starts a range that extends to the end.
   if (stepText !== undefined && highText === undefined) high = max;
   if (low < min) throw new ScheduleError(`beginning of range (${low}) below minimum (${min}): ${range}`);
   if (high > max) throw new ScheduleError(`end of range (${high}) above maximum (${max}): ${range}`);

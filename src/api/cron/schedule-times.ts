@@ -4,7 +4,7 @@ import { zoneOffsetMs } from './time-zone.ts';
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** A date that does not come within five years is taken for one that never comes, such as 30 February. */
+/** A date that does not occur within five years is treated as one that never occurs, such as 30 February. */
 const MOST_DAYS = 5 * 366;
 
 type Calendar = Extract<Schedule, { kind: 'calendar' }>;
@@ -54,7 +54,7 @@ function timesOfDay({ hours, minutes }: Calendar, zone: string, day: number): nu
   const startMs = day * DAY_MS;
   const local: number[] = [];
   for (const hour of hours) for (const minute of minutes) local.push(startMs + (hour * 60 + minute) * MINUTE_MS);
-  // Local times of the day lie within these two, whatever the zone.
+  // Local times of the day lie between these two, in every zone.
   const before = zoneOffsetMs(zone, startMs - DAY_MS);
   const after = zoneOffsetMs(zone, startMs + 2 * DAY_MS);
   if (before === after) return local.map((ms) => ms - before).sort((left, right) => left - right);
@@ -66,7 +66,7 @@ function timesOfDay({ hours, minutes }: Calendar, zone: string, day: number): nu
   return times.sort((left, right) => left - right);
 }
 
-/** The minute in which the zone's offset is no longer `before`. */
+/** The first minute in which the zone's offset differs from `before`. */
 function findChange(zone: string, fromMs: number, toMs: number, before: number): number {
   let low = fromMs / MINUTE_MS;
   let high = toMs / MINUTE_MS;

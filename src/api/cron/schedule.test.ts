@@ -25,7 +25,7 @@ test('the next time follows from minute, hour, day, month and weekday', () => {
     ['*/15 * * * *', '2026-01-01T12:46:00Z', '2026-01-01T13:00:00.000Z'],
     ['30 6-16/4 * * 1-5', '2026-01-02T14:30:00Z', '2026-01-05T06:30:00.000Z'],
     ['0 0 29 feb ?', '2026-01-01T00:00:00Z', '2028-02-29T00:00:00.000Z'],
-    // Either day when both are named; the weekday alone when the day is any.
+    // When both fields are given, either day matches; when the day is `*`, only the weekday matters.
     ['0 0 13 * fri', '2026-01-01T00:00:00Z', '2026-01-02T00:00:00.000Z'],
     ['0 0 * * FRI', '2026-01-02T00:00:00Z', '2026-01-09T00:00:00.000Z'],
     ['5/20 * * * *', '2026-01-01T00:30:00Z', '2026-01-01T00:45:00.000Z'],

@@ -1,4 +1,6 @@
-/** Formatters of zones by name: making one is slow. Emptied when more names were asked for than zones there are. */
+/**
+ * Cached formatters of zones: creating one is slow. The cache is cleared when it has more entries than there are zones.
+ */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 const MOST_ZONES = 1_000;
 const SECOND_MS = 1_000;

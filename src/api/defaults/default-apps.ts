@@ -6,8 +6,8 @@ import type { PodTemplateSpec } from '../core/pod-template.ts';
 import { defaultPodSpecInPlace } from './default-pod.ts';
 
 /**
- * A copy with what the API server fills in. Less than a pod gets: requests that follow from limits, for one, are left
- * to the pods themselves.
+ * A copy with the defaults for a template. They are fewer than a pod's: for example, requests that follow from limits
+ * are set in the pods.
  */
 export function defaultPodTemplate(template: PodTemplateSpec): PodTemplateSpec {
   const spec = copyJson(template.spec);

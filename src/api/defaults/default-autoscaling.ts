@@ -1,9 +1,9 @@
 import type { HorizontalPodAutoscaler as V1Autoscaler } from '../autoscaling/horizontal-pod-autoscaler-v1.ts';
 import type { HPAScalingRules, HorizontalPodAutoscaler, MetricSpec } from '../autoscaling/horizontal-pod-autoscaler.ts';
 
-/** Of the CPU that pods request. */
+/** Percent of the CPU that pods request. */
 const DEFAULT_CPU_PERCENT = 80;
-/** What an autoscaler scales by that names no metric. */
+/** The metric of an autoscaler that names none. */
 const defaultMetrics: readonly MetricSpec[] = [
   {
     type: 'Resource',
@@ -20,7 +20,7 @@ const scaleUp: HPAScalingRules = {
   ],
 };
 
-/** The controller has the window: a flag says how long it is. */
+/** The controller sets the window from a flag. */
 const scaleDown: HPAScalingRules = {
   selectPolicy: 'Max',
   policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
@@ -46,7 +46,7 @@ export function defaultHorizontalPodAutoscaler(autoscaler: HorizontalPodAutoscal
   };
 }
 
-/** Metrics other than the processor's stand in an annotation of `metricsKey`; without any, the default is written. */
+/** Metrics other than CPU are in the annotation `metricsKey`; without any, the default is written. */
 export function defaultV1Autoscaler({ metadata, spec, ...rest }: V1Autoscaler, metricsKey: string): V1Autoscaler {
   const isBare = spec.targetCPUUtilizationPercentage === undefined && !metadata.annotations?.[metricsKey];
   return {

@@ -46,13 +46,13 @@ export function defaultCustomResourceDefinition(definition: CustomResourceDefini
 type Version = CustomResourceDefinition['spec']['versions'][number];
 const known = new WeakSet<object>();
 
-/** Fields that no schema has are dropped, as from any object. */
+/** Fields that are not in the schema are dropped, as in any object. */
 function withKnownSchema(version: Version): Version {
   if (version.schema === undefined || isPacked(version.schema)) return version;
   const raw = version.schema.openAPIV3Schema;
   if (typeof raw !== 'object' || raw === null || known.has(raw)) return version;
   const { schema, problems } = readJsonSchema(raw);
-  // What is of a wrong type stays to be refused.
+  // Values of a wrong type are kept, so that validation refuses them.
   const openAPIV3Schema = problems.some(({ kind }) => kind === 'wrongType') ? raw : schema;
   known.add(openAPIV3Schema);
   return { ...version, schema: { openAPIV3Schema } };

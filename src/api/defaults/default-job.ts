@@ -27,7 +27,7 @@ function defaultSpec(spec: JobSpec): JobSpec {
   };
 }
 
-/** A pattern that does not say which status it means means True. */
+/** A pattern without a status means True. */
 export function defaultFailurePolicy(policy: PodFailurePolicy): PodFailurePolicy {
   const rules = policy.rules.map((rule) =>
     rule.onPodConditions === undefined

@@ -6,7 +6,10 @@ export function defaultLimitRange(range: LimitRange): LimitRange {
   return { ...range, spec: { ...range.spec, limits: range.spec.limits.map(defaultItem) } };
 }
 
-/** Of containers, a maximum is also the default limit, which is also the default request, and so is a minimum. */
+/**
+ * For containers, a maximum is the default of the default limit, and the default limit and a minimum are defaults of
+ * the default request.
+ */
 function defaultItem(item: LimitRangeItem): LimitRangeItem {
   const rounded: LimitRangeItem = { ...item };
   for (const field of ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const) {

@@ -26,7 +26,7 @@ export function defaultPod(pod: Pod): Pod {
   return defaulted;
 }
 
-/** What templates of pods get, too; the rest is for pods alone. Changes `spec`. */
+/** The defaults that templates get, too; pods get others in addition. Changes `spec`. */
 export function defaultPodSpecInPlace(spec: PodSpec): void {
   defaultSpec(spec);
   for (const volume of spec.volumes ?? []) defaultVolumeInPlace(volume);
@@ -47,7 +47,7 @@ function defaultSpec(spec: PodSpec): void {
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= 30;
   spec.schedulerName ||= 'default-scheduler';
-  // The old name of the field is kept in step with the new one by upstream's conversion.
+  // Upstream's conversion sets the old name of the field from the new one.
   const account = spec.serviceAccountName || spec.serviceAccount;
   if (account) {
     spec.serviceAccountName = account;
@@ -55,12 +55,12 @@ function defaultSpec(spec: PodSpec): void {
   }
 }
 
-/** On the host's network a port of the container is a port of the host. */
+/** On the host's network a container port is also a host port. */
 function exposeOnHost(container: Container): void {
   for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
 }
 
-/** Huge pages that containers are limited to count for the pod, once it names any resources of its own. */
+/** If a pod sets any resources of its own, its huge pages include the containers' limits. */
 function defaultHugePageLimits(pod: Pod): void {
   const { resources } = pod.spec;
   if (resources === undefined || sizeOf(resources.limits) + sizeOf(resources.requests) === 0) return;

@@ -1,5 +1,5 @@
 /**
- * From which count of a unit on it stands alone; below that the next smaller unit is named too (upstream: apimachinery
+ * From this count on a unit is printed alone; below it, the next smaller unit is printed too (upstream: apimachinery
  * duration.HumanDuration).
  */
 const ages: readonly { seconds: number; unit: string; from: number; aloneFrom: number }[] = [

@@ -31,7 +31,7 @@ export function explanationText(explanation: PodExplanation, nowMs: number, with
   return `${lines.join('\n')}\n`;
 }
 
-/** What programs say often ends in a line break or has several; here a line is one thing. */
+/** Messages of programs often contain line breaks, but here each item is one line. */
 function oneLine(text: string): string {
   return text.trim().replace(/(?<!\s)\s*[\r\n]\s*/g, ' | ');
 }

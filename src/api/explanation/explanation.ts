@@ -8,7 +8,7 @@ export interface Blocker {
    * `readiness of web`.
    */
   readonly step: string;
-  /** One sentence a person understands. */
+  /** One sentence in plain words. */
   readonly cause: string;
   readonly sinceMs: number;
   lastError?: string;
@@ -16,7 +16,7 @@ export interface Blocker {
   nextTryAtMs?: number;
   /** One line for each thing that the cause is about, such as what each node says. */
   readonly details?: readonly string[];
-  /** What would help. */
+  /** Suggestions. */
   readonly suggestions?: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export interface PodExplanation {
   readonly phase: string;
   readonly settled: boolean;
   readonly blockers: readonly Blocker[];
-  /** What would help: objects, keys and drivers that the pod names and that are not there. */
+  /** Suggestions: missing objects, keys and drivers that the pod refers to. */
   readonly suggestions: readonly string[];
   readonly timeline: readonly TimelineEntry[];
 }

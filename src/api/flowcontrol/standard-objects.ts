@@ -1,12 +1,12 @@
 import type { FlowSchemaSpec, PolicyRulesWithSubjects, ResourcePolicyRule, Subject } from './flow-schema.ts';
 import type { PriorityLevelConfigurationSpec } from './priority-level-configuration.ts';
 
-/** Whether the server keeps the spec of a standard object up to date (`true`), or an administrator owns it. */
+/** `true`: the server keeps the spec of a standard object up to date. `false`: an administrator owns it. */
 export const AUTO_UPDATE_ANNOTATION = 'apf.kubernetes.io/autoupdate-spec';
 
 /**
- * `mandatory` objects are always there with this spec; `suggested` ones are made, and kept unless an administrator
- * changes them.
+ * `mandatory` objects always exist with this spec. `suggested` ones are created, and kept up to date unless an
+ * administrator changes them.
  */
 export interface StandardObject<Spec> {
   readonly name: string;

@@ -17,12 +17,12 @@ import { locate, toPlainValue } from './yaml-value.ts';
 export interface ManifestLimits {
   readonly maxBytes: number;
   readonly maxDocuments: number;
-  /** Objects in all documents and lists together. */
+  /** The limit for objects in all documents and lists together. */
   readonly maxObjects: number;
   readonly maxDepth: number;
-  /** Values that YAML aliases may add to one document. */
+  /** The limit for values that YAML aliases add to one document. */
   readonly maxAliasValues: number;
-  /** Words and signs in one document; what bounds the time to parse it. */
+  /** The limit for tokens in one document, which bounds the parsing time. */
   readonly maxLexemes: number;
   readonly maxErrors: number;
 }
@@ -36,7 +36,7 @@ export const defaultManifestLimits: ManifestLimits = {
   maxErrors: 100,
 };
 export interface LoadOptions {
-  /** What errors call the text: a file name or a URL. */
+  /** The name of the text in errors: a file name or a URL. */
   readonly fileName: string;
   readonly limits?: Partial<ManifestLimits>;
   /**
@@ -47,13 +47,12 @@ export interface LoadOptions {
 }
 export interface LoadedManifest {
   readonly pods: Pod[];
-  /** What stands beside the pods, in the order of the text. */
+  /** Objects other than pods, in the order of the text. */
   readonly objects: KindedObject[];
   readonly errors: ManifestError[];
   readonly warnings: ManifestError[];
   /**
-   * Where a field of one of the objects above stands in the text, for errors found later. `path` in upstream's
-   * notation.
+   * The position of a field of one of the objects, for errors that are found later. `path` is in upstream's notation.
    */
   readonly locate: (object: ManifestKinds[ManifestKind], path: string) => Position;
 }
@@ -91,7 +90,7 @@ interface Source {
   readonly root: unknown;
   readonly anchors: ReadonlyMap<string, Node>;
 }
-/** Places in the text are asked for only when something is wrong. */
+/** Positions in the text are computed only for errors. */
 function lazySource({ text, offset }: DocumentText, maxLexemes: number): Source {
   let root: unknown;
   return {
@@ -230,7 +229,7 @@ class Loader {
     if (!this.#accept(source, decoded)) return;
     const object = rules.applyDefaults({ ...decoded.value, apiVersion: rules.apiVersion, kind });
     this.#origins.set(object, { source, at });
-    // The pair is right by construction; for a type parameter the compiler cannot see it.
+    // The pair matches by construction, but the compiler cannot see this for a type parameter.
     const entry = { kind, object } as Kinded<Kind> as Kinded<ManifestKind>;
     if (entry.kind === 'Pod') this.#pods.push(entry.object);
     else this.#kept.push(entry);

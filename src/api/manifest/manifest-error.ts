@@ -19,7 +19,7 @@ export interface Position {
   readonly column: number;
 }
 
-/** Counts lines only when asked, because most files have nothing wrong with them. */
+/** Lines are counted only when needed, because most files have no errors. */
 export function positionAt(text: string, offset: number): Position {
   let line = 1;
   let lineStart = 0;

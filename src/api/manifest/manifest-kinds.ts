@@ -35,7 +35,7 @@ import { validateRuntimeClass } from '../validation/validate-runtime-class.ts';
 import { validateService } from '../validation/network/validate-service.ts';
 import { validatePersistentVolumeClaim } from '../validation/volumes/volume-claim.ts';
 
-/** Everything that may stand in a manifest. */
+/** All kinds that a manifest may contain. */
 export interface ManifestKinds {
   readonly Pod: Pod;
   readonly ConfigMap: ConfigMap;
@@ -52,7 +52,7 @@ export type ManifestKind = keyof ManifestKinds;
 export type Kinded<Kind extends ManifestKind> = {
   [Each in Kind]: { readonly kind: Each; readonly object: ManifestKinds[Each] };
 }[Kind];
-/** What may stand beside pods. */
+/** The kinds other than pods. */
 export type KindedObject = Kinded<Exclude<ManifestKind, 'Pod'>>;
 
 interface KindRules<Kind extends ManifestKind> {
@@ -66,7 +66,7 @@ interface KindRules<Kind extends ManifestKind> {
   readonly validate: (object: ManifestKinds[Kind]) => readonly FieldError[];
 }
 
-/** A kind is added by a line in `ManifestKinds` and one here. */
+/** To add a kind, add a line to `ManifestKinds` and one here. */
 export const manifestKinds: { readonly [Kind in ManifestKind]: KindRules<Kind> } = {
   Pod: {
     apiVersion: 'v1',
@@ -127,7 +127,7 @@ export const manifestKinds: { readonly [Kind in ManifestKind]: KindRules<Kind> }
 };
 export const manifestKindNames = Object.keys(manifestKinds) as readonly ManifestKind[];
 
-/** What the API server would answer to the creation of the object. */
+/** The validation errors for creating the object. */
 export function validateObject<Kind extends ManifestKind>({ kind, object }: Kinded<Kind>): readonly FieldError[] {
   return manifestKinds[kind].validate(object);
 }

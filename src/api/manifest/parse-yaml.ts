@@ -13,8 +13,8 @@ export interface ParsedYaml {
 class TooMuch extends Error {}
 
 /**
- * What the parser says and then goes on to quote: the text may be a Secret's, and errors go into logs. The line and the
- * column say where.
+ * Prefixes of parser messages that go on to quote the text. The quote is removed: the text may be a Secret's, and
+ * errors go into logs. Line and column identify the position.
  */
 const quoting =
   /^(Not a YAML token|Block scalar header includes extra characters|Unresolved tag|Unresolved alias[^:]*|Could not resolve tag|Not a valid tag|Verbatim tags aren't resolved|Unexpected .*? token in YAML (?:stream|document)|Invalid escape sequence|Unknown directive|Unsupported YAML version|The(?= .* tag has no suffix))[^]*$/;
@@ -24,9 +24,8 @@ function withoutQuotes(message: string): string {
 }
 
 /**
- * Parses one document to its tree, without a meaning for its scalars (yaml-scalar.ts gives that). Parsing time grows
- * with the number of lexemes and not with the bytes, so those are what is capped: 100,000 take about a fifth of a
- * second.
+ * Parses one document to its tree. Scalars are not interpreted (yaml-scalar.ts does that). Parsing time grows with the
+ * number of tokens and not with the bytes, so the tokens are limited: 100,000 take about a fifth of a second.
  */
 export function parseYaml(text: string, maxLexemes: number): ParsedYaml {
   const composer = new Composer({ schema: 'failsafe', uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });

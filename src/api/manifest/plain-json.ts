@@ -1,13 +1,13 @@
 import { withWholeCharacters } from '../../base/whole-characters.ts';
 
-/** Longer texts go the usual way, where the number of lexemes is capped. */
+/** Longer texts are left to the YAML parser, which limits the number of tokens. */
 const MOST_CHARACTERS = 65_536;
 
 /**
- * The value of a text that is JSON just as JSON.stringify writes it, with or without indentation, as programs write
- * manifests; undefined for everything else. Written back it must come to the same text, so there can be no duplicate
- * keys and no number that would change: the YAML parser, which takes many times as long, would find the same and
- * nothing to say.
+ * The value of a text that is exactly what JSON.stringify writes, with or without indentation, as programs write
+ * manifests; undefined for everything else. The value must encode to the same text again. The text then has no
+ * duplicate keys and no number that would change, so the YAML parser, which takes many times as long, would give the
+ * same value without errors.
  */
 export function readPlainJson(text: string, maxDepth: number): { value: unknown } | undefined {
   if (text.length > MOST_CHARACTERS || !/^\s*\{/.test(text)) return undefined;
@@ -23,12 +23,12 @@ export function readPlainJson(text: string, maxDepth: number): { value: unknown 
       ? { value }
       : undefined;
   } catch {
-    return undefined; // YAML, or nested so deeply that the stack ends: the parser says what it is.
+    return undefined; // It is YAML, or nested too deeply for the stack. The YAML parser decides.
   }
 }
 
 function isWithin(value: unknown, depth: number): boolean {
-  // Whole numbers beyond 2^53 are kept exactly by the YAML parser's way.
+  // Integers beyond 2^53 are left to the YAML parser, which keeps them exactly.
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) return false;
   if (typeof value !== 'object' || value === null) return depth >= 0;
   return depth >= 0 && Object.values(value).every((entry) => isWithin(entry, depth - 1));

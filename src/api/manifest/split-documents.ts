@@ -1,7 +1,7 @@
 /** One YAML document of a file, and where in the file it starts. */
 export interface DocumentText {
   readonly text: string;
-  /** Offset of the text in the file, in UTF-16 units. */
+  /** Offset of the document in the file, in UTF-16 units. */
   readonly offset: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What a plain YAML scalar means. Kubernetes reads YAML 1.1 as Go's yaml.v2 does: `yes` and `on` are true, `0644` is
- * octal, `1_000` is a number. A YAML 1.2 reading would silently change file modes, so scalars are resolved here and not
- * by the parser.
+ * The value of a plain YAML scalar. Kubernetes reads YAML 1.1 as Go's yaml.v2 does: `yes` and `on` are true, `0644` is
+ * octal, `1_000` is a number. Reading it as YAML 1.2 would silently change file modes, so scalars are resolved here and
+ * not by the parser.
  */
 const words: ReadonlyMap<string, boolean | null> = new Map<string, boolean | null>([
   ...['', '~', 'null', 'Null', 'NULL'].map((word): [string, null] => [word, null]),
@@ -21,7 +21,7 @@ const hexInt = /^([-+]?)0[xX]([0-9a-fA-F]+)$/;
 const binaryInt = /^([-+]?)0[bB]([01]+)$/;
 const float = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
-/** Whole numbers that a double cannot hold come back as bigint. */
+/** Integers that a double cannot represent are returned as bigint. */
 export type ScalarValue = string | number | bigint | boolean | null;
 
 export function resolvePlainScalar(text: string): ScalarValue {

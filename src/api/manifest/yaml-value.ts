@@ -8,7 +8,7 @@ import { resolvePlainScalar } from './yaml-scalar.ts';
 
 export interface YamlLimits {
   readonly maxDepth: number;
-  /** Values that aliases may add to a document; the document itself is bounded by its bytes. */
+  /** The limit for values that aliases add to a document. The document itself is limited in bytes. */
   readonly maxAliasValues: number;
 }
 export interface YamlProblem {
@@ -17,7 +17,7 @@ export interface YamlProblem {
   readonly offset: number;
   /** Where the value of a duplicate key begins. */
   readonly valueOffset?: number;
-  /** A duplicate key: the last one wins. Everything else makes the document unusable. */
+  /** For a duplicate key the last value is used. Any other error makes the document unusable. */
   readonly duplicate: boolean;
 }
 
@@ -58,7 +58,7 @@ class Converter {
   readonly anchors = new Map<string, Node>();
   readonly #limits: YamlLimits;
   readonly #path: PathStep[] = [];
-  /** Anchored nodes being expanded right now; meeting one again means the document contains itself. */
+  /** Anchored nodes that are being expanded. If one occurs again, the document contains itself. */
   readonly #open = new Set<Node>();
   #aliasDepth = 0;
   #aliasValues = 0;
@@ -165,7 +165,7 @@ function keyText(pair: Pair): string {
   return String(key.value);
 }
 
-/** Go's parser knows no escape of half a character either. */
+/** Go's parser has no escape for half of a surrogate pair either. */
 function refuseHalves(scalar: Scalar): void {
   if (typeof scalar.value === 'string' && !scalar.value.isWellFormed())
     throw new Unusable('found invalid Unicode character escape code', offsetOf(scalar));
@@ -201,7 +201,7 @@ function offsetOf(node: unknown): number {
   return range?.[0] ?? 0;
 }
 
-/** The offset of what `path` names, or of the nearest thing around it that exists. */
+/** The offset of the value at `path`, or of its nearest existing parent. */
 export function locate(root: unknown, path: FieldPath, anchors: ReadonlyMap<string, Node>): number {
   let node: unknown = root;
   let offset = offsetOf(root);

@@ -8,9 +8,9 @@ const common = {
   kind: string,
   apiVersion: string,
   metadata: filled(ObjectMetaSchema),
-  /** The end of the time the numbers are of. */
+  /** The end of the measured time. */
   timestamp: required(string),
-  /** How long it was, `15.07s`. */
+  /** The length of the measured time, such as `15.07s`. */
   window: required(string),
 };
 

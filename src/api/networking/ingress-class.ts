@@ -26,7 +26,7 @@ export const IngressClassSchema = object('IngressClass', {
 });
 export type IngressClass = Infer<typeof IngressClassSchema>;
 
-/** With the value `true`, it marks the class of Ingresses that name none. */
+/** With the value `true`, it marks the default class, for Ingresses that name none. */
 export const DEFAULT_INGRESS_CLASS_ANNOTATION = 'ingressclass.kubernetes.io/is-default-class';
-/** How an Ingress named its class before there was a field. */
+/** How an Ingress named its class before the field existed. */
 export const INGRESS_CLASS_ANNOTATION = 'kubernetes.io/ingress.class';

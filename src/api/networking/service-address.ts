@@ -40,7 +40,7 @@ export function belongsTo({ spec: { parentRef } }: IPAddress, service: ServiceNa
   );
 }
 
-/** Whether services may get addresses from it. */
+/** Whether services may get addresses from this range. */
 export function isReadyRange({ metadata, status }: ServiceCIDR): boolean {
   return (
     metadata.deletionTimestamp === undefined &&

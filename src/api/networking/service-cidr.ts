@@ -25,5 +25,5 @@ export type ServiceCIDR = Infer<typeof ServiceCIDRSchema>;
 
 /** The range that the flags of the API server set. */
 export const DEFAULT_SERVICE_CIDR_NAME = 'kubernetes';
-/** Keeps a range until no service has an address that only it covers. */
+/** Keeps a range while a service has an address that no other range contains. */
 export const SERVICE_CIDR_FINALIZER = 'networking.k8s.io/service-cidr-finalizer';

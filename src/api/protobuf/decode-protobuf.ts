@@ -9,7 +9,7 @@ import type { ObjectSchema, Schema } from '../schema/schema.ts';
 import { planMessage } from './message-plan.ts';
 import type { MessagePlan, NumberedField } from './message-plan.ts';
 
-/** The content type under which clients send and accept it. */
+/** The media type of protobuf bodies. */
 export const PROTOBUF_CONTENT_TYPE = 'application/vnd.kubernetes.protobuf';
 
 const magic = Buffer.from('k8s\0');
@@ -18,17 +18,17 @@ const nothing: MessagePlan = new Map();
 
 export class ProtobufError extends Error {}
 
-/** More fields than a body may have. */
+/** The limit for fields in a body. */
 export class ProtobufTooLarge extends ProtobufError {}
 
-/** What stands around every message: which kind it is of. */
+/** The envelope of a message: it names the kind. */
 export interface Envelope {
   readonly apiVersion: string;
   readonly kind: string;
   readonly raw: Uint8Array;
 }
 
-/** Opens the envelope (upstream: runtime.Unknown behind four bytes). Throws `ProtobufError` for what is none. */
+/** Opens the envelope (upstream: runtime.Unknown after four bytes). Throws `ProtobufError` for other input. */
 export function openEnvelope(bytes: Uint8Array): Envelope {
   if (bytes.length < magic.length || !magic.equals(bytes.subarray(0, magic.length)))
     throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix "k8s\\0"');
@@ -61,7 +61,7 @@ export function decodeMessage(raw: Uint8Array, schema: ObjectSchema): Record<str
   return guarded(() => new MessageDecoder(reader).message(schema, reader.len, 0));
 }
 
-/** What the reader throws on broken input has no class of its own. */
+/** The reader's errors for malformed input have no class of their own. */
 function guarded<T>(read: () => T): T {
   try {
     return read();
@@ -182,7 +182,7 @@ class MessageDecoder {
     }
   }
 
-  /** Every field counts, also one that is not known: two bytes are one. */
+  /** Unknown fields count too: each takes only two bytes of input. */
   #eachField(end: number, read: (number: number, wire: WireType) => void): void {
     eachField(this.#reader, end, (number, wire) => {
       this.#count();
@@ -226,7 +226,7 @@ class MessageDecoder {
     return parts.get(1) === 1 ? String(parts.get(3) ?? '') : Number(parts.get(2) ?? 0);
   }
 
-  /** Free JSON travels as text. */
+  /** Free-form JSON is sent as text. */
   #rawJson(): unknown {
     const text = this.#scalars().get(1);
     if (text === undefined || text === '') return undefined;

@@ -11,7 +11,7 @@ import type { MessagePlan, NumberedField } from './message-plan.ts';
  * when nothing is to go.
  */
 export function dropZeros<T extends object>(object: T, schema: ObjectSchema): T {
-  // What is left is of the same type: only optional fields go.
+  // The result has the same type, because only optional fields are removed.
   return dropIn(object as Fields, planOf(schema)) as T;
 }
 
@@ -20,9 +20,9 @@ type Clean = (value: unknown) => unknown;
 
 interface ZeroPlan {
   readonly droppable: ReadonlySet<string>;
-  /** Stays as it is when nothing would be left: what has one owner as a whole. */
+  /** Not changed if nothing would be left, for types that one manager owns as a whole. */
   readonly keepsLast: boolean;
-  /** How to clean what stands in a field; of those that can hold something to drop. */
+  /** How to clean the value of a field, for types that can contain something to remove. */
   readonly inner: ReadonlyMap<string, Clean>;
 }
 
@@ -58,7 +58,7 @@ function* fieldsOf(message: MessagePlan): Generator<NumberedField> {
   }
 }
 
-/** Quantities, ports by number or name, and times are structures in Go, which are always written. */
+/** Quantities, int-or-string and times are structs in Go, which are always written. */
 function canBeZero(schema: Schema): boolean {
   if (schema.kind === 'string') return schema.format === undefined || schema.format === 'bytes';
   return schema.kind === 'number' || schema.kind === 'boolean' || schema.kind === 'array' || schema.kind === 'map';
@@ -78,7 +78,7 @@ function cleanerOf(schema: Schema): Clean | undefined {
     }
     case 'opaque': {
       const { message } = schema;
-      // A type that may contain itself: what is in it is found when there is something.
+      // A recursive type: its fields are computed when they are needed.
       return message === undefined ? undefined : (value) => cleanerOf(message.formOf(value))?.(value) ?? value;
     }
     case 'string':

@@ -79,7 +79,7 @@ test('a text that is no time is an error, not another time', () => {
   assert.throws(() => encodeMessage({ metadata: { creationTimestamp: 'soon' } }, PodSchema), ProtobufError);
 });
 
-/** Values as decoding leaves them: no empty lists, and no zeros that Go does not tell from nothing. */
+/** Values as decoding returns them: without empty lists, and without zeros that Go does not write. */
 function valueOf(schema: Schema, depth: number): fc.Arbitrary<unknown> {
   switch (schema.kind) {
     case 'boolean':

@@ -27,7 +27,7 @@ export function sealEnvelope({ apiVersion, kind, raw }: Envelope): Buffer {
   return Buffer.concat([head, raw, tail]);
 }
 
-/** What stands before and behind a message of so many bytes in an envelope, for messages that are sent in pieces. */
+/** The bytes before and after a message of this length in an envelope, for messages that are sent in parts. */
 export function envelopeAround(
   { apiVersion, kind }: Omit<Envelope, 'raw'>,
   rawBytes: number,
@@ -48,7 +48,7 @@ const magic = Buffer.from('k8s\0');
 /** contentEncoding and contentType: Go writes them though they are empty. */
 const noContentType = Buffer.from([0x1a, 0, 0x22, 0]);
 
-/** One for all: encoding is synchronous, and what it has written is copied. */
+/** One writer for all: encoding is synchronous, and the result is copied. */
 const shared = new MessageWriter();
 
 function written(write: (writer: MessageWriter) => void): Buffer {
@@ -63,7 +63,7 @@ function written(write: (writer: MessageWriter) => void): Buffer {
 
 const encoders = new WeakMap<ObjectSchema['fields'], WriteFields>();
 
-/** How to write a message of this type; made once. */
+/** The encoder for messages of this type, created once. */
 function encoderOf(schema: ObjectSchema): WriteFields {
   let encoder = encoders.get(schema.fields);
   if (encoder === undefined) {
@@ -77,8 +77,8 @@ function encoderOf(schema: ObjectSchema): WriteFields {
 }
 
 /**
- * What an object has is written in its own order, which is that of the type: to look for all that it might have would
- * take longer than to write it.
+ * Fields are written in the order of the object, which is that of the type. Checking all possible fields would take
+ * longer.
  */
 function fieldsEncoder(plan: MessagePlan): WriteFields {
   const writes = new Map<string, WriteField>();
@@ -86,7 +86,7 @@ function fieldsEncoder(plan: MessagePlan): WriteFields {
   for (const [number, entry] of plan) {
     if (entry instanceof Map) embedded.push(embeddedEncoder(number, entry));
     else {
-      // What is no plan of an inner message is a field.
+      // A field that is not an inner message.
       const field = entry as NumberedField;
       writes.set(field.name, fieldEncoder(number, field));
     }
@@ -102,7 +102,7 @@ function fieldsEncoder(plan: MessagePlan): WriteFields {
   };
 }
 
-/** A message that JSON does not show is there when one of its fields is. */
+/** An inner message that JSON does not show is written if one of its fields exists. */
 function embeddedEncoder(number: number, plan: MessagePlan): WriteFields {
   const fields = fieldsEncoder(plan);
   return (writer, value) => {
@@ -155,7 +155,7 @@ function valueEncoder(number: number, schema: Schema): WriteField {
     case 'intOrString':
       return inMessage(number, writeIntOrString);
     case 'object':
-      // Types may contain themselves: the inner encoder is looked up when it is needed.
+      // Types may be recursive: the inner encoder is looked up when it is needed.
       return inMessage(number, (writer, value) => encoderOf(schema)(writer, value as Values));
     case 'opaque':
       return opaqueEncoder(number, schema);
@@ -218,7 +218,7 @@ function writeTime(writer: MessageWriter, text: string): void {
   writer.tag(1, wireTypes.varint);
 }
 
-/** Go's IntOrString: which of both it is, the number, the text. */
+/** Go's IntOrString: the type, the number and the text. */
 function writeIntOrString(writer: MessageWriter, value: unknown): void {
   const isText = typeof value === 'string';
   writeText(writer, 3, isText ? value : '');

@@ -1,12 +1,12 @@
 import { Buffer } from 'node:buffer';
 import { MessageWriter, wireTypes } from './message-writer.ts';
 
-/** What stands before the metadata of a list: they are its first field. */
+/** The bytes before the metadata of a list, which is its first field. */
 export function listHead(metadata: Uint8Array): Buffer {
   return Buffer.concat([fieldHead(1, metadata.length), metadata]);
 }
 
-/** What stands before an item of a list. */
+/** The bytes before an item of a list. */
 export const listItemHead = (bytes: number): Buffer => fieldHead(2, bytes);
 
 function fieldHead(number: number, bytes: number): Buffer {
@@ -36,7 +36,7 @@ export function frameWatchEvent(type: string, sealed: Uint8Array): Buffer {
   return writer.finish();
 }
 
-/** A frame without its length, for transports that have messages. */
+/** A frame without its length, for transports with message boundaries. */
 export const unframed = (frame: Buffer): Buffer => frame.subarray(FRAME_HEAD_BYTES);
 
 function bigEndian(length: number): Buffer {

@@ -3,17 +3,17 @@ import type { ObjectSchema, Schema } from '../schema/schema.ts';
 export interface NumberedField {
   readonly name: string;
   readonly schema: Schema;
-  /** Whether a zero is a value, rather than Go's way to say nothing. */
+  /** Whether a zero is a value, and not Go's encoding of absence. */
   readonly keepsZero: boolean;
 }
 
-/** What each number of a message means: a field, or a message whose fields are the outer one's. */
+/** The meaning of each field number: a field, or a message whose fields belong to the outer one. */
 export type MessagePlan = ReadonlyMap<number, NumberedField | MessagePlan>;
 type MessagePlanDraft = Map<number, NumberedField | MessagePlanDraft>;
 
 const plans = new WeakMap<ObjectSchema['fields'], MessagePlan>();
 
-/** How to read a message of this type. Undefined for a type that has no numbers. */
+/** How to read a message of this type. Undefined for a type without field numbers. */
 export function planMessage({ fields }: ObjectSchema): MessagePlan | undefined {
   let plan = plans.get(fields);
   if (plan === undefined) plans.set(fields, (plan = planOf(fields)));

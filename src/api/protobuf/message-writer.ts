@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 
 const START_BYTES = 16_384;
-/** Longer texts are written by the runtime, which a call costs more than a few characters do. */
+/** Longer strings are written by the runtime, whose call costs more than writing a few characters here. */
 const SHORT_TEXT = 48;
 const LOW_BITS = 0x80;
 
@@ -9,8 +9,8 @@ const LOW_BITS = 0x80;
 export const wireTypes = { varint: 0, fixed64: 1, bytes: 2 } as const;
 
 /**
- * Writes a message from its end to its beginning: so the length of each part is known when it is written, and nothing is
- * copied. Callers write the last field first, and of each field the value before the tag.
+ * Writes a message from its end to its start. The length of each part is then known when it is written, and nothing is
+ * copied. Callers write the last field first, and for each field the value before the tag.
  */
 export class MessageWriter {
   readonly #startBytes: number;
@@ -23,21 +23,21 @@ export class MessageWriter {
     this.#at = startBytes;
   }
 
-  /** How many bytes are written. */
+  /** The number of bytes written. */
   get length(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** A copy of what was written since the beginning; the writer is empty then. */
+  /** A copy of the written bytes; the writer is empty afterwards. */
   finish(): Buffer {
     const message = Buffer.from(this.#bytes.subarray(this.#at));
-    // A large message does not leave its room behind.
+    // The buffer of a large message is not kept.
     if (this.#bytes.length > this.#startBytes) this.#bytes = Buffer.allocUnsafe(this.#startBytes);
     this.#at = this.#bytes.length;
     return message;
   }
 
-  /** Drops what was written, after an error. */
+  /** Discards the written bytes, after an error. */
   reset(): void {
     this.#at = this.#bytes.length;
   }
@@ -46,13 +46,13 @@ export class MessageWriter {
     this.uint(number * 8 + wireType);
   }
 
-  /** The tag of bytes, and their length: all that was written since `before`. */
+  /** Writes the tag of a length-delimited field and its length: everything that was written since `before`. */
   lengthSince(before: number, number: number): void {
     this.uint(this.length - before);
     this.tag(number, wireTypes.bytes);
   }
 
-  /** A whole number from 0 to 2^53. */
+  /** An integer from 0 to 2^53. */
   uint(value: number): void {
     this.#reserve(8);
     if (value < LOW_BITS) {
@@ -99,7 +99,7 @@ export class MessageWriter {
     this.#bytes.write(text, this.#at, size);
   }
 
-  /** False when the text is more than ASCII; then nothing is written. */
+  /** False when the string is not only ASCII; then nothing is written. */
   #ascii(text: string): boolean {
     this.#reserve(text.length);
     let at = this.#at;

@@ -2,7 +2,7 @@ import type { ResourceList } from '../core/resource-requirements.ts';
 import { addQuantity, compareParsed, formatQuantity, parseQuantity, subtractQuantity } from '../quantity.ts';
 import type { Quantity } from '../quantity.ts';
 
-/** A resource list to reckon with. Never changed after it was made; every function here makes a new one. */
+/** A resource list for arithmetic. It is immutable; every function here returns a new one. */
 export type Amounts = ReadonlyMap<string, Quantity>;
 
 const NANO = 1_000_000_000n;
@@ -29,7 +29,7 @@ export function addAmounts(left: Amounts, right: Amounts): Amounts {
   return sum;
 }
 
-/** What is more on the left than on the right; where it is less, nothing. */
+/** The left amounts minus the right ones; nothing where the result would be negative. */
 export function growthOf(left: Amounts, right: Amounts): Amounts {
   const growth = new Map<string, Quantity>();
   for (const [name, amount] of left) {
@@ -51,7 +51,7 @@ export function withoutZeros(amounts: Amounts): Amounts {
 export const negativeOf = (amounts: Amounts): readonly string[] =>
   [...amounts].filter(([, { nanos }]) => nanos < 0n).map(([name]) => name);
 
-/** The names of which there is more than `limits` allow. What has no limit may be as much as it likes. */
+/** The names of resources above their limit. Resources without a limit are not checked. */
 export function exceeding(amounts: Amounts, limits: Amounts): ReadonlySet<string> {
   const found = new Set<string>();
   for (const [name, amount] of amounts) {

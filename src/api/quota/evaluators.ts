@@ -16,17 +16,17 @@ import type { Amounts } from './amounts.ts';
 import { isCharged, isCountedOfPods, hasDeadline, missingOfPod, podIsInScope, podUsage } from './pod-usage.ts';
 import { isCountedOfResourceClaims, resourceClaimUsage } from './resource-claim-usage.ts';
 
-/** How objects of a kind use up quotas (upstream: quota.Evaluator). Objects given to it are of that kind. */
+/** How objects of a kind use quotas (upstream: quota.Evaluator). It is only called with objects of its kind. */
 export interface QuotaEvaluator {
   /** Whether a quota's resource of this name counts objects of the kind. */
   counts(name: string): boolean;
   usage(object: ApiObject, nowMs: number): Amounts;
   isInScope(object: ApiObject, requirement: ScopedResourceSelectorRequirement): boolean;
-  /** What is wrong with an object that leaves out what is bounded; undefined when nothing is. */
+  /** The error for an object that does not set a required resource; undefined when there is none. */
   missing(bounded: readonly string[], object: ApiObject): string | undefined;
-  /** Whether a write that is no creation can use up more. */
+  /** Whether an update can increase the usage. */
   mayGrow(subresource: string, old: ApiObject, object: ApiObject): boolean;
-  /** Whether a change may have given something back, beside deletions. */
+  /** Whether an update may have reduced the usage. */
   mayShrink(old: ApiObject, object: ApiObject, nowMs: number): boolean;
 }
 
@@ -54,7 +54,7 @@ const podEvaluator: QuotaEvaluator = {
   },
 };
 
-/** What the pod's containers have, as text to compare. */
+/** The resources of the pod's containers, as text for comparisons. */
 function resourcesOf({ spec, status }: Pod): string {
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
   return JSON.stringify([
@@ -120,7 +120,10 @@ const claimEvaluator: QuotaEvaluator = {
   mayShrink: (old, object) => isReplenishing(old as PersistentVolumeClaim, object as PersistentVolumeClaim),
 };
 
-/** What the claim asks for or, when less was asked for after a growth that failed, has been given. */
+/**
+ * The storage that the claim requests. After a failed expansion the request may be lower than the allocated storage,
+ * which counts then.
+ */
 function storageOf({ spec, status }: PersistentVolumeClaim): Quantity | undefined {
   const asked = spec.resources?.requests?.['storage'];
   if (asked === undefined) return undefined;
@@ -128,7 +131,7 @@ function storageOf({ spec, status }: PersistentVolumeClaim): Quantity | undefine
   return compareParsed(given, wanted) > 0 ? given : wanted;
 }
 
-/** Whole bytes; more is not counted by any store. */
+/** Whole bytes; fractions do not count. */
 function wholeOf(text: string): Quantity {
   const parsed = parseQuantity(text);
   return parsed.nanos % 1_000_000_000n === 0n ? parsed : parseQuantity(quantityOf(quantityValue(text), parsed.format));
@@ -166,7 +169,7 @@ const resourceClaimEvaluator: QuotaEvaluator = {
   usage: (object) => resourceClaimUsage(object as ResourceClaim),
 };
 
-/** Names that quotas had before there was `count/`. */
+/** Names of quota resources from before `count/` existed. */
 const oldNames: Readonly<Record<string, string>> = lookupTable({
   configmaps: 'configmaps',
   resourcequotas: 'resourcequotas',
@@ -183,7 +186,7 @@ function countEvaluator(type: GroupResource): QuotaEvaluator {
   return { ...anything, counts: (name) => names.includes(name), usage: () => usage };
 }
 
-/** Kinds of which no quota ever counted anything: they are not kept, or not for long. */
+/** Kinds that quotas never count, because they are not stored, or not for long. */
 const ignored = new Set([
   'bindings',
   'componentstatuses',
@@ -206,7 +209,7 @@ const evaluators = new Map<string, QuotaEvaluator | undefined>([
 ]);
 const byType = new WeakMap<GroupResource, { readonly evaluator: QuotaEvaluator | undefined }>();
 
-/** How objects of a kind count; undefined for kinds that never do. */
+/** The evaluator of a kind; undefined for kinds that never count. */
 export function evaluatorOf(type: GroupResource): QuotaEvaluator | undefined {
   let known = byType.get(type);
   if (known === undefined) {

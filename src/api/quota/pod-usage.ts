@@ -28,7 +28,7 @@ const named = new Set([
 ]);
 const HUGE_PAGES = 'hugepages-';
 const REQUESTS_PREFIX = 'requests.';
-/** Every container must say these when a quota bounds them. */
+/** Resources that every container must set when a quota limits them. */
 const mustBeGiven = ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory'];
 
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
@@ -42,7 +42,7 @@ export function isCountedOfPods(name: string): boolean {
   );
 }
 
-/** Pods that are over count only as objects. */
+/** Pods that have ended count only as objects. */
 export function podUsage(pod: Pod, nowMs: number): Amounts {
   const usage = new Map<string, Quantity>([[POD_COUNT, oneItem]]);
   if (!isCharged(pod, nowMs)) return usage;
@@ -51,7 +51,7 @@ export function podUsage(pod: Pod, nowMs: number): Amounts {
   return usage;
 }
 
-/** Whether what the pod asks for still counts: not when it has ended, nor when it should have been gone by now. */
+/** Whether the pod's requests still count: not when it has ended, nor when its deletion is overdue. */
 export function isCharged({ metadata, status }: Pod, nowMs: number): boolean {
   if (isTerminalPhase(status?.phase)) return false;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
@@ -75,7 +75,10 @@ function usageOf(requests: ResourceList | undefined, limits: ResourceList | unde
   return usage;
 }
 
-/** What containers must say because quotas bound it, in upstream's words; undefined when they do. */
+/**
+ * The names of resources that containers must set because a quota limits them, in upstream's format; undefined when
+ * none is missing.
+ */
 export function missingOfPod(bounded: readonly string[], { spec }: Pod): string | undefined {
   const { resources, containers, initContainers = [] } = spec;
   if ([...Object.keys(resources?.requests ?? {}), ...Object.keys(resources?.limits ?? {})].some(isPodLevelResource))

@@ -18,7 +18,7 @@ export function isInScopes(evaluator: QuotaEvaluator, object: ApiObject, quota: 
   return scopesOf(quota).every((scope) => evaluator.isInScope(object, scope));
 }
 
-/** Whether the quota bounds anything that objects of the kind use. */
+/** Whether the quota limits anything that objects of the kind use. */
 export function concernsQuota(type: GroupResource, { spec, status }: ResourceQuota): boolean {
   const evaluator = evaluatorOf(type);
   return (
@@ -27,7 +27,7 @@ export function concernsQuota(type: GroupResource, { spec, status }: ResourceQuo
   );
 }
 
-/** What the objects of a namespace use of what a quota bounds. */
+/** The usage of a namespace's objects, for the resources of a quota. */
 export function computeQuotaUsage<Kind extends GroupResource>(
   quota: ResourceQuota,
   types: readonly Kind[],
@@ -47,7 +47,7 @@ export function computeQuotaUsage<Kind extends GroupResource>(
   return used;
 }
 
-/** The quota's status as it should be; undefined when it is so. */
+/** The computed status of the quota; undefined when it is already correct. */
 export function newQuotaStatus({ spec, status }: ResourceQuota, used: Amounts): ResourceQuota['status'] | undefined {
   const same =
     status?.used !== undefined &&

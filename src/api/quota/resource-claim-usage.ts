@@ -7,7 +7,7 @@ import type { Amounts } from './amounts.ts';
 
 const COUNT = 'count/resourceclaims.resource.k8s.io';
 const BY_CLASS = '.deviceclass.resource.k8s.io/devices';
-/** How containers ask for devices of a class without a name of their own for them. */
+/** The extended resource for devices of a class that does not name one. */
 const IMPLICIT = 'requests.deviceclass.resource.kubernetes.io/';
 /** Upstream: AllocationResultsMaxSize, the most devices that a claim can have. */
 const MOST_DEVICES = 32;

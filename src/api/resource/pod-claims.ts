@@ -2,9 +2,9 @@ import type { Pod } from '../core/pod.ts';
 import type { PodResourceClaim } from '../core/pod-spec.ts';
 import type { ResourceClaim } from './resource-claim.ts';
 
-/** Which ResourceClaim an entry of `pod.spec.resourceClaims` stands for. */
+/** The ResourceClaim of an entry in `pod.spec.resourceClaims`. */
 export type PodClaimName =
-  /** The object; one that was generated must belong to the pod (`mustOwn`). */
+  /** The claim; a generated one must belong to the pod (`mustOwn`). */
   | { readonly kind: 'named'; readonly name: string; readonly mustOwn: boolean }
   /** The controller decided that the pod needs none. */
   | { readonly kind: 'notNeeded' }
@@ -21,7 +21,7 @@ export function podClaimName({ status }: Pod, claim: PodResourceClaim): PodClaim
     : { kind: 'named', name: made.resourceClaimName, mustOwn: true };
 }
 
-/** Names of all ResourceClaims that the pod uses as far as they are known, in the pod's namespace. */
+/** The names of the pod's ResourceClaims that are known, in the pod's namespace. */
 export function resourceClaimNames(pod: Pod): string[] {
   const names = (pod.spec.resourceClaims ?? []).flatMap((claim) => {
     const found = podClaimName(pod, claim);

@@ -29,8 +29,8 @@ export interface DecodeError {
   readonly problem: DecodeProblem;
   readonly path: FieldPath;
   /**
-   * What is wrong, without the path for `wrongType` and the like; unknown and duplicate fields are named as upstream
-   * names them.
+   * The problem; for `wrongType` and similar kinds without the path. Unknown and duplicate fields have upstream's
+   * format.
    */
   readonly message: string;
 }
@@ -41,16 +41,16 @@ export interface DecodeOptions {
   readonly at?: FieldPath;
   /** Levels of nesting below the value. Default 64. */
   readonly maxDepth?: number;
-  /** After so many errors the rest is not checked, and so many warnings are kept. Default 100. */
+  /** After this many errors the rest is not checked, and at most this many warnings are kept. Default 100. */
   readonly maxProblems?: number;
   /**
-   * Values that are checked at most. Default: no limit. What takes long to judge counts for more:
-   * an object by the fields it may have, each of which is looked for, and an amount, which is reckoned with.
+   * The limit for checked values. Default: no limit. Values that take long to check count more: an object by the fields
+   * that it may have, because each is looked up, and a quantity, because it is parsed.
    */
   readonly maxValues?: number;
-  /** Keeps what was found out of the messages, for secrets. */
+  /** Leaves values out of the messages, for secrets. */
   readonly hideValues?: boolean;
-  /** Leaves out guesses of what was meant, for answers that programs read. */
+  /** Leaves out suggestions for misspelled names, for answers that programs read. */
   readonly noHints?: boolean;
 }
 export interface Decoded<Value> {
@@ -121,7 +121,7 @@ class Decoder {
     this.#values++;
     if (this.#path.length - this.#base > this.#maxDepth)
       return this.#fail('tooDeep', `nested deeper than ${this.#maxDepth} levels`, schema);
-    // A null in a list of numbers would be read as 0, as upstream does: among groups, that is root's.
+    // null in a list of numbers would be read as 0, as upstream does. In a list of groups 0 means root.
     if (input === null && schema.kind === 'number' && typeof this.#path.at(-1) === 'number')
       return this.#wrongType(schema, input);
     if (input === null || input === undefined) return emptyValue(schema);
@@ -150,10 +150,7 @@ class Decoder {
     }
   }
 
-  /**
-   * A type that may contain itself: how deep it is, and of how many values it is made, is limited for the body as a
-   * whole.
-   */
+  /** A recursive type: its depth and number of values are limited for the whole body. */
   #recursive(message: OpaqueMessage, input: unknown): unknown {
     const [maxDepth, values, isQuiet] = [this.#maxDepth, this.#values, this.#isQuiet];
     this.#isQuiet ||= message.isQuiet === true;
@@ -270,7 +267,7 @@ class Decoder {
   #unknownField(schema: ObjectSchema, key: string): void {
     if (this.#isQuiet) return;
     const lenient = this.#options.mode === 'lenient';
-    // More warnings than anyone reads are left out; the value is good without them.
+    // Further warnings are dropped; the value is valid without them.
     if (lenient && this.warnings.length >= this.#maxProblems) return;
     const path = [...this.#path, key];
     const near = this.#options.noHints === true ? undefined : closestName(key, Object.keys(schema.fields));
@@ -409,7 +406,7 @@ function isTime(text: string): boolean {
   return rfc3339.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-/** Plain assignment would let a key named `__proto__` replace the prototype. */
+/** A plain assignment of a key named `__proto__` would replace the prototype. */
 export function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });

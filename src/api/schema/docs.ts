@@ -1,6 +1,6 @@
 import type { FieldMap, ObjectSchema } from './schema.ts';
 
-/** Fields that mean the same in all types; a type that says nothing of them gets the common text. */
+/** Fields with the same meaning in all types. They get this text if a type has none for them. */
 export type CommonField = 'apiVersion' | 'kind' | 'metadata' | 'spec' | 'status' | 'items';
 
 /** A sentence for each field, by its name. */
@@ -8,7 +8,7 @@ export type FieldDocs<Fields extends FieldMap> = {
   readonly [Key in Exclude<keyof Fields, CommonField>]: string;
 } & { readonly [Key in Extract<keyof Fields, CommonField>]?: string };
 
-/** What `kubectl explain` says of a type and its fields. */
+/** The texts of `kubectl explain` for a type and its fields. */
 export interface TypeDocs {
   readonly schema: ObjectSchema;
   readonly text: string;

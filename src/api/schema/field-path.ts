@@ -1,4 +1,4 @@
-/** Where in an object a value stands: field names, map keys and list indexes. */
+/** The position of a value in an object: field names, map keys and list indexes. */
 export type FieldPath = readonly PathStep[];
 export type PathStep = string | number | { readonly key: string };
 
@@ -14,8 +14,8 @@ export function formatFieldPath(path: FieldPath): string {
 }
 
 /**
- * Reads that notation back, so that an error of validation can be located in a file. Keys in brackets that are numbers
- * count as indexes.
+ * Parses that notation, so that a validation error can be located in a file. Numeric keys in brackets are treated as
+ * indexes.
  */
 export function parseFieldPath(text: string): FieldPath {
   const steps: PathStep[] = [];

@@ -27,7 +27,7 @@ export interface StringSchema {
 export interface NumberSchema {
   readonly kind: 'number';
   readonly format: 'int32' | 'int64' | 'double';
-  /** An int64 of which only values up to 2^53 are ever kept: its reader makes no bigint of it. */
+  /** An int64 whose values never exceed 2^53: it is decoded to a number. */
   readonly small?: boolean;
 }
 export interface BooleanSchema {
@@ -63,7 +63,7 @@ export interface ArraySchema<Item extends Schema = Schema> {
   readonly patch?: 'replace' | 'merge' | { readonly key: string };
   /** Elements of a strategic merge patch may name the fields that stay (patchStrategy retainKeys). */
   readonly retainKeys?: boolean;
-  /** It is written though nothing is in it, as custom kinds do. */
+  /** The list is written even if it is empty, as in custom kinds. */
   readonly keepsEmpty?: boolean;
 }
 export interface MapSchema<Value extends Schema = Schema> {
@@ -78,7 +78,7 @@ export interface ObjectSchema<Fields extends FieldMap = FieldMap> {
   readonly kind: 'object';
   readonly name: string;
   readonly fields: Fields;
-  /** The fields of the type that it is a variant of, and whose documentation it shares. */
+  /** The type of which this is a variant, and whose fields and documentation it shares. */
   readonly variantOf?: FieldMap;
   /** One owner for all of it in server-side apply (x-kubernetes-map-type). */
   readonly atomic?: boolean;
@@ -86,7 +86,7 @@ export interface ObjectSchema<Fields extends FieldMap = FieldMap> {
   readonly retainKeys?: boolean;
   /** A strategic merge patch sets it as a whole (patchStrategy replace). */
   readonly patch?: 'replace';
-  /** Of a custom kind: a field is there only if it was written, and fields without a name here are of `rest`. */
+  /** For custom kinds: only fields that were written exist, and fields without a name here have the schema `rest`. */
   readonly custom?: { readonly rest?: Schema };
 }
 /** Any JSON value, kept as it came. */
@@ -94,19 +94,19 @@ export interface OpaqueSchema {
   readonly kind: 'opaque';
   /** A set of fields as a tree (FieldsV1 of meta/v1). */
   readonly fieldSet?: boolean;
-  /** Plain JSON, in which a key that stands twice is found (Go's `interface{}`). */
+  /** Free-form JSON in which duplicate keys are reported (Go's `interface{}`). */
   readonly plain?: boolean;
-  /** Its form in protobuf, where that is more than the JSON as a text. */
+  /** Its protobuf form, where that is not just the JSON as text. */
   readonly message?: OpaqueMessage;
 }
 
-/** A type whose JSON has other forms than its message: what is a list or an object in JSON has a field for either. */
+/** A type with several forms in JSON and one message in protobuf: the message has a field for each form. */
 export interface OpaqueMessage {
-  /** May contain itself, so it is asked for late. */
+  /** The type may be recursive, so it is resolved when it is used. */
   readonly schema: ObjectSchema;
-  /** Unknown and repeated fields in it are dropped without a word, as by a type of Go that reads its own JSON. */
+  /** Unknown and duplicate fields in it are dropped silently, as in a Go type with its own JSON decoder. */
   readonly isQuiet?: true;
-  /** What its JSON is checked by. */
+  /** The schema that its JSON is checked against. */
   formOf(value: unknown): Schema;
   toMessage(value: unknown): object;
   fromMessage(message: Readonly<Record<string, unknown>>): unknown;
@@ -114,15 +114,15 @@ export interface OpaqueMessage {
 
 export interface Field<S extends Schema = Schema, Required extends boolean = boolean> {
   readonly schema: S;
-  /** Always present after decoding (a wrong document gets the empty value, and an error from validation). */
+  /** Always present after decoding (a missing one gets the empty value, which validation then refuses). */
   readonly required: Required;
   /** The documents of the API list it as required. */
   readonly mustBeWritten: boolean;
-  /** Its number in protobuf; absent for what clients send as JSON only. */
+  /** Its protobuf number; absent for fields that clients only send as JSON. */
   readonly number?: number;
-  /** In protobuf it stands in messages that JSON does not show: their numbers, the outermost first. */
+  /** In protobuf it is nested in messages that JSON does not show: their numbers, the outermost first. */
   readonly within?: readonly number[];
-  /** An empty text, a zero or false is a value of its own; without it, that is how Go writes nothing. */
+  /** An empty string, zero or false is a value. Without this flag, such values are the encoding of absence in Go. */
   readonly keepsZero: boolean;
 }
 export type FieldMap = Readonly<Record<string, Field>>;
@@ -161,7 +161,7 @@ export const time = { kind: 'string', format: 'time' } as const;
 export const microTime = { kind: 'string', format: 'time', micros: true } as const;
 export const duration = { kind: 'string', format: 'duration' } as const;
 export const int32 = { kind: 'number', format: 'int32' } as const;
-/** Read exactly: a bigint where a number would lose digits (beyond 2^53). */
+/** Decoded exactly: a bigint where a number would lose digits (beyond 2^53). */
 export const int64 = { kind: 'number', format: 'int64' } as const;
 /** An int64 that the server counts or that validation keeps far below 2^53: always a number. */
 export const smallInt64 = { kind: 'number', format: 'int64', small: true } as const;
@@ -197,7 +197,7 @@ export const set = <Item extends Schema>(items: Item, patch: 'replace' | 'merge'
   listType: 'set',
   patch,
 });
-/** An object or a map that has one owner as a whole. */
+/** An object or a map that one manager owns as a whole. */
 export const atomic = <S extends ObjectSchema | MapSchema>(schema: S): S => ({ ...schema, atomic: true });
 /** Undoes `atomic` for one field of a type that otherwise has one owner. */
 export const granular = <S extends ObjectSchema | MapSchema>(schema: S): S => ({ ...schema, atomic: false });
@@ -208,7 +208,7 @@ export const replaced = <S extends ObjectSchema>(schema: S): S => ({ ...schema, 
 export const map = <Value extends Schema>(values: Value): MapSchema<Value> => ({ kind: 'map', values });
 
 export interface FieldOptions {
-  /** The documents list the field as required, but decoding leaves it absent, so that validation can refuse that. */
+  /** The documents list the field as required, but decoding may leave it absent, so that validation refuses it. */
   readonly mustBeWritten?: boolean;
 }
 
@@ -230,7 +230,7 @@ export const pointer = <S extends Schema>(number: number, schema: S, options: Fi
   keepsZero: true,
 });
 
-/** A field that must be written: always there after decoding, and required by the documents. */
+/** A required field: always present after decoding, and required in the documents. */
 export function required<S extends Schema>(number: number, schema: S): Field<S, true>;
 export function required<S extends Schema>(schema: S): Field<S, true>;
 export function required<S extends Schema>(...args: NumberAndSchema<S>): Field<S, true> {
@@ -279,6 +279,6 @@ export function object<const Fields extends Readonly<Record<string, Schema | Fie
   for (const [key, value] of Object.entries(fields))
     normalised[key] =
       'schema' in value ? value : { schema: value, required: false, mustBeWritten: false, keepsZero: false };
-  // Filled key by key from `fields`, which the compiler cannot follow.
+  // Filled key by key from `fields`; the compiler cannot verify this.
   return { kind: 'object', name, fields: normalised as never };
 }

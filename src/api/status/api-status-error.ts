@@ -47,18 +47,18 @@ const codes: Record<StatusReason, number> = {
   Unknown: 500,
 };
 
-/** A group and its resource in the plural: what most refusals are about. */
+/** A group and the plural of a resource; most errors refer to one. */
 export interface GroupResource {
   readonly group: string;
   readonly plural: string;
 }
 
-/** A refusal of the API, as server and client know it. Code branches on `reason`, never on text. */
+/** An error of the API, for server and client. Code branches on `reason`, never on the text. */
 export class ApiStatusError extends Error {
   readonly reason: StatusReason;
   readonly code: number;
   readonly details: StatusDetails | undefined;
-  /** Of a list whose version is forgotten: where one may go on all the same. */
+  /** For a list with an expired version: the token with which a client can continue anyway. */
   readonly continueToken: string | undefined;
 
   constructor(
@@ -95,7 +95,7 @@ export class ApiStatusError extends Error {
   }
 }
 
-/** The error a client throws for a Status from the wire; what has no known reason is judged by its code. */
+/** The error that a client throws for a Status from the server; an unknown reason is replaced by one for the code. */
 export function apiErrorFromStatus(status: Status): ApiStatusError {
   const reason =
     status.reason !== undefined && Object.hasOwn(codes, status.reason)
@@ -147,7 +147,7 @@ export const conflict = (resource: GroupResource, name: string, why: string): Ap
     detailsOf(resource, name),
   );
 
-/** The refusal of an update that was made from an older version. */
+/** The error for an update of an outdated version. */
 export const staleObject = (resource: GroupResource, name: string): ApiStatusError =>
   conflict(
     resource,
@@ -155,7 +155,7 @@ export const staleObject = (resource: GroupResource, name: string): ApiStatusErr
     'the object has been modified; please apply your changes to the latest version and try again',
   );
 
-/** Without `name` for lists and creations. `why` comes after a colon, as authorizers and admission word it. */
+/** Without `name` for lists and creations. `why` follows after a colon, in the format of authorizers and admission. */
 export const forbidden = (resource: GroupResource, name: string, why: string): ApiStatusError => {
   const named =
     name === ''
@@ -196,7 +196,7 @@ export function invalid(
   errors: readonly FieldError[],
 ): ApiStatusError {
   const distinct = new Map<string, FieldError>();
-  // As many errors as a body has parts: distinguished in linear time.
+  // There may be as many errors as a body has parts, so they are deduplicated in linear time.
   for (const error of errors) {
     const key = `${error.field}\0${error.message}`;
     if (!distinct.has(key)) distinct.set(key, error);

@@ -1,4 +1,4 @@
-/** meta/v1 Status: what the API answers when there is no object to show, above all in every error. */
+/** meta/v1 Status: the answer of the API when there is no object to return, mainly for errors. */
 import { array, field, int32, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ListMetaSchema } from '../core/meta.ts';

@@ -4,7 +4,7 @@ import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 
 export const VolumeNodeResourcesSchema = object('VolumeNodeResources', {
-  /** How many volumes of the driver the node takes. */
+  /** The limit for volumes of the driver on the node. */
   count: pointer(1, int32),
 });
 export type VolumeNodeResources = Infer<typeof VolumeNodeResourcesSchema>;

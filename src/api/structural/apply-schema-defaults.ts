@@ -10,7 +10,7 @@ import type { SchemaNode } from './schema-node.ts';
  * PruneNonNullableNullsWithoutDefaults).
  */
 export function applySchemaDefaults<T>(value: T, node: SchemaNode): T {
-  // What is filled in is what the schema says of a value of this kind.
+  // Defaults are valid values of the schema.
   return withDefaults(value, node) as T;
 }
 

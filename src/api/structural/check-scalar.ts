@@ -7,12 +7,12 @@ import type { SchemaNode } from './schema-node.ts';
 export function jsonTypeOf(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'array';
-  // What an int64 cannot hold was read as a double, which has lost digits.
+  // Integers beyond int64 were read as doubles, which have lost digits.
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return 'integer';
   return typeof value;
 }
 
-/** Characters as Go counts them: a pair of surrogates is one. */
+/** The length in characters as Go counts it: a surrogate pair is one. */
 function countCharacters(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at++) {
@@ -22,7 +22,7 @@ function countCharacters(text: string): number {
   return count;
 }
 
-/** The first problem only, as upstream. */
+/** Reports only the first problem, as upstream does. */
 export function checkString(
   value: string,
   { json, pattern }: SchemaNode,
@@ -75,7 +75,7 @@ export function checkNumber(value: number | bigint, { json, types }: SchemaNode,
   return findings;
 }
 
-/** Decimal fractions are multiples of each other though their nearest doubles are not. */
+/** Decimal fractions can be multiples of each other even if their nearest doubles are not. */
 function isMultiple(value: number | bigint, factor: number | bigint): boolean {
   if (typeof value === 'bigint' || typeof factor === 'bigint') {
     if (!Number.isInteger(Number(value)) || !Number.isInteger(Number(factor))) return false;

@@ -11,7 +11,7 @@ import type { SchemaNode } from './schema-node.ts';
 
 const hasEmbedded = new WeakMap<SchemaNode, boolean>();
 
-/** Whether there is any below: most kinds have none, and their objects are not walked for them. */
+/** Whether the schema has any below: most kinds have none, and then their objects are not visited. */
 function mayEmbed(node: SchemaNode): boolean {
   let known = hasEmbedded.get(node);
   if (known === undefined) {
@@ -22,7 +22,7 @@ function mayEmbed(node: SchemaNode): boolean {
   return known;
 }
 
-/** What is wrong with whole objects inside an object (upstream: schema/objectmeta Validate). */
+/** The errors of objects embedded in an object (upstream: schema/objectmeta Validate). */
 export function validateEmbedded(value: unknown, root: SchemaNode): readonly FieldError[] {
   if (!mayEmbed(root)) return [];
   const errors = new FieldErrors();
@@ -68,7 +68,7 @@ function validateResource(errors: FieldErrors, value: JsonObject, path: string):
   });
 }
 
-/** The metadata of embedded objects without what is none of it (upstream: schema/objectmeta Coerce). */
+/** The metadata of embedded objects without unknown fields (upstream: schema/objectmeta Coerce). */
 export function coerceEmbedded(value: JsonObject, root: SchemaNode): JsonObject {
   // An object stays one.
   return mayEmbed(root) ? (coerce(value, root) as JsonObject) : value;

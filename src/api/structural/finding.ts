@@ -1,9 +1,9 @@
 import type { FieldErrors } from '../validation/field-error.ts';
 
-/** One problem, said when all of them are known. */
+/** One problem. All problems are collected before they are reported. */
 export type Finding = (errors: FieldErrors) => void;
 
-/** A path as errors name it; the whole object has none. */
+/** The path in errors; empty for the whole object. */
 export const fieldOf = (path: string): string => (path === '' ? '<nil>' : path.replace(/^\./, ''));
 
 /** The value is shown, and the path again in the text (upstream: kubeOpenAPIResultToFieldErrors). */

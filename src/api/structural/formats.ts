@@ -11,7 +11,7 @@ const HEX = '[0-9a-fA-F]';
 const uuid = (third: string, fourth: string): ((text: string) => boolean) =>
   expression(new RegExp(`^${HEX}{8}-?${HEX}{4}-?${third}-?${fourth}-?${HEX}{12}$`));
 
-/** Every expression here is linear: nothing in it repeats what repeats. */
+/** All patterns are linear: none has nested repetitions. */
 const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['bsonobjectid', expression(/^[0-9a-fA-F]{24}$/)],
   ['uri', isUri],
@@ -120,7 +120,7 @@ function isRgbColor(text: string): boolean {
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const time = Date.parse(`${text}T00:00:00Z`);
-  // A day that a month does not have would be one of the next.
+  // Date would read a day that a month does not have as a day of the next month.
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 

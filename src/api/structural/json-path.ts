@@ -89,7 +89,7 @@ function holds(found: unknown, { operator, literal }: Extract<Step, { kind: 'fil
   if (operator === '==') return found === literal;
   if (operator === '!=') return found !== literal;
   if (typeof found !== typeof literal || (typeof found !== 'number' && typeof found !== 'string')) return false;
-  // Of one type, as was just asked.
+  // Both have the same type, as checked before.
   const [left, right] = [found, literal as typeof found];
   return operator === '<'
     ? left < right

@@ -56,10 +56,10 @@ export interface ValidationRule {
   readonly optionalOldSelf?: boolean;
 }
 
-/** What is wrong with the JSON of a schema. */
+/** The problems in the JSON of a schema. */
 export interface SchemaProblem {
   readonly kind: 'wrongType' | 'unknownField';
-  /** With its dot: `.properties[spec].foo`. */
+  /** Starts with a dot: `.properties[spec].foo`. */
   readonly path: string;
   readonly message: string;
 }
@@ -69,7 +69,7 @@ type Reader = (value: unknown, path: string, problems: SchemaProblem[]) => unkno
 const wrong = (path: string, problems: SchemaProblem[], expected: string): undefined =>
   void problems.push({ kind: 'wrongType', path, message: `expected ${expected}` });
 
-/** Go leaves out what is zero, where it is no pointer. */
+/** Go omits zero values of fields that are not pointers. */
 const text =
   (keepsEmpty: boolean): Reader =>
   (value, path, problems) =>
@@ -188,13 +188,16 @@ function readFields(value: unknown, { known, path, problems }: Place): unknown {
 const readNode = (value: unknown, path: string, problems: SchemaProblem[]): unknown =>
   readFields(value, { known: readers, path, problems });
 
-/** The schema in a JSON value, without what is none of its fields; and what was wrong. Linear, as deep as the value. */
+/**
+ * Reads a schema from a JSON value without unknown fields, and collects problems. Linear; the recursion is as deep as
+ * the value.
+ */
 export function readJsonSchema(value: unknown): {
   readonly schema: JsonSchema;
   readonly problems: readonly SchemaProblem[];
 } {
   const problems: SchemaProblem[] = [];
   const schema = readNode(value, '', problems);
-  // Built field by field by the readers of these fields.
+  // The readers below set each field.
   return { schema: (schema ?? {}) as JsonSchema, problems };
 }

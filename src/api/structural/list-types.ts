@@ -5,8 +5,7 @@ import { canonicalJson, fieldNode } from './schema-node.ts';
 import type { SchemaNode } from './schema-node.ts';
 
 /**
- * Elements that stand twice in lists that are sets, or maps by keys (upstream: schema/listtype
- * ValidateListSetsAndMaps).
+ * Finds duplicate elements in lists that are sets or maps by keys (upstream: schema/listtype ValidateListSetsAndMaps).
  */
 export function validateListTypes(value: unknown, root: SchemaNode): readonly FieldError[] {
   const errors = new FieldErrors();

@@ -2,7 +2,7 @@ import { isRecord } from '../../base/json-record.ts';
 import { setOwn } from '../schema/decode.ts';
 import type { SchemaNode } from './schema-node.ts';
 
-/** What every object of the API has, and what a schema need not mention. */
+/** Fields that every object has, even if the schema does not mention them. */
 const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
  * left out go to `dropped`, as `spec.foo[0].bar`. Pruning twice changes nothing (upstream: schema/pruning Prune).
  */
 export function prune(value: JsonObject, root: SchemaNode, dropped?: string[]): JsonObject {
-  // The value is an object, and so is what is left of it.
+  // The value is an object, and so is the result.
   return pruneObject(value, root, { path: '', dropped, isResource: true }) as JsonObject;
 }
 
@@ -57,7 +57,7 @@ function pruneObject(value: JsonObject, node: SchemaNode | undefined, place: Pla
       continue;
     }
     const inside = { path: at, dropped: place.dropped, isResource: false };
-    // Anything may stand in a map of anything; objects in it have no fields that are known.
+    // The values of such a map may be anything; objects in it have no known fields.
     const kept = pruneValue(value[key], known === true ? undefined : known, inside);
     if (kept === value[key]) continue;
     out ??= { ...value };

@@ -1,7 +1,7 @@
 import type { JsonSchema } from './json-schema.ts';
 import { additionalOf } from './validate-structural.ts';
 
-/** `.a.b`, `.a['b']`: the steps of a path without lists; undefined for another form. */
+/** Parses `.a.b` or `.a['b']`, a path without lists; undefined for other forms. */
 export function parsePath(path: string): readonly string[] | undefined {
   const steps: string[] = [];
   let rest = path;
@@ -15,7 +15,7 @@ export function parsePath(path: string): readonly string[] | undefined {
   return steps;
 }
 
-/** The schema of the field at a path; a string says why there is none (upstream: cel.ValidFieldPath). */
+/** The schema of the field at a path; a string is the error (upstream: cel.ValidFieldPath). */
 export function schemaAtPath(schema: JsonSchema, path: string): JsonSchema | string {
   const steps = parsePath(path);
   const [, odd] = /^([^.[]\w*)/.exec(path) ?? [];

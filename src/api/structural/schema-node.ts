@@ -5,20 +5,20 @@ import { goJson } from '../go-json.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 /**
- * A schema made ready for values: names are looked up in maps, patterns are compiled, enums are sets. The same form
- * serves the structural part and the validations nested in it.
+ * A schema compiled for validation: names are in maps, patterns are compiled, enums are sets. The structural part and
+ * the nested validations have the same form.
  */
 export interface SchemaNode {
-  /** '' when the schema says none. */
+  /** '' when the schema has no type. */
   readonly type: string;
-  /** What a value may be: `integer` and `string` for int-or-string. Empty: anything. */
+  /** The allowed types of a value: `integer` and `string` for int-or-string. Empty: any type. */
   readonly types: readonly string[];
   readonly nullable: boolean;
   readonly intOrString: boolean;
   readonly preserves: boolean;
   readonly embedded: boolean;
   readonly properties: ReadonlyMap<string, SchemaNode>;
-  /** The schema of fields without a name of their own; true: anything. */
+  /** The schema of fields that are not listed; true: any value. */
   readonly additional: SchemaNode | boolean | undefined;
   readonly items: SchemaNode | undefined;
   readonly hasDefault: boolean;
@@ -49,7 +49,7 @@ function sharedPattern(pattern: string): LinearPattern | undefined {
   return typeof compiled === 'string' ? undefined : compiled;
 }
 
-/** Patterns that do not compile are none: such a schema was refused before it came here. */
+/** Invalid patterns are ignored: validation refused such a schema before. */
 export function compileSchema(json: JsonSchema): SchemaNode {
   const { type = '', items, additionalProperties, pattern, not } = json;
   let compiled: LinearPattern | undefined;
@@ -81,7 +81,7 @@ export function compileSchema(json: JsonSchema): SchemaNode {
   };
 }
 
-/** The same text for equal values, whatever the order of their fields. */
+/** A text that is the same for equal values, whatever the order of their fields. */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return goJson(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
@@ -92,7 +92,7 @@ export function canonicalJson(value: unknown): string {
     .join(',')}}`;
 }
 
-/** What a field of this name has to be; undefined for a field that the schema knows nothing of. */
+/** The schema of the field with this name; undefined for an unknown field. */
 export function fieldNode(node: SchemaNode, name: string): SchemaNode | undefined {
   return node.properties.get(name) ?? (typeof node.additional === 'object' ? node.additional : undefined);
 }

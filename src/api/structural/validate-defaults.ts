@@ -7,7 +7,7 @@ import { compileSchema } from './schema-node.ts';
 import { itemsOf } from './validate-structural.ts';
 import { validateValue } from './validate-value.ts';
 
-/** Defaults of all schemas of a definition, in values: each is checked by its own schema. */
+/** The limit for values in all defaults of a definition. Each default is checked by its own schema. */
 const MOST_VALUES = 20_000;
 
 /**
@@ -24,17 +24,17 @@ function countValues(value: unknown): number {
   return Object.values(value).reduce((count: number, each) => count + countValues(each), 1);
 }
 
-/** Where a schema stands. */
+/** The position of a schema. */
 interface Place {
   readonly path: string;
-  /** In the metadata, kind or apiVersion of an object: what the schema does not know there is known anyway. */
+  /** In the metadata, kind or apiVersion of an object. Fields that the schema does not list are allowed there. */
   readonly insideMeta: boolean;
   readonly isRoot: boolean;
 }
 
 const metaFields: ReadonlySet<string> = new Set(['metadata', 'kind', 'apiVersion']);
 
-/** Defaults in values of maps are left alone, as upstream leaves them. */
+/** Defaults of map values are not checked, as in upstream. */
 function visit(errors: FieldErrors, schema: JsonSchema, place: Place, budget: { left: number }): void {
   const { path, isRoot } = place;
   const isObject = isRoot || schema['x-kubernetes-embedded-resource'] === true;
@@ -53,7 +53,7 @@ function visit(errors: FieldErrors, schema: JsonSchema, place: Place, budget: { 
   }
 }
 
-/** A default is a whole value: other defaults do not complete it. */
+/** A default must be complete: other defaults are not applied to it. */
 function checkDefault(errors: FieldErrors, schema: JsonSchema, { path, insideMeta }: Place): void {
   const { default: value, ...rest } = schema;
   const node = compileSchema(rest);

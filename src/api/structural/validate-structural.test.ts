@@ -85,7 +85,7 @@ describe('a structural schema', () => {
     assert.deepEqual(problems(withFields({ metadata: { type: 'object', maxProperties: 3 } })), [
       `s.properties[metadata]: Forbidden: ${only}`,
     ]);
-    // Deeper down these are names like any others, but in whole objects.
+    // At deeper levels these are ordinary names, except in embedded objects.
     assert.deepEqual(problems(field(withFields({ kind: { type: 'integer' }, metadata: field(text) }))), []);
     assert.deepEqual(problems(field({ ...embedded, properties: { kind: { type: 'integer' } } })), [
       's.properties[a].properties[kind].type: Invalid value: "integer": must be string',

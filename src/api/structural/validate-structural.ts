@@ -17,7 +17,7 @@ const unsupported = [
   ['definitions', 'definitions'],
 ] as const;
 
-/** Why no structural schema can be made of it: a keyword that has no place in one (upstream: schema/convert.go). */
+/** A keyword that is not allowed in a structural schema (upstream: schema/convert.go). */
 export function unsupportedKeyword(schema: JsonSchema): string | undefined {
   const found = unsupported.find(([key]) => schema[key] !== undefined);
   if (found !== undefined) return `OpenAPIV3Schema '${found[1]}' is not supported`;
@@ -29,7 +29,7 @@ export function unsupportedKeyword(schema: JsonSchema): string | undefined {
   return undefined;
 }
 
-/** What the schema is made of, alternatives included. */
+/** The direct sub-schemas, including those in alternatives. */
 export function innerSchemas(schema: JsonSchema): readonly JsonSchema[] {
   const { properties = {}, allOf = [], anyOf = [], oneOf = [], not } = schema;
   const [items, additional] = [itemsOf(schema), additionalOf(schema)];
@@ -111,7 +111,7 @@ function validateType(errors: FieldErrors, schema: JsonSchema, level: Level, pat
     );
 }
 
-/** Of metadata a schema may restrict the name only. */
+/** A schema may restrict only the name in metadata. */
 function validateMetadata(errors: FieldErrors, schema: JsonSchema, level: Level, path: string): void {
   const isResource = level === 'root' || schema['x-kubernetes-embedded-resource'] === true;
   const { kind, apiVersion, metadata } = schema.properties ?? {};
@@ -133,8 +133,8 @@ function validateMetadata(errors: FieldErrors, schema: JsonSchema, level: Level,
 }
 
 /**
- * Where validations stand, and the structural schema that they are about; undefined: none speaks of it; `any`: none
- * needs to.
+ * The position of a validation, and the structural schema of the same value. undefined: there is none; `any`: none is
+ * required.
  */
 interface Nested {
   readonly structural: JsonSchema | 'any' | undefined;
@@ -145,11 +145,11 @@ interface Nested {
 const intOrString = canonicalJson([{ type: 'integer' }, { type: 'string' }]);
 const isIntOrString = ({ anyOf }: JsonSchema): boolean => anyOf !== undefined && canonicalJson(anyOf) === intOrString;
 
-/** The alternatives of a node, and those in what it is made of. */
+/** The alternatives of a node and of its sub-schemas. */
 function validateNested(errors: FieldErrors, schema: JsonSchema, at: Nested): void {
   validateAlternatives(errors, schema, at, isIntOrString(schema));
   const { path } = at;
-  // Only alternatives of the root must speak of fields that are there (upstream: schema/complete.go).
+  // Only alternatives of the root must refer to existing fields (upstream: schema/complete.go).
   const structural = (of: JsonSchema, step: string): void =>
     validateNested(errors, of, { structural: 'any', sPath: `${path}.${step}`, path: `${path}.${step}` });
   const items = itemsOf(schema);
@@ -173,7 +173,7 @@ function validateAlternatives(errors: FieldErrors, schema: JsonSchema, at: Neste
     errors.invalid(`${at.path}.pattern`, schema.pattern, `must be a valid regular expression, but isn't: ${pattern}`);
 }
 
-/** A schema inside an alternative: it may only narrow. */
+/** A schema inside an alternative, which may only restrict values. */
 function validateValidation(errors: FieldErrors, schema: JsonSchema, at: Nested, mayBeEither: boolean): void {
   const { structural, sPath, path } = at;
   if (structural === undefined) return errors.required(sPath, `because it is defined in ${path}`);

@@ -11,20 +11,26 @@ import type { JsonObject } from './prune.ts';
 import { canonicalJson, fieldNode } from './schema-node.ts';
 import type { SchemaNode } from './schema-node.ts';
 
-/** What a check came to; of several alternatives that fail, the one with the most matches is reported. */
+/** The result of a check. If several alternatives fail, the one with the most matches is reported. */
 interface Result {
   readonly findings: Finding[];
   matches: number;
 }
 
-/** What stood at the same place before the write; undefined: nothing that could be compared. */
+/** The value at the same position before the write; undefined if there is nothing to compare. */
 interface Before {
   readonly value: unknown;
 }
 
-/** Checks of one value, each about 250 ns: more would hold the event loop for longer than 100 ms. */
+/**
+ * The limit for checks of one value. Each takes about 250 ns, and more checks would hold the event loop for more than
+ * 100 ms.
+ */
 const MOST_STEPS = 400_000;
-/** What a character costs while a pattern is an automaton with few states. The budget for patterns bounds others. */
+/**
+ * The cost per character of a pattern that is an automaton with few states. For other patterns, their own budget
+ * applies.
+ */
 const STEPS_OF_A_CHARACTER = 0.4;
 
 /**
@@ -65,7 +71,7 @@ class Check {
     return this.isOutOfTime || this.#steps > MOST_STEPS;
   }
 
-  /** A value whose old one was the same passes, whatever is wrong with it. */
+  /** A value that is equal to its old value passes, even if it is invalid. */
   node(value: unknown, node: SchemaNode, at: At): Result {
     const result = this.#plain(value, node, at);
     if (result.findings.length === 0 || at.before === undefined) return result;
@@ -232,7 +238,7 @@ const composite =
   (errors) =>
     errors.invalid('<nil>', '', `${goQuote(path)} ${detail}`);
 
-/** Items of a list that is a map are found again by their keys. */
+/** The items of a map-type list are matched by their keys. */
 function oldItems(node: SchemaNode, before: Before | undefined): ReadonlyMap<string, Before> | undefined {
   if (before === undefined || !Array.isArray(before.value)) return undefined;
   return new Map(before.value.map((item: unknown) => [itemKey(node, item), { value: item }]));

@@ -1,6 +1,6 @@
 import { parseFieldPath } from '../schema/field-path.ts';
 
-/** Sets one field of a plain value by its path, making what is missing on the way; `undefined` removes it. */
+/** Sets one field of a plain value by its path and creates missing parents; `undefined` removes it. */
 export function setAt(root: unknown, path: string, value: unknown): void {
   const steps = parseFieldPath(path).map((step) => (typeof step === 'object' ? step.key : step));
   let node = root as Record<string | number, unknown>;

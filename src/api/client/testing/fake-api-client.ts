@@ -34,11 +34,11 @@ import { FakeWatch } from './fake-watch.ts';
 
 export type FakeVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'post';
 
-/** A call as it came, in order. */
+/** The calls in order. */
 export interface FakeCall {
   readonly verb: FakeVerb;
   readonly plural: string;
-  /** `namespace/name`; for creations of generated names the prefix. */
+  /** `namespace/name`; for generated names, the prefix. */
   readonly key: string;
   readonly subresource: string;
   readonly body?: unknown;
@@ -47,9 +47,9 @@ export interface FakeCall {
 export interface FakeApiOptions {
   readonly clock: Clock;
   readonly random?: Random;
-  /** How late each watch event is: asked per event and watch. Events of one watch keep their order. */
+  /** The delay of each watch event; called per event and watch. Events of one watch keep their order. */
   readonly watchLagMs?: () => number;
-  /** Streams lists to watches that ask for it; else refuses them as older servers do. True unless said otherwise. */
+  /** Supports streamed lists; otherwise refuses them as older servers do. Default true. */
   readonly streamsLists?: boolean;
 }
 
@@ -76,7 +76,7 @@ type Refusal = (call: FakeCall) => Error | undefined;
  * out.
  */
 export class FakeApiClient implements ApiClient {
-  /** Every call that was made, the refused ones too. */
+  /** All calls, including refused ones. */
   readonly calls: FakeCall[] = [];
   readonly #options: FakeApiOptions;
   readonly #random: Random;
@@ -165,7 +165,7 @@ export class FakeApiClient implements ApiClient {
       kind: type.kind,
       apiVersion: apiVersionOf(type),
       ...rest,
-      // Who registers a node says how it is (upstream: its strategy leaves status alone).
+      // The client that registers a node sets its status (upstream: its strategy leaves status alone).
       ...(type.plural === 'nodes' && { status }),
       metadata: {
         ...object.metadata,
@@ -256,9 +256,9 @@ export class FakeApiClient implements ApiClient {
     return { kind: 'Status', apiVersion: 'v1', status: 'Success' };
   }
 
-  // What tests do beside the API.
+  // What tests do without calls of the API.
 
-  /** Stores an object as it is, status and all; what it lacks (uid, times, version) is filled in. */
+  /** Stores an object with its status. Missing uid, times and version are filled in. */
   seed<T extends ApiObject>(type: ResourceType<T>, object: T): T {
     const before = this.#kind(type).get(formatKey(keyOf(object)));
     const metadata = {
@@ -275,7 +275,7 @@ export class FakeApiClient implements ApiClient {
     } as T);
   }
 
-  /** What is stored, now and not as a call. */
+  /** The stored object; not recorded as a call. */
   peek<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey): T | undefined {
     // Objects of this resource are of its type.
     return this.#kind(type).get(formatKey(key)) as T | undefined;
@@ -299,13 +299,13 @@ export class FakeApiClient implements ApiClient {
     });
   }
 
-  /** Takes an object away at once, whatever its finalizers. */
+  /** Removes an object immediately, despite finalizers. */
   remove(type: ResourceType, key: ObjectKey): void {
     const before = this.#kind(type).get(formatKey(key));
     if (before !== undefined) this.#store(type, 'DELETED', before);
   }
 
-  /** Refuses calls: `refuse` answers with an error, or undefined to let one pass. Returns what ends it. */
+  /** Refuses calls: `refuse` returns an error, or undefined to accept the call. Returns the function that ends it. */
   script(refuse: Refusal): () => void {
     this.#refusals.add(refuse);
     return () => void this.#refusals.delete(refuse);
@@ -321,18 +321,18 @@ export class FakeApiClient implements ApiClient {
     });
   }
 
-  /** Answers posts to a subresource. */
+  /** Sets the answer to POSTs on a subresource. */
   onPost(plural: string, subresource: string, answer: (key: ObjectKey, body: object) => unknown): void {
     this.#posts.set(`${plural}/${subresource}`, answer);
   }
 
-  /** Forgets the past: watches from before are refused with 410. */
+  /** Forgets old events: watches from earlier versions are refused with 410. */
   compact(): void {
     this.#history.length = 0;
     this.#forgottenUpTo = this.#version;
   }
 
-  /** Ends all watches: by `error`, or as a server does that had enough. `plural` says of what. */
+  /** Ends all watches, with `error` or without one. `plural` limits it to one resource. */
   endWatches(error?: Error, plural?: string): void {
     for (const { watch } of this.#watches) {
       if (plural !== undefined && watch.plural !== plural) continue;
@@ -341,7 +341,7 @@ export class FakeApiClient implements ApiClient {
     }
   }
 
-  /** From now on nothing comes on the watches that are open, and they stay open. */
+  /** Open watches stay open but receive nothing from now on. */
   muteWatches(): void {
     for (const { watch } of this.#watches) watch.mute();
   }
@@ -355,7 +355,7 @@ export class FakeApiClient implements ApiClient {
     return [...this.#watches].map(({ watch }) => watch.plural);
   }
 
-  /** The calls that change something, as `verb resource[/subresource] key`. */
+  /** The calls that change objects, as `verb resource[/subresource] key`. */
   get writes(): readonly string[] {
     return this.calls
       .filter(({ verb }) => verb !== 'get' && verb !== 'list' && verb !== 'watch')
@@ -367,7 +367,7 @@ export class FakeApiClient implements ApiClient {
 
   async #arrive(call: FakeCall): Promise<void> {
     this.calls.push(call);
-    // As over a wire, nothing happens before the caller goes on.
+    // As with a real connection, nothing happens in the caller's turn.
     await Promise.resolve();
     for (const refuse of this.#refusals) {
       const error = refuse(call);
@@ -428,7 +428,7 @@ export class FakeApiClient implements ApiClient {
     return subresource === 'scale' ? scaleOf(stored) : stored;
   }
 
-  /** Stores what was changed, or takes it away when the last thing that held it is gone. */
+  /** Stores the changed object, or removes it when it was only kept by a finalizer that is gone. */
   #finish<T extends ApiObject>(type: ResourceType<T>, before: T, after: T): T {
     const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = after.metadata;
     if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0)
@@ -460,7 +460,7 @@ export class FakeApiClient implements ApiClient {
 
 const nameOf = ({ group, plural }: ResourceType): string => `${group}/${plural}`;
 
-/** An object that begins or ceases to be selected comes or goes, for the watch. */
+/** For a watch with a selector, an object that starts or stops to match is added or deleted. */
 function deliver(watch: FakeWatch, selects: (object: ApiObject) => boolean, { type, object, before }: Change): void {
   const was = before !== undefined && selects(before);
   const is = type !== 'DELETED' && selects(object);

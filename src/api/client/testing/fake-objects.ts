@@ -1,4 +1,4 @@
-// What becomes of an object by a write, as an API server decides it. Pure.
+// The effect of a write on an object, as an API server computes it. Pure.
 import { matchesRequirement } from '../../label-requirement.ts';
 import { isTerminalPod } from '../../pod.ts';
 import type { Pod } from '../../core/pod.ts';
@@ -26,7 +26,7 @@ interface Scaled {
 
 /** A workload as its scale subresource shows it. */
 export function scaleOf<T extends ApiObject>({ metadata, spec, status }: T & Loose): T {
-  // What has a scale has these fields.
+  // Every kind with a scale has these fields.
   const [wanted, actual] = [spec as Scaled | undefined, status as Scaled | undefined];
   const scale: Scale = {
     kind: 'Scale',
@@ -41,7 +41,10 @@ export function scaleOf<T extends ApiObject>({ metadata, spec, status }: T & Loo
   return scale as ApiObject as T;
 }
 
-/** What is stored when `given` is written over `before`: the status by its subresource only, and all else without it. */
+/**
+ * The stored object after a write of `given` over `before`: the status changes only through its subresource, everything
+ * else only without it.
+ */
 export function replaced<T extends ApiObject>(before: T, given: T, subresource: string): T {
   const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation } = before.metadata;
   const { labels, annotations } = given.metadata;
@@ -66,7 +69,7 @@ export function replaced<T extends ApiObject>(before: T, given: T, subresource: 
   };
 }
 
-/** Whether they differ in nothing but their version. */
+/** Whether they differ only in their version. */
 export function isSame(left: ApiObject, right: ApiObject): boolean {
   const text = (object: ApiObject): string =>
     JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: '' } }, (_, value: unknown) =>
@@ -75,7 +78,10 @@ export function isSame(left: ApiObject, right: ApiObject): boolean {
   return text(left) === text(right);
 }
 
-/** The object after a request to delete it; undefined when it is gone at once. A grace period only shrinks. */
+/**
+ * The object after a deletion request; undefined when it is removed immediately. A grace period can only become
+ * shorter.
+ */
 export function beingDeleted(
   type: ResourceType,
   before: ApiObject,
@@ -102,19 +108,19 @@ export function beingDeleted(
   };
 }
 
-/** A pod that no node has, or that is over, goes at once. */
+/** A pod without a node, or one that has ended, is removed immediately. */
 function podGraceSeconds(pod: Pod, asked: number | undefined): number {
   if ((pod.spec.nodeName ?? '') === '' || isTerminalPod(pod)) return 0;
   return asked ?? Number(pod.spec.terminationGracePeriodSeconds ?? 30);
 }
 
-/** A changed spec begins a new generation. */
+/** A change of the spec increases the generation. */
 export function nextGeneration(before: ApiObject, after: ApiObject): number {
   const generation = before.metadata.generation ?? 0;
   return JSON.stringify((before as Loose).spec) === JSON.stringify((after as Loose).spec) ? generation : generation + 1;
 }
 
-/** Throws a bad request for selectors that cannot be read. */
+/** Throws BadRequest for an invalid selector. */
 export function selectorOf(
   namespace: string,
   { labelSelector = '', fieldSelector = '' }: { readonly labelSelector?: string; readonly fieldSelector?: string },
@@ -143,7 +149,7 @@ function fieldAt(object: ApiObject, path: string): string {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
-/** Who changes a frozen object in place gets an error. */
+/** Code that changes a frozen object in place gets an error. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

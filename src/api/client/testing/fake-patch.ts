@@ -1,4 +1,4 @@
-/** Patches for the fake API client: enough of them for what controllers and agents send, over plain JSON. */
+/** Patches for the fake API client, over plain JSON. It supports what controllers and agents send. */
 import { isRecord } from '../../../base/json-record.ts';
 type Json = Record<string, unknown>;
 
@@ -13,7 +13,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
-/** What identifies the elements of the lists that are merged; all others are replaced. */
+/** The merge keys of lists. Other lists are replaced. */
 const mergeKeys: Readonly<Record<string, string>> = {
   ownerReferences: 'uid',
   conditions: 'type',
@@ -75,7 +75,7 @@ function mergeList(field: string, target: readonly unknown[], patch: readonly un
 
 const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : []);
 
-/** RFC 6902: add, replace, remove and test. A string result says what does not fit. */
+/** RFC 6902: add, replace, remove and test. A string result is the error. */
 export function jsonPatch(target: unknown, operations: readonly object[]): unknown {
   let document = structuredClone(target);
   for (const each of operations) {

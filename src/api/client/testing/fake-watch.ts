@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { WatchEvent } from '../api-client.ts';
 import type { ApiObject } from '../resource-type.ts';
 
-/** One open watch of the fake: a queue that its reader empties. */
+/** One open watch of the fake: a queue of events for its reader. */
 export class FakeWatch implements AsyncIterable<WatchEvent<ApiObject>> {
   readonly plural: string;
   readonly #events: WatchEvent<ApiObject>[] = [];
@@ -11,7 +11,7 @@ export class FakeWatch implements AsyncIterable<WatchEvent<ApiObject>> {
   #readableMs = 0;
   #wake: (() => void) | undefined;
   #ended = false;
-  /** Half-dead: connected, and nothing will ever come. */
+  /** Simulates a dead connection: it stays open, and nothing arrives. */
   #mute = false;
 
   constructor(plural: string, clock: Clock, lagMs: () => number) {
@@ -20,12 +20,12 @@ export class FakeWatch implements AsyncIterable<WatchEvent<ApiObject>> {
     this.#lagMs = lagMs;
   }
 
-  /** What is pushed can be read in the order of pushing, each no earlier than its lag says. */
+  /** Events are read in order, each not before its delay is over. */
   push(event: WatchEvent<ApiObject>): void {
     if (this.#mute) return;
     const nowMs = this.#clock.monotonicMs();
     this.#readableMs = Math.max(this.#readableMs, nowMs + this.#lagMs());
-    // An error is the end of the watch: what is still on its way is lost with it.
+    // An error ends the watch. Events that are still delayed are lost.
     if (event.type === 'ERROR' || this.#readableMs <= nowMs) return this.#deliver(event);
     this.#clock.setTimer(this.#readableMs - nowMs, () => this.#deliver(event));
   }
