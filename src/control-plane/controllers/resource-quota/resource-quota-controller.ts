@@ -5,12 +5,12 @@ import { resourceQuotas } from '../../../api/client/resource-types.ts';
 import type { ResourceQuota } from '../../../api/core/resource-quota.ts';
 import { parseAmounts } from '../../../api/quota/amounts.ts';
 import { evaluatorOf } from '../../../api/quota/evaluators.ts';
-import { computeQuotaUsage, concernsQuota, newQuotaStatus } from '../../../api/quota/quota-usage.ts';
+import { concernsQuota, newQuotaStatus } from '../../../api/quota/quota-usage.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
-import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import { QuotaTally } from './quota-tally.ts';
 
 const WORKERS = 5;
 /** Upstream: --resource-quota-sync-period. */
@@ -38,14 +38,14 @@ export function createResourceQuotaController(options: ResourceQuotaControllerOp
   const counted = options.types
     .filter((type) => evaluatorOf(type) !== undefined)
     .map((type) => ({ type, informer: informers.for<ApiObject>(type) }));
-  const syncer = new QuotaSyncer(options, { quotas, counted });
+  const tally = new QuotaTally(quotas, counted);
+  const syncer = new QuotaSyncer(options, { quotas, tally });
   const queue = new RateLimitingQueue({
     name: 'resource-quota',
     clock,
     log,
     workers: WORKERS,
     sync: (key) => syncer.sync(key),
-    restMs: (key) => syncer.restMs(key),
   });
   const wake = (type: ResourceType, namespace: string): void => {
     for (const quota of quotas.list(namespace)) if (concernsQuota(type, quota)) queue.add(formatKey(keyOf(quota)));
@@ -71,26 +71,24 @@ export function createResourceQuotaController(options: ResourceQuotaControllerOp
     log,
     queues: [queue],
     informers: [quotas, ...counted.map(({ informer }) => informer)],
-    ends: [...ends, quotaEnd],
+    ends: [...ends, quotaEnd, () => tally.stop()],
   });
 }
 
 interface Parts {
   readonly quotas: Informer<ResourceQuota>;
-  readonly counted: readonly { readonly type: ResourceType; readonly informer: Informer<ApiObject> }[];
+  readonly tally: QuotaTally;
 }
 
 class QuotaSyncer {
   readonly #options: ResourceQuotaControllerOptions;
   readonly #parts: Parts;
-  readonly #informerOf: ReadonlyMap<ResourceType, Informer<ApiObject>>;
   /** When each quota last changed, in monotonic time. */
   readonly #changedMs = new Map<string, number>();
 
   constructor(options: ResourceQuotaControllerOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
-    this.#informerOf = new Map(parts.counted.map(({ type, informer }) => [type, informer]));
   }
 
   changed(quota: ResourceQuota): void {
@@ -101,27 +99,12 @@ class QuotaSyncer {
     this.#changedMs.delete(formatKey(keyOf(quota)));
   }
 
-  /** A pass reads every object that the quota may count. */
-  restMs(key: string): number {
-    const quota = this.#parts.quotas.getByKey(key);
-    if (quota === undefined) return 0;
-    let objects = 0;
-    for (const [type, informer] of this.#informerOf) if (concernsQuota(type, quota)) objects += informer.size;
-    return restOfSet(objects);
-  }
-
   /** Resolves to the delay of the next check in milliseconds. */
   async sync(key: string): Promise<number | undefined> {
     const quota = this.#parts.quotas.getByKey(key);
     if (quota === undefined) return undefined;
-    const { namespace } = quota.metadata;
     const { clock, client } = this.#options;
-    const used = computeQuotaUsage(
-      quota,
-      [...this.#informerOf.keys()],
-      (type) => this.#informerOf.get(type)?.list(namespace) ?? [],
-      clock.nowMs(),
-    );
+    const used = this.#parts.tally.of(quota, clock.nowMs());
     const status = newQuotaStatus(quota, used);
     if (status === undefined) return RESYNC_MS;
     const before = parseAmounts(quota.status?.used);
