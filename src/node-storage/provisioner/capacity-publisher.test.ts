@@ -49,6 +49,19 @@ describe('the capacity of the nodes’ disks', () => {
     await world.stop();
   });
 
+  it('is published as soon as the node is registered', async () => {
+    const { world, told } = settingOf(['a']);
+    await world.api.delete(nodes, { namespace: '', name: 'a' });
+    world.api.seed(storageClasses, CLASS);
+    world.start();
+    await world.run(10_000);
+    assert.deepEqual(told(), []);
+    world.addNode('a');
+    await world.run(1_000);
+    assert.deepEqual(told(), ['a standard 1Gi']);
+    await world.stop();
+  });
+
   it('follows the disk within a minute, without writes for small differences', async () => {
     const { world, disks, told } = settingOf(['a']);
     world.api.seed(storageClasses, CLASS);

@@ -18,6 +18,8 @@ import { CAPACITY_NAMESPACE, planCapacity } from './plan-capacity.ts';
 
 /** Nothing reports that the free space of a disk changed (upstream: external-provisioner --capacity-poll-interval). */
 const POLL_MS = 60_000;
+/** Until the agent has registered the node: claims wait for the capacity. */
+const REGISTRATION_POLL_MS = 500;
 /** The only key of the queue. */
 const DISK = 'disk';
 
@@ -40,7 +42,7 @@ export function createCapacityPublisher({
 
   const publish = async (): Promise<number> => {
     const node = await findNode();
-    if (node === undefined) return POLL_MS;
+    if (node === undefined) return REGISTRATION_POLL_MS;
     const plan = planCapacity({
       node,
       classes: classes.list(),
