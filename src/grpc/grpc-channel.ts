@@ -28,6 +28,7 @@ export interface RawCall {
 }
 
 const MAX_RECONNECT_MS = 3000;
+const SILENCE_MS = 30_000;
 
 /** A server on a unix socket, or on `host:port`, there with TLS or without. */
 export type GrpcTarget = { socketPath: string } | { address: string; tls?: GrpcTls };
@@ -46,6 +47,8 @@ export type GrpcChannelOptions = GrpcTarget & {
   maxMessageBytes?: number;
   /** The longest pause between two tries to connect; 3 s when not given, as upstream's CRI client has it. */
   maxReconnectMs?: number;
+  /** Of a remote server: how long it may say nothing before it is asked for a sign of life; 30 s when not given. */
+  silenceMs?: number;
 };
 
 /** A call in which both sides send as they like. */
@@ -82,7 +85,7 @@ export class GrpcChannel {
 
   constructor(options: GrpcChannelOptions) {
     this.#clock = options.clock;
-    const { maxMessageBytes = MAX_MESSAGE_BYTES, maxReconnectMs = MAX_RECONNECT_MS } = options;
+    const { maxMessageBytes = MAX_MESSAGE_BYTES, maxReconnectMs = MAX_RECONNECT_MS, silenceMs = SILENCE_MS } = options;
     const remote = 'address' in options;
     const { channelCredentials, nameOptions } =
       remote && options.tls !== undefined
@@ -91,7 +94,7 @@ export class GrpcChannel {
     this.#client = new Client(remote ? options.address : `unix:${options.socketPath}`, channelCredentials, {
       ...nameOptions,
       // A machine that is gone says nothing: only a question without an answer shows it.
-      ...(remote ? { 'grpc.keepalive_time_ms': 30_000, 'grpc.keepalive_timeout_ms': 10_000 } : {}),
+      ...(remote ? { 'grpc.keepalive_time_ms': silenceMs, 'grpc.keepalive_timeout_ms': 10_000 } : {}),
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc.max_send_message_length': maxMessageBytes,
       'grpc.initial_reconnect_backoff_ms': 100,

@@ -18,6 +18,8 @@ import type { EtcdCluster } from '../integration/support/etcd-cluster.ts';
 import { startEtcdCluster } from '../integration/support/etcd-cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 import { startCluster, startFakeNodes } from './support/cluster.ts';
+import type { CutNetwork } from './support/cut-network.ts';
+import { startCutNetwork } from './support/cut-network.ts';
 import { eventually } from './support/eventually.ts';
 import type { Change, Read, WatchPart, Write } from './support/history.ts';
 import { findFaults } from './support/history.ts';
@@ -90,6 +92,8 @@ const KEYS = ['k0', 'k1', 'k2'];
 describe('three API servers on three members of etcd', () => {
   let etcd: EtcdCluster;
   let servers: readonly TestCluster[] = [];
+  /** Of each server, between it and the members of etcd. */
+  let networks: readonly CutNetwork[] = [];
   let address: OneAddress;
   let stopNodes: () => Promise<void> = () => Promise.resolve();
   const transports: HttpTransport[] = [];
@@ -111,9 +115,13 @@ describe('three API servers on three members of etcd', () => {
 
   before(async () => {
     etcd = await startEtcdCluster();
-    const first = await startCluster({ etcd });
-    servers = [first];
-    for (let more = 0; more < 2; more += 1) servers = [...servers, await startCluster({ etcd, folder: first.folder })];
+    const urls = etcd.members.map(({ endpoint }) => endpoint);
+    networks = await Promise.all([0, 1, 2].map(() => startCutNetwork(urls)));
+    for (const network of networks) {
+      const folder = servers[0]?.folder;
+      servers = [...servers, await startCluster({ etcd: network, ...(folder !== undefined && { folder }) })];
+    }
+    const [first = assert.fail()] = servers;
     address = await startOneAddress(servers.map(({ port }) => port));
     stopNodes = await startFakeNodes(first.kubeconfig, 2, first.folder);
     await first.kubectl(['create', 'namespace', NAMESPACE]);
@@ -126,7 +134,9 @@ describe('three API servers on three members of etcd', () => {
     await stopNodes();
     for (const transport of transports) transport.close();
     address.close();
+    for (const network of networks) network.heal();
     for (const server of servers.toReversed()) await server.stop();
+    for (const network of networks) network.close();
     await etcd.stop();
   });
 
@@ -300,6 +310,22 @@ describe('three API servers on three members of etcd', () => {
         await eventually(async () => assert.notEqual((await leader()).port, server.port), 40_000);
       } finally {
         signal(server, 'SIGCONT');
+      }
+    },
+    'a server is cut off from a member of etcd': async () => {
+      const [, network] = networks;
+      network?.cut([0]);
+      await pause(3000);
+      network?.heal();
+    },
+    'the server that leads is cut off from etcd until another one leads': async () => {
+      const server = await eventually(leader);
+      const network = networks[servers.indexOf(server)];
+      network?.cut();
+      try {
+        await eventually(async () => assert.notEqual((await leader()).port, server.port), 40_000);
+      } finally {
+        network?.heal();
       }
     },
   };

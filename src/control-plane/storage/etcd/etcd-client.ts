@@ -4,9 +4,12 @@ import { CodecInvoker } from '../../../grpc/codec-invoker.ts';
 import { GrpcChannel } from '../../../grpc/grpc-channel.ts';
 import type { GrpcTls } from '../../../grpc/grpc-channel.ts';
 import { grpcCodeOf } from '../../../grpc/grpc-status.ts';
-import { bindService } from '../../../grpc/service-binding.ts';
+import { bindService, methodPath } from '../../../grpc/service-binding.ts';
 import type { ApiOf, Invoker, MethodDefinition } from '../../../grpc/service-binding.ts';
 import { KVDefinition, LeaseDefinition, MaintenanceDefinition } from './generated/etcd-v3.ts';
+import type { TxnResponse } from './generated/etcd-v3.ts';
+import { AnswerTimes } from './answer-times.ts';
+import { callRepeatedly } from './repeated-call.ts';
 
 export interface EtcdClientOptions {
   /** `http://127.0.0.1:2379`, `https://etcd-0:2379`, ...: members of one cluster. */
@@ -24,18 +27,22 @@ const CONNECT_TIMEOUT_MS = 2000;
 const RECONNECT_MS = 500;
 /** What etcd's own client accepts; a list is fetched in pages, but one page of the largest objects is large. */
 const MAX_ANSWER_BYTES = 2 ** 31 - 1;
+/** etcd refuses clients that ask more often than every 5 s (--grpc-keepalive-min-time). */
+const SILENCE_MS = 6000;
 /**
  * Calls that change nothing may be made again on another member. Lease grants too: an unknown one ends by
  * itself.
  */
 const repeatable: ReadonlySet<string> = new Set(['Range', 'Status', 'LeaseGrant']);
+/** An election of etcd takes up to 2 s; no attempt starts later than this. */
+const REPEAT_LIMIT_MS = 4000;
 
 /**
  * Calls to a cluster: to one member as long as it answers, then to the next.
- * 1. A call that may change something is sent at most once, and only over a connection that stands: if it fails after
- *    that, its outcome is unknown and the call fails accordingly (`Unavailable`, `Timeout`); before that, another
- *    member is tried.
- * 2. Reads are tried once on each member.
+ * 1. Reads, and transactions that are safe to repeat (`txn`), are sent to the next member when one fails or is silent,
+ *    for a few seconds: long enough for an election.
+ * 2. Any other call is sent at most once, and only over a connection that stands: if it fails after that, its outcome
+ *    is unknown and the call fails accordingly (`Unavailable`, `Timeout`); before that, another member is tried.
  */
 export class EtcdClient {
   readonly kv: ApiOf<KVDefinition>;
@@ -43,11 +50,16 @@ export class EtcdClient {
   readonly maintenance: ApiOf<MaintenanceDefinition>;
   readonly #channels: readonly GrpcChannel[];
   readonly #endpoints: readonly string[];
+  readonly #invokers: readonly CodecInvoker[];
+  readonly #clock: Clock;
   #current = 0;
+  readonly #times: readonly AnswerTimes[];
 
   constructor({ endpoints, tls, clock }: EtcdClientOptions) {
     if (endpoints.length === 0) throw new KubeletError('Invalid', 'no etcd endpoint is given', { op: 'etcd' });
     this.#endpoints = endpoints;
+    this.#times = endpoints.map(() => new AnswerTimes());
+    this.#clock = clock;
     this.#channels = endpoints.map(
       (endpoint) =>
         new GrpcChannel({
@@ -55,20 +67,34 @@ export class EtcdClient {
           clock,
           maxMessageBytes: MAX_ANSWER_BYTES,
           maxReconnectMs: RECONNECT_MS,
+          silenceMs: SILENCE_MS,
         }),
     );
-    const invokers = this.#channels.map(
+    this.#invokers = this.#channels.map(
       (channel) => new CodecInvoker(channel, { clock, timeoutMs: () => CALL_TIMEOUT_MS }),
     );
     const invoker: Invoker = {
       unary: (path, method, request, options) =>
-        this.#try(method, (member) => memberOf(invokers, member).unary(path, method, request, options)),
+        repeatable.has(method.name)
+          ? this.#repeat(path, method, request, () => undefined)
+          : this.#try((member) => memberOf(this.#invokers, member).unary(path, method, request, options)),
       stream: (path, method, request, options) =>
-        memberOf(invokers, this.#current).stream(path, method, request, options),
+        memberOf(this.#invokers, this.#current).stream(path, method, request, options),
     };
     this.kv = bindService(KVDefinition, invoker);
     this.lease = bindService(LeaseDefinition, invoker);
     this.maintenance = bindService(MaintenanceDefinition, invoker);
+  }
+
+  /**
+   * A transaction whose condition ends with its success, so that only one of several attempts has an effect.
+   * `isRepeated`: there were several, and the answer is that of one of them.
+   */
+  async txn(request: object): Promise<{ readonly answer: TxnResponse; readonly isRepeated: boolean }> {
+    const { txn } = KVDefinition.methods;
+    let sent = 0;
+    const answer = await this.#repeat(methodPath(KVDefinition, txn), txn, request, () => void (sent += 1));
+    return { answer: answer as TxnResponse, isRepeated: sent > 1 };
   }
 
   /** The connection to a member that can be reached now. */
@@ -122,18 +148,47 @@ export class EtcdClient {
     for (const channel of this.#channels) channel.close();
   }
 
-  async #try(method: MethodDefinition, call: (member: number) => Promise<unknown>): Promise<unknown> {
-    for (let tries = 1; ; tries++) {
-      const channel = await this.connect();
-      try {
-        return await call(this.#channels.indexOf(channel));
-      } catch (error) {
-        const failure = etcdError(error);
-        if (failure.kind !== 'Unavailable') throw failure;
-        this.leave(channel);
-        if (!repeatable.has(method.name) || tries >= this.#channels.length + 1) throw failure;
-      }
+  async #try(call: (member: number) => Promise<unknown>): Promise<unknown> {
+    const channel = await this.connect();
+    try {
+      return await call(this.#channels.indexOf(channel));
+    } catch (error) {
+      const failure = etcdError(error);
+      if (failure.kind === 'Unavailable') this.leave(channel);
+      throw failure;
     }
+  }
+
+  #repeat(path: string, method: MethodDefinition, request: object, onSend: () => void): Promise<unknown> {
+    const beganMs = this.#clock.monotonicMs();
+    const sent: { readonly times: AnswerTimes; readonly atMs: number }[] = [];
+    let tried = memberOf(this.#channels, this.#current);
+    const attempt = async (isNext: boolean, signal: AbortSignal): Promise<unknown> => {
+      if (isNext) this.leave(tried);
+      tried = memberOf(this.#channels, this.#current);
+      const channel = (tried = await this.connect());
+      const member = this.#channels.indexOf(channel);
+      onSend();
+      const [times, atMs] = [memberOf(this.#times, member), this.#clock.monotonicMs()];
+      sent.push({ times, atMs });
+      const timeoutMs = Math.max(1, beganMs + CALL_TIMEOUT_MS - atMs);
+      const answer = await memberOf(this.#invokers, member).unary(path, method, request, { timeoutMs, signal });
+      times.answered(atMs, this.#clock.monotonicMs());
+      return answer;
+    };
+    return callRepeatedly({
+      clock: this.#clock,
+      silenceMs: memberOf(this.#times, this.#current).silenceMs,
+      limitMs: REPEAT_LIMIT_MS,
+      // One that is not sent yet waits for a connection. There is no other member than the only one.
+      isLost: () =>
+        this.#channels.length > 1 && sent.every(({ times, atMs }) => times.isLost(atMs, this.#clock.monotonicMs())),
+      attempt: (isNext, signal) =>
+        attempt(isNext, signal).catch((error: unknown) => {
+          throw etcdError(error);
+        }),
+      mayRepeat: (error) => (isKind(error, 'Unavailable') || isKind(error, 'Timeout')) && !isOutOfSpace(error),
+    });
   }
 }
 
@@ -156,6 +211,9 @@ function parseEndpoint(endpoint: string, tls: GrpcTls | undefined): { address: s
   return url.protocol === 'https:' ? { address, tls: tls ?? {} } : { address };
 }
 
+const NO_SPACE = 'etcd takes no writes, its space is used up';
+const isOutOfSpace = (error: unknown): boolean => errorMessage(error).startsWith(NO_SPACE);
+
 /** etcd tells these apart by words alone: they are part of its API (rpctypes). */
 function etcdError(error: unknown): KubeletError {
   const message = errorMessage(error);
@@ -165,12 +223,12 @@ function etcdError(error: unknown): KubeletError {
   if (message.includes('database space exceeded')) {
     return new KubeletError(
       'Unavailable',
-      'etcd takes no writes, its space is used up: compact, defragment and disarm the alarm (etcdctl defrag; etcdctl alarm disarm), or raise --quota-backend-bytes',
+      `${NO_SPACE}: compact, defragment and disarm the alarm (etcdctl defrag; etcdctl alarm disarm), or raise --quota-backend-bytes`,
       options,
     );
   }
   // The deadline of a call is ours; that etcd gave up on one is its own state (no leader, too slow a disk).
-  if (message.includes('etcdserver: request timed out') || grpcCodeOf(error) === 'Unavailable')
-    return new KubeletError('Unavailable', message, options);
+  const isState = ['etcdserver: request timed out', 'raft proposal dropped'].some((words) => message.includes(words));
+  if (isState || grpcCodeOf(error) === 'Unavailable') return new KubeletError('Unavailable', message, options);
   return error instanceof KubeletError ? error : new KubeletError('Internal', message, options);
 }

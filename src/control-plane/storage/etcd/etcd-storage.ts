@@ -22,7 +22,7 @@ import type { EtcdClientOptions } from './etcd-client.ts';
 import { EtcdLeases } from './etcd-leases.ts';
 import { EtcdWatches } from './etcd-watches.ts';
 import { Compare_CompareResult, Compare_CompareTarget } from './generated/etcd-v3.ts';
-import type { RangeResponse, TxnResponse } from './generated/etcd-v3.ts';
+import type { RangeResponse } from './generated/etcd-v3.ts';
 
 /** Keys fetched with one call; a list without a limit is as many calls at one revision. */
 const PAGE_KEYS = 500;
@@ -82,14 +82,19 @@ export class EtcdStorage implements Storage {
   }
 
   async revision(): Promise<number> {
-    return revisionOf(await this.#client.kv.range({ key: '\0', countOnly: true }));
+    const revision = revisionOf(await this.#client.kv.range({ key: '\0', countOnly: true }));
+    this.#watches.expect(revision);
+    return revision;
   }
 
   async put(key: string, text: string, options: PutOptions): Promise<WriteResult> {
     const value = this.#codec.encode(text);
     const { ttlSeconds } = options;
     const write = (lease?: bigint): Promise<WriteResult> =>
-      this.#write(key, options, { requestPut: { key, value, ...(lease !== undefined && { lease }) } });
+      this.#write(key, text, {
+        ...options,
+        request: { requestPut: { key, value, ...(lease !== undefined && { lease }) } },
+      });
     if (ttlSeconds === undefined) return write();
     try {
       return await write(await this.#leases.leaseFor(ttlSeconds));
@@ -104,7 +109,7 @@ export class EtcdStorage implements Storage {
   async delete(key: string, expected: number, guard?: WriteGuard): Promise<WriteResult> {
     // To etcd, deleting what is not there under the condition that it is not there would be a success.
     if (expected === 0) return { outcome: 'conflict', current: await this.get(key) };
-    return this.#write(key, { expected, ...(guard && { guard }) }, { requestDeleteRange: { key } });
+    return this.#write(key, undefined, { expected, ...(guard && { guard }), request: { requestDeleteRange: { key } } });
   }
 
   watch(
@@ -145,23 +150,35 @@ export class EtcdStorage implements Storage {
     this.#client.close();
   }
 
+  /**
+   * `value` is what stands there afterwards, undefined if nothing does. If an answer is lost, the transaction is sent
+   * again, which has no effect if the first one had: then its own value stands there.
+   */
   async #write(
     key: string,
-    { expected, guard }: Pick<PutOptions, 'expected' | 'guard'>,
-    request: object,
+    value: string | undefined,
+    { expected, guard, request }: Pick<PutOptions, 'expected' | 'guard'> & { readonly request: object },
   ): Promise<WriteResult> {
-    const answer: TxnResponse = await this.#client.kv.txn({
+    const { answer, isRepeated } = await this.#client.txn({
       compare: [isOfRevision(key, expected), ...(guard === undefined ? [] : [isOfRevision(guard.key, guard.revision)])],
       success: [request],
       failure: [{ requestRange: { key } }, ...(guard === undefined ? [] : [{ requestRange: { key: guard.key } }])],
     });
-    if (!answer.succeeded) {
-      const [current, guarding] = answer.responses.map(({ responseRange }) => responseRange?.kvs[0]);
-      if (guard !== undefined && valueOf(guarding, guard.key, this.#codec)?.revision !== guard.revision)
-        return { outcome: 'fenced' };
-      return { outcome: 'conflict', current: valueOf(current, key, this.#codec) };
-    }
-    const revision = revisionOf(answer);
+    if (answer.succeeded) return this.#done(revisionOf(answer));
+    const [standing, guarding] = answer.responses.map(({ responseRange }) => responseRange?.kvs[0]);
+    const current = valueOf(standing, key, this.#codec);
+    if (isRepeated && current?.value === value && current?.revision !== expected)
+      return this.#done(current?.revision ?? revisionOf(answer));
+    if (guard !== undefined && valueOf(guarding, guard.key, this.#codec)?.revision !== guard.revision)
+      return { outcome: 'fenced' };
+    if (isRepeated)
+      throw new KubeletError('Unavailable', `whether ${key} was written is not known: others have written it since`, {
+        op: 'etcd',
+      });
+    return { outcome: 'conflict', current };
+  }
+
+  async #done(revision: number): Promise<WriteResult> {
     await this.#watches.heard(revision);
     return { outcome: 'done', revision };
   }

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
-import type { DuplexCall } from '../../../grpc/grpc-channel.ts';
+import type { DuplexCall, GrpcChannel } from '../../../grpc/grpc-channel.ts';
 import type { StorageEvent } from '../storage.ts';
 import type { ValueCodec } from '../value-codec.ts';
 import type { EtcdClient } from './etcd-client.ts';
@@ -51,7 +51,7 @@ export class EtcdWatchStream {
   #state:
     | { kind: 'idle' }
     | { kind: 'connecting' }
-    | { kind: 'open'; call: DuplexCall }
+    | { kind: 'open'; call: DuplexCall; channel: GrpcChannel }
     | { kind: 'waiting'; timer: Timer }
     | { kind: 'closed' } = { kind: 'idle' };
   #failures = 0;
@@ -85,6 +85,14 @@ export class EtcdWatchStream {
     };
   }
 
+  /** On another member. */
+  restart(why: string): void {
+    if (this.#state.kind !== 'open') return;
+    this.#state.call.cancel();
+    this.#client.leave(this.#state.channel);
+    this.#broke(why);
+  }
+
   close(): void {
     if (this.#state.kind === 'open') this.#state.call.cancel();
     if (this.#state.kind === 'waiting') this.#state.timer.cancel();
@@ -108,7 +116,7 @@ export class EtcdWatchStream {
           },
         },
       );
-      this.#state = { kind: 'open', call };
+      this.#state = { kind: 'open', call, channel };
       for (const feed of this.#feeds.values()) this.#create(call, feed);
     } catch (error) {
       this.#broke(errorMessage(error));

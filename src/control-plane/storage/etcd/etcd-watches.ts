@@ -10,6 +10,12 @@ import type { Feed } from './etcd-watch-stream.ts';
 
 /** How long an answer to a writer waits for the watch to catch up with its write. */
 const LONGEST_WAIT_MS = 2000;
+/**
+ * A watch that is behind and brings nothing for so many ticks is on a member that is paused or cut off. Ticks rather
+ * than one timer, so that a busy process has read what has arrived before it judges.
+ */
+const TICK_MS = 150;
+const STALLED_TICKS = 5;
 
 interface Watcher extends WatchListener {
   readonly onEnd: (error: StorageWatchEnd) => void;
@@ -39,6 +45,9 @@ export class EtcdWatches {
   readonly #watchers = new Set<Watcher>();
   readonly #writers = new Set<{ readonly revision: number; readonly go: () => void }>();
   #main: Feed | undefined;
+  /** The newest revision that the store is known to have. */
+  #expected = 0;
+  #tick: Timer | undefined;
 
   constructor(options: { client: EtcdClient; clock: Clock; log: Logger; codec: ValueCodec }) {
     this.#clock = options.clock;
@@ -65,6 +74,7 @@ export class EtcdWatches {
    */
   heard(revision: number): Promise<void> {
     if (this.#main === undefined || !this.#stream.open || this.#main.position >= revision) return Promise.resolve();
+    this.expect(revision);
     return new Promise((resolve) => {
       let timer: Timer | undefined = undefined;
       const writer = {
@@ -80,7 +90,29 @@ export class EtcdWatches {
     });
   }
 
+  /** The store has this revision: if the watch neither reaches it nor gets on, it is opened on another member. */
+  expect(revision: number): void {
+    this.#expected = Math.max(this.#expected, revision);
+    if (this.#tick === undefined && this.#isBehind()) this.#watchProgress(this.#main?.position ?? 0, 1);
+  }
+
+  #isBehind(): boolean {
+    return this.#main !== undefined && this.#stream.open && this.#main.position < this.#expected;
+  }
+
+  #watchProgress(position: number, ticks: number): void {
+    this.#tick = this.#clock.setTimer(TICK_MS, () => {
+      this.#tick = undefined;
+      if (!this.#isBehind()) return;
+      const now = this.#main?.position ?? 0;
+      if (now > position) this.#watchProgress(now, 1);
+      else if (ticks < STALLED_TICKS) this.#watchProgress(position, ticks + 1);
+      else this.#stream.restart('it brings nothing, although the store has changed');
+    });
+  }
+
   close(): void {
+    this.#tick?.cancel();
     for (const watcher of this.#watchers) watcher.state = 'closed';
     this.#watchers.clear();
     this.#stream.close();
