@@ -65,6 +65,19 @@ describe('the registry deletes', () => {
     assert.equal(await exists(widgets, 'a'), false);
   });
 
+  test('a dry run that takes the last finalizer away removes nothing', async () => {
+    const finalizers = ['x.io/y'];
+    await fixture.create({ name: 'a', metadata: { name: 'a', namespace: '', uid: '', finalizers } } as never);
+    await remove(widgets, 'a');
+    const { object } = await fixture.registry.get(fixture.request(widgets, 'a'), {});
+    const value = { ...object, metadata: { ...object.metadata, finalizers: [] } };
+    const request = (dryRun: boolean) => fixture.request(widgets, 'a', '', { dryRun });
+    const dry = await fixture.registry.update(request(true), { value, duplicates: [] });
+    assert.deepEqual([dry.object.metadata.finalizers, await exists(widgets, 'a')], [[], true]);
+    await fixture.registry.update(request(false), { value, duplicates: [] });
+    assert.equal(await exists(widgets, 'a'), false);
+  });
+
   test('propagation is remembered as a finalizer, orphan and foreground replacing each other', async () => {
     await fixture.create({ name: 'a' });
     await remove(widgets, 'a', { propagationPolicy: 'Foreground' });

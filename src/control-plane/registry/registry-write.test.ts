@@ -4,6 +4,7 @@ import { isApiError } from '../../api/status/api-status-error.ts';
 import type { StatusReason } from '../../api/status/api-status-error.ts';
 import { validateMetadata } from './write/object-metadata.ts';
 import { KubeletError } from '../../base/errors.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
 import type { Storage } from '../storage/storage.ts';
 import { withLateNews } from './testing/late-news.ts';
 import { gadgets, gadgetsSettled, startRegistry, widgets } from './testing/registry-fixture.ts';
@@ -350,6 +351,10 @@ describe('the registry writes', () => {
     lost = true;
     await assert.rejects(fixture.create({ name: 'h' }, gadgets));
     assert.deepEqual(gadgetsSettled, [true, false]);
+    // The update reads that its first attempt was stored.
+    const value = { metadata: { name: 'g' }, spec: { size: 7 } };
+    await fixture.registry.update(fixture.request(gadgets, 'g'), body(value));
+    assert.deepEqual(gadgetsSettled.slice(2).includes(false), false, String(gadgetsSettled));
   });
 });
 
@@ -387,5 +392,20 @@ test('no write is refused because of what another server has changed a moment ag
   } finally {
     await other.stop();
     await late.stop();
+  }
+});
+
+test('a write to status gets the defaults of the kind, and keeps the spec as it is stored', async () => {
+  const applyDefaults = (widget: Widget): Widget => ({ ...widget, status: { seen: 3, ...widget.status } });
+  const kind: typeof widgets = { ...widgets, rules: { ...widgets.rules, applyDefaults } };
+  const fixture = await startRegistry([], { kinds: [kind as unknown as ResourceDefinition] });
+  try {
+    const { metadata } = await fixture.create({ name: 'a', spec: { size: 5 } }, kind);
+    const value = { metadata, spec: { size: 9 }, status: {} };
+    const { object } = await fixture.registry.update(fixture.request(kind, 'a', 'status'), { value, duplicates: [] });
+    const { spec, status } = object as Widget;
+    assert.deepEqual([spec, status], [{ size: 5 }, { seen: 3 }]);
+  } finally {
+    await fixture.stop();
   }
 });
