@@ -123,6 +123,15 @@ describe('a port forwarded over the channels of a WebSocket', () => {
     assert.equal(heard.get(2)?.subarray(2).toString(), 'second');
   });
 
+  it('reports on the error channel that the pod broke the connection', async () => {
+    pod.on('taken', (socket: Socket) => socket.once('data', () => socket.resetAndDestroy()));
+    const { webSocket, heard } = await open(['v4.channel.k8s.io']);
+    webSocket.send(Buffer.from('\u0000question'));
+    await once(webSocket, 'close');
+    assert.deepEqual(heard.get(0), name(portOf(pod)));
+    assert.match(heard.get(1)?.subarray(2).toString() ?? '', /^an error occurred forwarding the port: .*ECONNRESET/);
+  });
+
   it('stops reading from a client while the pod does not read, and continues afterwards', async () => {
     const taken = once(pod, 'taken') as Promise<[Socket]>;
     const { webSocket, heard } = await open(['v4.channel.k8s.io']);

@@ -174,6 +174,38 @@ test('a push uploads only missing blobs, then the manifest, with the password', 
   }
 });
 
+test('a push trusts no answer of the registry but that it has a blob, and fails with its words', async () => {
+  const image = busyboxImage({ reference: 'x/y:1', nodeArch: 'x64', busybox });
+  const answers: Record<string, number> = { HEAD: 500, POST: 202, PUT: 201 };
+  let location: string | undefined = '/v2/y/blobs/uploads/1';
+  const server = createServer((request, response) => {
+    request.resume();
+    response.statusCode = answers[request.method ?? ''] ?? 404;
+    if (request.method === 'POST' && location !== undefined) response.setHeader('location', location);
+    response.end(request.method === 'HEAD' ? undefined : 'disk is full');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const push = () => pushImage({ url, username: 'u', password: 'p' }, image, { repository: 'y', tag: '1' });
+    assert.equal(await push(), image.manifest.digest);
+    const refusalWith = async (method: string, status: number): Promise<void> => {
+      const before = answers[method] ?? 0;
+      answers[method] = status;
+      await assert.rejects(push(), { kind: 'Unavailable', message: `registry answered ${status}: disk is full` });
+      answers[method] = before;
+    };
+    await refusalWith('POST', 507);
+    await refusalWith('PUT', 400);
+    location = undefined;
+    await assert.rejects(push(), { message: 'registry named no upload location' });
+    answers['HEAD'] = 200;
+    await refusalWith('PUT', 404);
+  } finally {
+    server.close();
+  }
+});
+
 test('nginx and busybox include their shared libraries, nginx also its configuration and an account', () => {
   const program = {
     binary: Buffer.from('program'),
