@@ -23,6 +23,19 @@ describe('the status of a pod', () => {
     assert.deepEqual([before, readyToStart()], ['False', 'True']);
   });
 
+  it('shows while a worker restarts all containers that one of them was removed', async () => {
+    const { updater, world, contain } = createStatusUpdaterWorld({ 'spec.restartPolicy': 'Never' });
+    world.runtime = contain('running');
+    updater.refresh(uid);
+    world.restartsAll = true;
+    world.runtime = { ...contain('running'), containers: [] };
+    const [main] = await updater.whileActing(uid, () => Promise.resolve(updater.refresh(uid)?.containerStatuses ?? []));
+    assert.deepEqual(
+      [main?.restartCount, main?.state?.waiting?.reason, main?.lastState?.terminated?.reason],
+      [1, 'RestartingAllContainers', 'RestartingAllContainers'],
+    );
+  });
+
   it('is the one in the API server for a pod that ended long ago and left nothing else', () => {
     const ended = {
       name: 'main',

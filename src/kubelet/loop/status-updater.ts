@@ -149,7 +149,7 @@ export class StatusUpdater {
       resize: this.#resizeOf(uid),
       oomKills: this.#parts.oomKills.of(uid),
     });
-    const shown = isUndecided ? untilDone(pod, status, previous) : status;
+    const shown = isUndecided ? untilDecided(pod, { status, published: previous, isLost }) : status;
     return withEviction(withVerdict(shown, verdict), evicted);
   }
 
@@ -226,19 +226,22 @@ function all({ initContainerStatuses = [], containerStatuses = [] }: PodStatus):
 /**
  * A container that is recreated because its image changed ends in between. For a pod that does not always restart, the
  * API server does not take an end back, so it is not published before the sync is over (upstream: statuses are
- * generated between syncs).
+ * generated between syncs). Of a lost pod, nothing is published that follows from its loss.
  */
-function untilDone(pod: Pod, status: PodStatus, published: PodStatus | undefined): PodStatus {
+function untilDecided(
+  pod: Pod,
+  { status, published, isLost }: { status: PodStatus; published: PodStatus | undefined; isLost: boolean },
+): PodStatus {
   if (published === undefined || (pod.spec.restartPolicy ?? 'Always') === 'Always') return status;
+  const isHidden = ({ state }: ContainerStatus): boolean =>
+    isLost ? state?.running === undefined : state?.terminated !== undefined;
   const held = (
     now: readonly ContainerStatus[] | undefined,
     before: readonly ContainerStatus[] | undefined,
   ): ContainerStatus[] | undefined =>
     now?.map((container) => {
       const earlier = before?.find(({ name }) => name === container.name);
-      return earlier?.state?.running !== undefined && container.state?.running === undefined
-        ? { ...earlier, ready: false }
-        : container;
+      return earlier?.state?.running !== undefined && isHidden(container) ? { ...earlier, ready: false } : container;
     });
   const [initContainerStatuses, containerStatuses] = [
     held(status.initContainerStatuses, published.initContainerStatuses),

@@ -26,6 +26,7 @@ export function createStatusUpdaterWorld(changes: Changes = {}, restored: Record
     /** Whether the runtime has reported the pod. */
     isRead: true,
     restarts: true,
+    restartsAll: false,
     isDefinitionChanged: false,
     verdict: undefined as PodVerdict | undefined,
     evicted: undefined as EvictionVerdict | undefined,
@@ -51,7 +52,7 @@ export function createStatusUpdaterWorld(changes: Changes = {}, restored: Record
       shouldBeStarted: () => true,
       restartsAfterExit: () => world.restarts,
       isDefinitionChanged: () => world.isDefinitionChanged,
-      shouldRestartAllContainers: () => false,
+      shouldRestartAllContainers: () => world.restartsAll,
       needsNewSandbox: () => false,
       isGivenUp: () => false,
     },
