@@ -86,15 +86,21 @@ async function buildForProcess(): Promise<string> {
  */
 const REJECTING_OPTIONS = / --(optimize-for-size|heap-growing-percent=\d+)/g;
 
-function compileForSpeed(launcher: string): void {
-  writeFileSync(launcher, readFileSync(launcher, 'utf8').replaceAll(REJECTING_OPTIONS, ''));
+/**
+ * The programs also share their compiled code, which the first of each kind writes when it ends: a control plane starts
+ * with a seventh less processor time. It cannot come from the environment, because programs are started without what
+ * steers Node.
+ */
+function compileForSpeed(launcher: string, compiledCode: string): void {
+  const shipped = readFileSync(launcher, 'utf8').replaceAll(REJECTING_OPTIONS, '');
+  writeFileSync(launcher, shipped.replace(/^exec "\$node"/m, `export NODE_COMPILE_CACHE='${compiledCode}'\n$&`));
 }
 
 async function build(): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'kts-program-'));
   cpSync(join(repository, 'bin'), join(home, 'bin'), { recursive: true });
   if (process.env[LAUNCHERS] !== 'shipped')
-    for (const name of readdirSync(join(home, 'bin'))) compileForSpeed(join(home, 'bin', name));
+    for (const name of readdirSync(join(home, 'bin'))) compileForSpeed(join(home, 'bin', name), join(home, 'compiled'));
   // Beside what is built, `up` reads the example and what images are made of.
   for (const name of ['node_modules', 'package.json', 'src', '.data'].filter((each) =>
     existsSync(join(repository, each)),
