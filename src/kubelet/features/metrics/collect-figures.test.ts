@@ -11,7 +11,7 @@ const none = new Map<string, never>();
 function sourcesOf(more: Partial<FigureSources>): FigureSources {
   const pod = buildPod();
   return {
-    store: { pods: () => [pod], byUid: () => pod },
+    store: { pods: () => [pod], mirrorPods: () => [pod, pod], byUid: () => pod },
     cache: { all: () => [] },
     states: { known: () => new Map([[podUid(pod.metadata.uid), { phase: 'syncing', pod }]]) },
     admission: { activePods: () => [pod] },

@@ -14,7 +14,7 @@ import { countStorage } from './storage.ts';
 
 /** The parts of the agent whose figures are read at each scrape. */
 export interface FigureSources {
-  readonly store: { pods(): readonly Pod[]; byUid(uid: PodUid): Pod | undefined };
+  readonly store: { pods(): readonly Pod[]; mirrorPods(): readonly Pod[]; byUid(uid: PodUid): Pod | undefined };
   readonly cache: { all(): Iterable<PodRuntimeStatus> };
   readonly states: { known(): ReadonlyMap<PodUid, Parameters<typeof countedWorker>[0]> };
   readonly admission: { activePods(): readonly Pod[] };
@@ -41,6 +41,7 @@ export function collectFigures(metrics: Pick<AgentMetrics, 'main'>, sources: Fig
       runtimePods: cache.all(),
       desired: store.pods(),
       active: admission.activePods(),
+      mirrors: store.mirrorPods().length,
       workers: [...states.known()].map(([uid, state]) => countedWorker(state, store.byUid(uid))),
     });
     noteRuntimeSeen(metrics, pleg.health().lastActiveMs, clock);

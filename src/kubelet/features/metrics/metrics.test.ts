@@ -123,6 +123,7 @@ describe('the metrics of the agent', () => {
       runtimePods: [],
       desired: [pod],
       active: [],
+      mirrors: 1,
       workers: [
         { lifecycle: 'sync', pod, desired: true },
         { lifecycle: 'terminating', pod: undefined, desired: false },
@@ -132,6 +133,8 @@ describe('the metrics of the agent', () => {
     for (const line of [
       'kubelet_desired_pods{static=""} 1',
       'kubelet_active_pods{static="true"} 0',
+      // Also while its static pod ends and is not active any more.
+      'kubelet_mirror_pods 1',
       'kubelet_working_pods{lifecycle="sync",config="desired",static=""} 1',
       'kubelet_working_pods{lifecycle="terminating",config="runtime_only",static="unknown"} 1',
       'kubelet_running_pods 0',

@@ -15,6 +15,8 @@ export interface PodCountFacts {
   readonly runtimePods: Iterable<PodRuntimeStatus>;
   readonly desired: readonly Pod[];
   readonly active: readonly Pod[];
+  /** In the API server, also those whose static pod is gone. */
+  readonly mirrors: number;
   readonly workers: Iterable<CountedWorker>;
 }
 
@@ -24,7 +26,7 @@ export const staticLabel = (pod: Pod): string => (isStaticPod(pod) ? 'true' : ''
 /** The current pods and containers. */
 export function countPods(
   { main }: Pick<AgentMetrics, 'main'>,
-  { runtimePods, desired, active, workers }: PodCountFacts,
+  { runtimePods, desired, active, mirrors, workers }: PodCountFacts,
 ): void {
   const states: Record<ContainerState, number> = { created: 0, running: 0, exited: 0, unknown: 0 };
   let running = 0;
@@ -40,7 +42,7 @@ export function countPods(
     main.set('kubelet_desired_pods', { static: label }, desired.filter((pod) => staticLabel(pod) === label).length);
     main.set('kubelet_active_pods', { static: label }, active.filter((pod) => staticLabel(pod) === label).length);
   }
-  main.set('kubelet_mirror_pods', {}, active.filter(isStaticPod).length);
+  main.set('kubelet_mirror_pods', {}, mirrors);
   main.set(
     'kubelet_managed_ephemeral_containers',
     {},

@@ -55,7 +55,7 @@ export const podFamilies = {
   },
   kubelet_mirror_pods: {
     type: 'gauge',
-    help: 'Mirror pods that should exist: one for each admitted static pod.',
+    help: 'Mirror pods of this node in the API server, also those whose static pod ends.',
   },
   kubelet_orphaned_runtime_pods_total: {
     type: 'counter',
