@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { applySchemaDefaults } from './apply-schema-defaults.ts';
+import { applySchemaDefaults, DefaultsBudget } from './apply-schema-defaults.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { compileSchema } from './schema-node.ts';
 
@@ -70,4 +70,30 @@ describe('the defaults of a schema', () => {
     const schema: JsonSchema = of(JSON.parse('{"__proto__":{"default":1}}') as Record<string, JsonSchema>);
     assert.equal(Object.hasOwn(filled({}, schema) as object, '__proto__'), true);
   });
+});
+
+it('stops when the defaults are larger than an object may be', () => {
+  const big = 'x'.repeat(10_000);
+  const node = compileSchema({ type: 'array', items: { type: 'object', properties: { a: { default: big } } } });
+  const budget = new DefaultsBudget();
+  const filled = applySchemaDefaults(
+    Array.from({ length: 40_000 }, () => ({})),
+    node,
+    budget,
+  );
+  assert.equal(budget.isSpent, true);
+  assert.equal(filled.filter((each) => 'a' in each).length, 315);
+});
+
+it('stops when defaults multiply', () => {
+  let schema: JsonSchema = { type: 'string', default: 'x' };
+  for (let level = 0; level < 12; level++)
+    schema = {
+      type: 'array',
+      default: Array.from({ length: 10 }, () => ({})),
+      items: { type: 'object', properties: { a: schema } },
+    };
+  const budget = new DefaultsBudget();
+  applySchemaDefaults({}, compileSchema({ type: 'object', properties: { a: schema } }), budget);
+  assert.equal(budget.isSpent, true);
 });

@@ -1,8 +1,8 @@
-import { compilePattern } from '../../base/linear-pattern.ts';
 import { ownValue } from '../../base/lookup.ts';
 import { FieldErrors } from '../validation/field-error.ts';
 import type { FieldError } from '../validation/field-error.ts';
 import type { JsonSchema } from './json-schema.ts';
+import { PatternTotal } from './pattern-total.ts';
 import { canonicalJson } from './schema-node.ts';
 
 type Level = 'root' | 'item' | 'field';
@@ -48,10 +48,14 @@ export function innerSchemas(schema: JsonSchema): readonly JsonSchema[] {
  * What keeps a schema from being structural: it says the type of every field outside of its alternatives, and these
  * only narrow what is allowed (upstream: schema/validation.go ValidateStructural).
  */
-export function validateStructural(schema: JsonSchema, path: string): readonly FieldError[] {
+export function validateStructural(
+  schema: JsonSchema,
+  path: string,
+  patterns = new PatternTotal(),
+): readonly FieldError[] {
   const errors = new FieldErrors();
   validateNode(errors, schema, 'root', path);
-  validateNested(errors, schema, { structural: schema, sPath: path, path });
+  validateNested(errors, schema, { structural: schema, sPath: path, path, patterns });
   return errors.list.toSorted((left, right) => (textOf(left) < textOf(right) ? -1 : 1));
 }
 
@@ -140,6 +144,7 @@ interface Nested {
   readonly structural: JsonSchema | 'any' | undefined;
   readonly sPath: string;
   readonly path: string;
+  readonly patterns: PatternTotal;
 }
 
 const intOrString = canonicalJson([{ type: 'integer' }, { type: 'string' }]);
@@ -151,7 +156,7 @@ function validateNested(errors: FieldErrors, schema: JsonSchema, at: Nested): vo
   const { path } = at;
   // Only alternatives of the root must refer to existing fields (upstream: schema/complete.go).
   const structural = (of: JsonSchema, step: string): void =>
-    validateNested(errors, of, { structural: 'any', sPath: `${path}.${step}`, path: `${path}.${step}` });
+    validateNested(errors, of, { ...at, structural: 'any', sPath: `${path}.${step}`, path: `${path}.${step}` });
   const items = itemsOf(schema);
   if (items !== undefined) structural(items, 'items');
   const additional = additionalOf(schema);
@@ -168,9 +173,8 @@ function validateAlternatives(errors: FieldErrors, schema: JsonSchema, at: Neste
   for (const [index, each] of (schema.oneOf ?? []).entries()) inside(each, `oneOf[${index}]`, false);
   if (schema.not !== undefined) inside(schema.not, 'not', false);
   if (schema.pattern === undefined) return;
-  const pattern = compilePattern(schema.pattern);
-  if (typeof pattern === 'string')
-    errors.invalid(`${at.path}.pattern`, schema.pattern, `must be a valid regular expression, but isn't: ${pattern}`);
+  const problem = at.patterns.problemOf(schema.pattern);
+  if (problem !== undefined) errors.invalid(`${at.path}.pattern`, schema.pattern, problem);
 }
 
 /** A schema inside an alternative, which may only restrict values. */
@@ -184,6 +188,7 @@ function validateValidation(errors: FieldErrors, schema: JsonSchema, at: Nested,
       errors,
       items,
       {
+        ...at,
         structural: structural === 'any' ? structural : itemsOf(structural),
         sPath: `${sPath}.items`,
         path: `${path}.items`,
@@ -196,6 +201,7 @@ function validateValidation(errors: FieldErrors, schema: JsonSchema, at: Nested,
       errors,
       property,
       {
+        ...at,
         structural: structural === 'any' ? structural : ownValue(structural.properties, name),
         sPath: `${sPath}.${step}`,
         path: `${path}.${step}`,

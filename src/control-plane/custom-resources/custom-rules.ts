@@ -1,5 +1,7 @@
 import type { ApiObject } from '../../api/client/resource-type.ts';
-import { applySchemaDefaults } from '../../api/structural/apply-schema-defaults.ts';
+import { objectLimits } from '../../api/object-limits.ts';
+import { ApiStatusError } from '../../api/status/api-status-error.ts';
+import { applySchemaDefaults, DefaultsBudget } from '../../api/structural/apply-schema-defaults.ts';
 import { validateEmbedded } from '../../api/structural/embedded-resources.ts';
 import { validateListTypes } from '../../api/structural/list-types.ts';
 import type { SchemaNode } from '../../api/structural/schema-node.ts';
@@ -25,7 +27,7 @@ export function customRules(node: () => SchemaNode): ResourceRules<ApiObject> {
   };
   let tree: { readonly rules: RuleTree | undefined } | undefined;
   return {
-    applyDefaults: (object) => applySchemaDefaults(object, node()),
+    applyDefaults: (object) => withDefaults(object, node()),
     validate: (object) => problems(object),
     validateUpdate: problems,
     // A write of the status changes only managedFields in the metadata.
@@ -43,6 +45,18 @@ export function customRules(node: () => SchemaNode): ResourceRules<ApiObject> {
     },
     requiresResourceVersion: true,
   };
+}
+
+/** Refuses an object whose defaults alone are larger than an object may be. */
+function withDefaults(object: ApiObject, root: SchemaNode): ApiObject {
+  const budget = new DefaultsBudget();
+  const filled = applySchemaDefaults(object, root, budget);
+  if (budget.isSpent)
+    throw new ApiStatusError(
+      'RequestEntityTooLarge',
+      `Request entity too large: the defaults of the object are larger than ${objectLimits.storedBytes} bytes`,
+    );
+  return filled;
 }
 
 const noErrors = Promise.resolve<readonly FieldError[]>([]);

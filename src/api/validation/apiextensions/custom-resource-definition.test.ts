@@ -192,4 +192,32 @@ describe('a custom resource definition', () => {
     assert.deepEqual(crdWarnings(having('moon'), having('moon')), []);
     assert.deepEqual(crdWarnings(having('sun'), having('moon')), ['unrecognized format "sun"']);
   });
+
+  it('has the schemas of many versions compared once', () => {
+    let reads = 0;
+    const counted = (name: string): CustomResourceDefinition['spec']['versions'][number] => ({
+      ...{ name, served: true, storage: name === 'v1' },
+      schema: {
+        get openAPIV3Schema() {
+          reads++;
+          return plain;
+        },
+      },
+    });
+    const { spec, ...rest } = definition([version(plain)]);
+    const versions = Array.from({ length: 300 }, (_, index) => counted(`v${index + 1}`));
+    assert.deepEqual(problems({ ...rest, spec: { ...spec, versions } }), []);
+    assert.ok(reads < versions.length * 10, `${reads} reads`);
+  });
+
+  it('is refused if the patterns of its versions are too large together', () => {
+    const versions = Array.from({ length: 60 }, (_, index) =>
+      version(
+        { type: 'object', properties: { a: { type: 'string', pattern: `^[a-z]{1,999}${index}$` } } },
+        { name: `v${index + 1}`, storage: index === 0 },
+      ),
+    );
+    assert.match(problems(definition(versions))[0] ?? '', /the patterns of the definition are too large together/);
+    assert.deepEqual(problems(definition(versions.slice(0, 10))), []);
+  });
 });

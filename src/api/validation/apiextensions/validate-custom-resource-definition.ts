@@ -7,6 +7,7 @@ import type {
 import { validateDefaults } from '../../structural/validate-defaults.ts';
 import { readJsonSchema } from '../../structural/json-schema.ts';
 import type { JsonSchema } from '../../structural/json-schema.ts';
+import { PatternTotal } from '../../structural/pattern-total.ts';
 import { canonicalJson } from '../../structural/schema-node.ts';
 import { unsupportedKeyword, validateStructural } from '../../structural/validate-structural.ts';
 import { approvalState, isProtectedGroup } from '../../apiextensions/api-approval.ts';
@@ -111,11 +112,19 @@ const hoisted: Readonly<Record<Part, string>> = {
  * (upstream: Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec).
  */
 function pathOf(part: Part, versions: readonly CustomResourceDefinitionVersion[], index: number): string {
-  const [first] = versions;
-  const isCommon =
+  return isCommon(part, versions) ? `spec.${hoisted[part]}` : `spec.versions[${index}].${part}`;
+}
+
+/** The comparison reads all versions, so it is made once. */
+const common = new WeakMap<readonly CustomResourceDefinitionVersion[], Partial<Record<Part, boolean>>>();
+
+function isCommon(part: Part, versions: readonly CustomResourceDefinitionVersion[]): boolean {
+  const known = common.get(versions) ?? {};
+  common.set(versions, known);
+  const [first, ...others] = versions;
+  return (known[part] ??=
     first?.[part] !== undefined &&
-    versions.every((each) => each[part] !== undefined && isAlike(each[part], first[part]));
-  return isCommon ? `spec.${hoisted[part]}` : `spec.versions[${index}].${part}`;
+    others.every((each) => each[part] !== undefined && isAlike(each[part], first[part])));
 }
 
 const isAlike = (one: unknown, other: unknown): boolean => one === other || canonicalJson(one) === canonicalJson(other);
@@ -147,6 +156,7 @@ function validateVersions(
   old: CustomResourceDefinitionSpec | undefined,
 ): void {
   const schemas = new Set<string>();
+  const patterns = new PatternTotal();
   for (const [index, version] of versions.entries()) {
     const complaints = checkDns1035Label(version.name);
     if (complaints.length > 0) errors.invalid(`spec.versions[${index}].name`, version.name, complaints.join(','));
@@ -163,7 +173,11 @@ function validateVersions(
     const before = old?.versions.find(({ name }) => name === version.name)?.schema?.openAPIV3Schema;
     // What all versions have alike is checked once, and what an update leaves alone not again.
     if (!schemas.has(path) && before !== raw)
-      validateSchema(errors, schema, `${path}.openAPIV3Schema`, version.subresources?.status !== undefined);
+      validateSchema(errors, schema, {
+        path: `${path}.openAPIV3Schema`,
+        hasStatus: version.subresources?.status !== undefined,
+        patterns,
+      });
     schemas.add(path);
     validateSubresources(errors, version.subresources, pathOf('subresources', versions, index));
     const columns = pathOf('additionalPrinterColumns', versions, index);
@@ -210,7 +224,14 @@ const rootKeys: ReadonlySet<string> = new Set(
   ),
 );
 
-function validateSchema(errors: FieldErrors, schema: JsonSchema, path: string, hasStatus: boolean): void {
+interface SchemaPlace {
+  readonly path: string;
+  readonly hasStatus: boolean;
+  /** Of all versions. */
+  readonly patterns: PatternTotal;
+}
+
+function validateSchema(errors: FieldErrors, schema: JsonSchema, { path, hasStatus, patterns }: SchemaPlace): void {
   if (hasStatus && (schema.type ?? '') !== '' && schema.type !== 'object')
     errors.invalid(
       `${path}.type`,
@@ -225,7 +246,7 @@ function validateSchema(errors: FieldErrors, schema: JsonSchema, path: string, h
   if (schema.nullable === true) errors.forbidden(`${path}.nullable`, 'nullable cannot be true at the root');
   const found = errors.list.length;
   const unsupported = unsupportedKeyword(schema);
-  const structural = unsupported === undefined ? validateStructural(schema, path) : [];
+  const structural = unsupported === undefined ? validateStructural(schema, path, patterns) : [];
   for (const { field, message, type } of structural) errors.list.push({ field, message, type });
   if (unsupported === undefined && structural.length === 0) validateDefaults(errors, schema, path);
   validateJsonSchema(errors, schema, { path, isRoot: true });
