@@ -250,6 +250,62 @@ describe('controllers, with kubectl', () => {
     }
   });
 
+  it('autoscalers scale a custom kind by its subresource, from metrics of its pods', async () => {
+    const fleets = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'fleets.shop.io' },
+      spec: {
+        group: 'shop.io',
+        scope: 'Namespaced',
+        names: { plural: 'fleets', singular: 'fleet', kind: 'Fleet', listKind: 'FleetList' },
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+            subresources: {
+              status: {},
+              scale: {
+                specReplicasPath: '.spec.ships',
+                statusReplicasPath: '.status.ships',
+                labelSelectorPath: '.status.selector',
+              },
+            },
+          },
+        ],
+      },
+    };
+    await apply(JSON.stringify(fleets));
+    await run('wait --for=condition=Established crd/fleets.shop.io --timeout=30s');
+    await apply('{apiVersion: shop.io/v1, kind: Fleet, metadata: {name: navy}, spec: {ships: 1}}', pod('ship', ''));
+    // What its operator would report.
+    await run('patch fleet navy --subresource=status --type=merge -p {"status":{"ships":1,"selector":"app=ship"}}');
+    await running('ship');
+    const load = `${CUSTOM_METRICS}/namespaces/default/pods/*/load`;
+    const adapter = await startMetricsAdapter((at) =>
+      at === load ? [{ describedObject: { name: 'ship' }, value: '6' }] : undefined,
+    );
+    try {
+      await apply(...adapter.manifests);
+      await run(
+        'wait --for=condition=Available apiservices -l !kube-aggregator.kubernetes.io/automanaged --timeout=30s',
+      );
+      await apply(
+        '{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: navy}, spec: {scaleTargetRef: {apiVersion: shop.io/v1, kind: Fleet, name: navy}, maxReplicas: 9, metrics: [{type: Pods, pods: {metric: {name: load}, target: {type: AverageValue, averageValue: 2}}}]}}',
+      );
+      await eventually(async () => assert.equal(await path('fleet navy', '{.spec.ships}'), '3'), 30_000);
+      const conditions = await path('hpa navy', '{range .status.conditions[*]}{.type}={.status} {end}');
+      assert.match(conditions, /AbleToScale=True .*ScalingActive=True/);
+      assert.match(await run('get events'), /SuccessfulRescale .* New size: 3; reason: pods metric load above target/);
+    } finally {
+      await run('delete hpa,fleets,pods --all');
+      await run('delete apiservices -l !kube-aggregator.kubernetes.io/automanaged');
+      adapter.close();
+    }
+  });
+
   it('no controller lacks a right or falls over meanwhile', () => {
     const bad = cluster
       .log()

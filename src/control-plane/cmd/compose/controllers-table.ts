@@ -189,7 +189,8 @@ export const controllersTable: readonly ControllerEntry[] = [
     create: (options) =>
       createHorizontalPodAutoscalerController({
         ...options,
-        types: options.kept,
+        // A scale is a subresource of a served version.
+        types: () => [...options.kept, ...options.customKinds.list().flatMap(({ served }) => served ?? [])],
         metrics: createApiMetrics({
           client: options.client,
           others: options.otherApis,

@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { seededRandom } from '../../../base/random.ts';
 import { FakeApiClient } from '../../../api/client/testing/fake-api-client.ts';
+import { noOtherApis } from '../../controller-runtime/other-apis.ts';
 import type { OtherApis } from '../../controller-runtime/other-apis.ts';
 import { createApiMetrics } from './api-metrics.ts';
 
@@ -18,6 +19,7 @@ it('usage comes from the server that has taken metrics.k8s.io over, and only an 
   const asked: string[] = [];
   let answer: unknown = { kind: 'PodMetricsList', items: [usage] };
   const others: OtherApis = {
+    ...noOtherApis,
     versionOf: (group, versions) => (group === 'metrics.k8s.io' ? versions[0] : undefined),
     get: (_api, path) => {
       asked.push(path);

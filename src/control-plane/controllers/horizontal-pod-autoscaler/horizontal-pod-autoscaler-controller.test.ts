@@ -51,7 +51,7 @@ class Fleet {
       make: (each) => [
         createHorizontalPodAutoscalerController({
           ...each,
-          types: [deployments, jobs],
+          types: () => [deployments, jobs],
           metrics: this.#metrics(),
           settings,
           autoscalerMetrics: {

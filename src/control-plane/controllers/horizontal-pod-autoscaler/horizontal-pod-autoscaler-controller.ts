@@ -48,7 +48,7 @@ export interface AutoscalerSettings extends PlanSettings, ReadinessSettings {
 export interface AutoscalerOptions extends ControllerOptions {
   readonly metrics: MetricsSource;
   /** All kinds, and which of them have a scale. */
-  readonly types: readonly ResourceType[];
+  readonly types: () => readonly ResourceType[];
   readonly settings: AutoscalerSettings;
   readonly autoscalerMetrics?: AutoscalerMetrics;
 }
@@ -321,7 +321,7 @@ class AutoscalerSyncer {
   /** A text says why there is none. */
   async #readTarget({ metadata, spec: { scaleTargetRef } }: HorizontalPodAutoscaler): Promise<Target | string> {
     const { client, types } = this.#options;
-    const found = findScaleTypes(scaleTargetRef, types);
+    const found = findScaleTypes(scaleTargetRef, types());
     if (typeof found === 'string') return found;
     const key = { namespace: metadata.namespace, name: scaleTargetRef.name };
     let failure: string | undefined;

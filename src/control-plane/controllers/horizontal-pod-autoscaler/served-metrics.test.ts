@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { deployments, namespaces, services } from '../../../api/client/resource-types.ts';
+import { noOtherApis } from '../../controller-runtime/other-apis.ts';
 import type { OtherApis } from '../../controller-runtime/other-apis.ts';
 import { createServedMetrics } from './served-metrics.ts';
 
@@ -8,6 +9,7 @@ import { createServedMetrics } from './served-metrics.ts';
 function servers(answer: unknown, served: readonly string[] = ['custom.metrics.k8s.io/v1beta1']) {
   const asked: string[] = [];
   const others: OtherApis = {
+    ...noOtherApis,
     versionOf: (group, versions) => versions.find((version) => served.includes(`${group}/${version}`)),
     get: (_api, path) => {
       asked.push(path);
