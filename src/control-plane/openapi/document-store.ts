@@ -125,7 +125,7 @@ class DocumentStore {
   async v2(): Promise<OpenApiDocument> {
     return this.#whole('2', JSON_TYPE, async () => {
       const parts: PartOfV2[] = await this.#inTurns((part) => part.v2());
-      parts.push(...this.#foreign().map(({ v2 }) => v2));
+      parts.push(...(await this.#foreign()).map(({ v2 }) => v2));
       const joined = (of: 'paths' | 'definitions'): readonly Uint8Array[] =>
         parts
           .map((part) => part[of].bytes)
@@ -145,13 +145,14 @@ class DocumentStore {
   async v2Protobuf(): Promise<OpenApiDocument> {
     return this.#whole('2+protobuf', PROTOBUF_TYPE, async () => {
       const parts = await this.#inTurns((part, isFirst) => part.v2Protobuf(isFirst));
-      return [...parts, ...this.#foreign().map(({ protobuf }) => protobuf)].map(({ bytes }) => bytes);
+      if (this.#backends.all.length > 0) await this.#inTurns((part) => part.v2());
+      return [...parts, ...(await this.#foreign()).map(({ protobuf }) => protobuf)].map(({ bytes }) => bytes);
     });
   }
 
   /** Of other servers. Types that are described here already are the same there. */
-  #foreign(): readonly ForeignPart[] {
-    return foreignParts(this.#backends, this.#part(BUILT_IN).v2().names);
+  #foreign(): Promise<readonly ForeignPart[]> {
+    return foreignParts(this.#backends, new Set(this.#allParts().flatMap((part) => [...part.v2().names])));
   }
 
   /** Makes every part in a turn of its own. */

@@ -1,5 +1,6 @@
-import type { ApiBackends } from '../model/api-backends.ts';
+import type { ApiBackends, BackendOpenApi } from '../model/api-backends.ts';
 import { PackedBytes } from '../../base/packed-bytes.ts';
+import { nextTurn } from '../../base/turn.ts';
 import { innerText } from './document-part.ts';
 import type { PartOfV2 } from './document-part.ts';
 import { encodeV2 } from './encode-v2-protobuf.ts';
@@ -21,19 +22,43 @@ export const backendRoots = ({ all }: ApiBackends): Readonly<Record<string, obje
       ]),
   );
 
-/** A server with an invalid document is left out, so that it does not break the others. */
-export function foreignParts({ all }: ApiBackends, known: ReadonlySet<string>): readonly ForeignPart[] {
+interface Rendered {
+  /** The names of its definitions that it may add, as one text. */
+  readonly own: string;
+  readonly part: ForeignPart | undefined;
+}
+
+const rendered = new WeakMap<BackendOpenApi, Rendered>();
+
+/**
+ * Each server in a turn of its own. A server with an invalid document is left out, so that it does not break the
+ * others. `known`: definitions that this server has; those of other servers do not replace them.
+ */
+export async function foreignParts({ all }: ApiBackends, known: ReadonlySet<string>): Promise<readonly ForeignPart[]> {
   const taken = new Set(known);
-  return all.flatMap(({ openApi2 }) => {
-    if (openApi2 === undefined) return [];
-    const own = Object.entries(openApi2.definitions).filter(([name]) => !taken.has(name));
-    for (const [name] of own) taken.add(name);
-    const whole = { paths: openApi2.paths, definitions: Object.fromEntries(own) };
-    try {
-      const v2 = { paths: innerText(whole.paths), definitions: innerText(whole.definitions) };
-      return [{ v2, protobuf: new PackedBytes(encodeV2(whole)) }];
-    } catch {
-      return [];
+  const parts: ForeignPart[] = [];
+  for (const { openApi2 } of all) {
+    if (openApi2 === undefined) continue;
+    const names = Object.keys(openApi2.definitions).filter((name) => !taken.has(name));
+    for (const name of names) taken.add(name);
+    const own = JSON.stringify(names);
+    const before = rendered.get(openApi2);
+    if (before?.own !== own) {
+      rendered.set(openApi2, { own, part: render(openApi2, names) });
+      await nextTurn();
     }
-  });
+    const part = rendered.get(openApi2)?.part;
+    if (part !== undefined) parts.push(part);
+  }
+  return parts;
+}
+
+function render({ paths, definitions }: BackendOpenApi, names: readonly string[]): ForeignPart | undefined {
+  const whole = { paths, definitions: Object.fromEntries(names.map((name) => [name, definitions[name]])) };
+  try {
+    const v2 = { paths: innerText(whole.paths), definitions: innerText(whole.definitions) };
+    return { v2, protobuf: new PackedBytes(encodeV2(whole)) };
+  } catch {
+    return undefined;
+  }
 }

@@ -33,14 +33,14 @@ export class BackendRefusal extends Error {
 }
 
 /**
- * Fetches a document as `user` from the server behind an APIService. Rejects with address and reason unless the status is
+ * Sends a request, by default for a document, as `user` from the server behind an APIService. Rejects with address and reason unless the status is
  * 2xx; the cause of another status is a `BackendRefusal`.
  */
 export async function askBackend(
   parts: AskBackendParts,
   backend: ApiBackend,
   path: string,
-  user: UserInfo = aggregator,
+  { user = aggregator, method = 'GET' }: { readonly user?: UserInfo; readonly method?: 'GET' | 'DELETE' } = {},
 ): Promise<string> {
   const address = parts.resolve(backend);
   if (typeof address === 'string') throw new Error(address);
@@ -56,7 +56,7 @@ export async function askBackend(
     try {
       const sent = { ...identityHeaders(user), accept: 'application/json', host: `${host}:${port}` };
       const request = httpRequest({
-        method: 'GET',
+        method,
         path,
         // Node expects an array for a repeated header.
         headers: { ...sent, connection: 'close' } as Record<string, string>,

@@ -73,6 +73,28 @@ describe('the connection to an aggregated server', () => {
     assert.deepEqual(shown, [{ name: 'api.apis.svc', client: 'DNS:proxy' }]);
   });
 
+  it('resumes a session of the same trust, and no other', async () => {
+    const resumed: boolean[] = [];
+    const { port } = servers[0]?.address() as AddressInfo;
+    servers[0]?.on('secureConnection', (socket) => resumed.push(socket.isSessionReused()));
+    const trusting = backendDialer({ clock: systemClock, clientPair: () => client });
+    const visit = async (changes: Partial<ApiBackend>): Promise<string> => {
+      try {
+        const socket = await trusting(backend(changes), { host: '127.0.0.1', port }, 10_000);
+        await new Promise<void>((resolve) => socket.once('end', () => resolve()).resume());
+        socket.destroy();
+        return 'connected';
+      } catch {
+        return 'refused';
+      }
+    };
+    assert.deepEqual(
+      [await visit({ caBundle: own.cert }), await visit({ caBundle: own.cert }), await visit({ caBundle: other.cert })],
+      ['connected', 'connected', 'refused'],
+    );
+    assert.deepEqual(resumed.slice(0, 2), [false, true]);
+  });
+
   it('is given up on when there is no handshake in time', async () => {
     const { createServer: plain } = await import('node:net');
     const silent = plain((socket) => void socket.on('error', () => undefined));

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
+import { BoundedMap } from '../../../base/bounded-map.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { ApiBackend, BackendAddress } from '../../model/api-backends.ts';
 
@@ -16,16 +17,28 @@ export interface BackendDialerOptions {
 /** Connects to the server behind an APIService. Rejects with the reason. */
 export type BackendDialer = (backend: ApiBackend, address: BackendAddress, timeoutMs: number) => Promise<Duplex>;
 
-/** The certificate must be valid for the Service's name and issued by a CA of the APIService. */
+const SESSIONS_LIMIT = 100;
+
+/**
+ * The certificate must be valid for the Service's name and issued by a CA of the APIService. Each request has a
+ * connection of its own, but a TLS session is resumed, which saves the exchange and the check of certificates. A session
+ * is resumed only with the same address, name, authorities and client certificate.
+ */
 export function backendDialer({ clock, clientPair }: BackendDialerOptions): BackendDialer {
+  const sessions = new BoundedMap<string, Buffer>(SESSIONS_LIMIT);
   return (backend, { host, port }, timeoutMs) =>
     new Promise((resolve, reject) => {
       const { caBundle, insecureSkipTLSVerify, service } = backend;
+      const pair = clientPair();
+      const servername = `${service.name}.${service.namespace}.svc`;
+      const sessionKey = JSON.stringify([host, port, servername, caBundle, insecureSkipTLSVerify, pair.cert]);
+      const session = sessions.get(sessionKey);
       const socket = connect({
         host,
         port,
-        servername: `${service.name}.${service.namespace}.svc`,
-        ...clientPair(),
+        servername,
+        ...pair,
+        ...(session !== undefined && { session }),
         ...(caBundle !== undefined && { ca: caBundle }),
         rejectUnauthorized: !insecureSkipTLSVerify,
         ALPNProtocols: ['http/1.1'],
@@ -38,7 +51,11 @@ export function backendDialer({ clock, clientPair }: BackendDialerOptions): Back
         reject(new Error(`${where}: ${why}`));
       };
       const timer = clock.setTimer(timeoutMs, () => fail('i/o timeout'));
-      const onError = (error: Error): void => fail(error.message);
+      const onError = (error: Error): void => {
+        sessions.delete(sessionKey);
+        fail(error.message);
+      };
+      socket.on('session', (next) => sessions.set(sessionKey, next));
       socket.once('error', onError);
       socket.once('secureConnect', () => {
         timer.cancel();

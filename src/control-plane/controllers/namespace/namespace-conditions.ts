@@ -8,6 +8,8 @@ export interface Remains {
   readonly finalizers: ReadonlyMap<string, number>;
   /** Errors of deletions. */
   readonly failures: readonly string[];
+  /** Group versions of other servers that do not answer. */
+  readonly unavailable: readonly string[];
 }
 
 const listed = (counts: ReadonlyMap<string, number>, format: (name: string, count: number) => string): string =>
@@ -36,16 +38,23 @@ export function namespaceConditions(namespace: Namespace, remains: Remains, nowT
   return [...before.filter(({ type }) => !wanted.some((condition) => condition.type === type)), ...merged];
 }
 
-function computeConditions({ counts, finalizers, failures }: Remains): readonly UntimedCondition[] {
+function computeConditions({ counts, finalizers, failures, unavailable }: Remains): readonly UntimedCondition[] {
   const remaining = counts.size > 0;
   const held = finalizers.size > 0;
   return [
-    {
-      type: 'NamespaceDeletionDiscoveryFailure',
-      status: 'False',
-      reason: 'ResourcesDiscovered',
-      message: 'All resources successfully discovered',
-    },
+    unavailable.length > 0
+      ? {
+          type: 'NamespaceDeletionDiscoveryFailure',
+          status: 'True',
+          reason: 'DiscoveryFailed',
+          message: `Discovery failed for some groups, ${unavailable.length} failing: unable to retrieve the complete list of server APIs: ${unavailable.map((name) => `${name}: stale GroupVersion discovery: ${name}`).join(', ')}`,
+        }
+      : {
+          type: 'NamespaceDeletionDiscoveryFailure',
+          status: 'False',
+          reason: 'ResourcesDiscovered',
+          message: 'All resources successfully discovered',
+        },
     {
       type: 'NamespaceDeletionGroupVersionParsingFailure',
       status: 'False',

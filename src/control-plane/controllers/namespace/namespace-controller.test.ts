@@ -5,6 +5,8 @@ import { configMaps, deployments, namespaces, pods, secrets } from '../../../api
 import type { Namespace } from '../../../api/core/namespace.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
+import { noOtherApis } from '../../controller-runtime/other-apis.ts';
+import type { OtherApis, OtherResource } from '../../controller-runtime/other-apis.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
 import { createNamespaceController } from './namespace-controller.ts';
 
@@ -16,11 +18,20 @@ interface Setup {
   readonly deleted?: boolean;
   readonly lagMs?: number;
   readonly seed?: (world: ControllerWorld) => void;
+  readonly otherApis?: OtherApis;
 }
 
 /** The API server lets a namespace go when its own finalizers are off; the fake one does not know them. */
-async function setUp({ deleted = true, lagMs = 0, seed }: Setup = {}): Promise<ControllerWorld> {
-  const world = new ControllerWorld({ make: (options) => [createNamespaceController({ ...options, types })], lagMs });
+async function setUp({
+  deleted = true,
+  lagMs = 0,
+  seed,
+  otherApis = noOtherApis,
+}: Setup = {}): Promise<ControllerWorld> {
+  const world = new ControllerWorld({
+    make: (options) => [createNamespaceController({ ...options, types, otherApis })],
+    lagMs,
+  });
   world.api.seed(namespaces, {
     metadata: { ...key, uid: 'ns', finalizers: ['test/kept-by-spec'], ...(deleted && leaving) },
     spec: { finalizers: ['kubernetes'] },
@@ -197,4 +208,80 @@ it('killed anywhere, it comes to the same end', async () => {
     assert.deepEqual([world.api.all(configMaps), finalizeWrites(world) > 0], [[], true]);
     await world.stop();
   }
+});
+
+/** A server of two resources, of which one can only be deleted one by one. */
+class FakeOtherServer implements OtherApis {
+  readonly versionOf = noOtherApis.versionOf;
+  unavailable: readonly string[] = [];
+  readonly asked: string[] = [];
+  readonly objects = new Map<string, object[]>([
+    ['rings', [{ metadata: { name: 'r' } }]],
+    ['pens', [{ metadata: { name: 'p' } }, { metadata: { name: 'q', finalizers: ['shop.io/held'] } }]],
+  ]);
+
+  resources(): ReturnType<OtherApis['resources']> {
+    const resource = (plural: string, ...verbs: readonly string[]): OtherResource => ({
+      ...{ group: 'shop.io', version: 'v1', plural, verbs },
+    });
+    const namespaced = [
+      resource('rings', 'delete', 'deletecollection', 'list'),
+      resource('pens', 'delete', 'list'),
+      resource('figures', 'get', 'list'),
+    ];
+    return { namespaced, unavailable: this.unavailable };
+  }
+
+  get(_: unknown, path: string): Promise<unknown> {
+    const [, plural = ''] = /\/shop\/([a-z]+)/.exec(path) ?? [];
+    return Promise.resolve({ items: this.objects.get(plural) });
+  }
+
+  delete(_: unknown, path: string): Promise<void> {
+    this.asked.push(path.replace('/apis/shop.io/v1/namespaces/shop/', ''));
+    if (path.includes('/rings')) this.objects.set('rings', []);
+    if (path.includes('/pens/p')) this.objects.set('pens', this.objects.get('pens')?.slice(1) ?? []);
+    return Promise.resolve();
+  }
+}
+
+it('deletes what other servers keep in the namespace, and waits for it', async () => {
+  const otherApis = new FakeOtherServer();
+  const world = await setUp({ otherApis });
+  assert.deepEqual(otherApis.asked.slice(0, 3), [
+    'rings?propagationPolicy=Background',
+    'pens/p?propagationPolicy=Background',
+    'pens/q?propagationPolicy=Background',
+  ]);
+  assert.equal(isLetGo(world), false);
+  assert.match(condition(world, 'NamespaceContentRemaining'), /^True .*: pens\.shop\.io has 1 resource instances$/);
+  assert.match(condition(world, 'NamespaceFinalizersRemaining'), /shop\.io\/held in 1 resource instances$/);
+  otherApis.objects.clear();
+  otherApis.objects.set('rings', []).set('pens', []);
+  await world.clock.advance(16_000);
+  assert.equal(isLetGo(world), true);
+});
+
+it('waits for a server that does not answer, and says so', async () => {
+  const otherApis = new FakeOtherServer();
+  otherApis.objects.set('pens', []);
+  otherApis.unavailable = ['shop.io/v2'];
+  const world = await setUp({ otherApis });
+  assert.equal(isLetGo(world), false);
+  assert.equal(
+    condition(world, 'NamespaceDeletionDiscoveryFailure'),
+    'True DiscoveryFailed: Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: shop.io/v2: stale GroupVersion discovery: shop.io/v2',
+  );
+  otherApis.unavailable = [];
+  await world.clock.advance(60_000);
+  assert.equal(isLetGo(world), true);
+  assert.match(condition(world, 'NamespaceDeletionDiscoveryFailure'), /^False ResourcesDiscovered/);
+});
+
+it('reports what another server refuses or answers wrongly', async () => {
+  const otherApis = new FakeOtherServer();
+  otherApis.objects.delete('pens');
+  const world = await setUp({ otherApis });
+  assert.equal(isLetGo(world), false);
+  assert.match(condition(world, 'NamespaceDeletionContentFailure'), /pens\.shop\.io: the answer is not a list$/);
 });

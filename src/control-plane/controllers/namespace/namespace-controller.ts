@@ -7,8 +7,11 @@ import { ApiStatusError, formatGroupResource, isApiError } from '../../../api/st
 import { formatTime } from '../../../api/time.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import type { CustomKinds } from '../../controller-runtime/custom-kinds.ts';
+import { noOtherApis } from '../../controller-runtime/other-apis.ts';
+import type { OtherApis } from '../../controller-runtime/other-apis.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import { emptyOtherApis } from './empty-other-apis.ts';
 import { namespaceConditions } from './namespace-conditions.ts';
 import type { Remains } from './namespace-conditions.ts';
 
@@ -24,6 +27,8 @@ export interface NamespaceControllerOptions extends ControllerOptions {
   /** All built-in kinds that live in namespaces. */
   readonly types: readonly ResourceType[];
   readonly customKinds?: CustomKinds;
+  /** Whose objects other servers keep. */
+  readonly otherApis?: OtherApis;
 }
 
 /**
@@ -83,10 +88,10 @@ class NamespaceEmptier {
     const remains = await this.#empty(name);
     const current = await this.#report(space, remains);
     // Retried with increasing delays, because no event may wake the namespace.
-    if (remains.failures.length > 0)
+    if (remains.failures.length > 0 || remains.unavailable.length > 0)
       throw new ApiStatusError(
         'InternalError',
-        `unable to delete all of namespace ${name}: ${remains.failures.join(', ')}`,
+        `unable to delete all of namespace ${name}: ${[...remains.failures, ...remains.unavailable].join(', ')}`,
       );
     if (current === undefined) return undefined;
     if (remains.counts.size > 0) return UNSEEN_MS;
@@ -107,7 +112,8 @@ class NamespaceEmptier {
     const counts = new Map<string, number>();
     const finalizers = new Map<string, number>();
     const failures: string[] = [];
-    const custom = (this.#options.customKinds?.list() ?? []).map(({ type }) => type);
+    const { customKinds, otherApis = noOtherApis } = this.#options;
+    const custom = (customKinds?.list() ?? []).map(({ type }) => type);
     for (const type of [...this.#podsFirst, ...custom.filter(({ namespaced }) => namespaced)]) {
       try {
         await this.#deleteAll(type, namespace);
@@ -121,9 +127,11 @@ class NamespaceEmptier {
       }
       // Objects that pods may still need (policies, secrets) are deleted after them (upstream:
       // OrderedNamespaceDeletion).
-      if (type.plural === pods.plural && type.group === pods.group && (counts.size > 0 || failures.length > 0)) break;
+      if (type.plural === pods.plural && type.group === pods.group && (counts.size > 0 || failures.length > 0))
+        return { counts, finalizers, failures, unavailable: [] };
     }
-    return { counts, finalizers, failures };
+    const unavailable = await emptyOtherApis(otherApis, namespace, { counts, finalizers, failures });
+    return { counts, finalizers, failures, unavailable };
   }
 
   async #deleteAll(type: ResourceType, namespace: string): Promise<void> {
