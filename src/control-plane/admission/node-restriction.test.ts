@@ -262,6 +262,21 @@ describe('NodeRestriction', () => {
       await write(pods, { object: relabelled, old: mine, subresource: 'status' }),
       'node "n1" cannot update labels through pod status',
     );
+    const claimed = (status: object): ApiObject => ({ ...mine, status: { ...mine.status, ...status } }) as ApiObject;
+    for (const [status, what] of [
+      [{ resourceClaimStatuses: [{ name: 'gpu', resourceClaimName: 'c' }] }, 'resource claim statues'],
+      [{ extendedResourceClaimStatus: { resourceClaimName: 'c' } }, 'extended resource claim status'],
+    ] as const) {
+      const said = `node "n1" cannot update ${what}`;
+      assert.equal(await write(pods, { object: claimed(status), old: mine, subresource: 'status' }), said);
+      assert.equal(await write(pods, { object: mine, old: claimed(status), subresource: 'status' }), said);
+      assert.equal(
+        await write(pods, { object: claimed(status), old: claimed(status), subresource: 'status' }),
+        'allowed',
+      );
+    }
+    const empty = claimed({ resourceClaimStatuses: [] });
+    assert.equal(await write(pods, { object: empty, old: mine, subresource: 'status' }), 'allowed');
     assert.match(
       await write(pods, { object: mine, old: mine, subresource: 'ephemeralcontainers' }),
       /only 'status' and 'eviction' are allowed/,

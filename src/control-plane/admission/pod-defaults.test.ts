@@ -67,10 +67,11 @@ describe('NamespaceLifecycle', () => {
   it('keeps the namespaces a cluster needs, and says nothing of others to who asks what they may', async () => {
     const fixture = new AdmissionFixture();
     const plugin = createNamespaceLifecycle(fixture.reader, () => Promise.resolve());
-    assert.equal(
-      await fixture.refusal(plugin, namespaces, { old: namespace('kube-system') }),
-      'namespaces "kube-system" is forbidden: this namespace may not be deleted',
-    );
+    for (const name of ['default', 'kube-system', 'kube-public'])
+      assert.equal(
+        await fixture.refusal(plugin, namespaces, { old: namespace(name) }),
+        `namespaces "${name}" is forbidden: this namespace may not be deleted`,
+      );
     assert.equal(await fixture.refusal(plugin, namespaces, { old: namespace('mine') }), '');
     const review = { metadata: { name: '', namespace: 'nope', uid: '' }, spec: {} };
     assert.equal(await fixture.refusal(plugin, localSubjectAccessReviews, { object: review }), '');

@@ -53,6 +53,16 @@ describe('ABAC', () => {
     assert.deepEqual(authorize(ask('jane')), { decision: 'noOpinion', reason: 'No policy matched.' });
   });
 
+  it('matches no user with a policy that names neither a user nor a group', () => {
+    const policies = parseAbacPolicies(
+      'f',
+      line({ namespace: '*', resource: '*', apiGroup: '*', nonResourcePath: '*' }),
+    );
+    const { authorize } = createAbacAuthorizer(() => policies);
+    for (const changes of [{}, { user: { name: '', groups: [] } }, { resourceRequest: false, path: '/version' }])
+      assert.equal((authorize(ask('jane', changes)) as AuthorizationDecision).decision, 'noOpinion');
+  });
+
   it('reads policies from before they had versions: what they leave out matches all who are logged in', () => {
     const [policy] = parseAbacPolicies('f', '{"readonly":true,"resource":"events"}');
     assert.deepEqual(policy, {
