@@ -69,6 +69,19 @@ describe('runtime monitor', () => {
     assert.equal(log.lines.filter((line) => line.level === 'error').length, 2, 'the next outage is logged, too');
   });
 
+  it('notifies when the runtime answers again after a short outage: pods wait for their next try', async () => {
+    const { clock, monitor, world } = harness();
+    await clock.settle();
+    world.down = true;
+    await clock.advance(20_000);
+    assert.deepEqual([monitor.runtimeErrors(), world.changes], [[], 1]);
+    world.down = false;
+    await clock.advance(1000);
+    assert.equal(world.changes, 2);
+    await clock.advance(20_000);
+    assert.equal(world.changes, 2);
+  });
+
   it('polls often at first while there are errors, then once a second', async () => {
     const { clock, world } = harness(withoutNetwork);
     await clock.advance(1000);

@@ -26,7 +26,10 @@ const PERIOD_MS = 5000;
 const retry: BackoffCurve = { initialMs: 100, maxMs: 1000, factor: 1.5 };
 const DOWN_AFTER_MS = 30_000;
 
-/** Tracks whether the runtime and its network are up, and notifies listeners as soon as that changes. */
+/**
+ * Tracks whether the runtime and its network are up, and notifies listeners as soon as that changes, or the runtime
+ * answers again.
+ */
 export class RuntimeMonitor {
   readonly #options: RuntimeMonitorOptions;
   readonly #loop: Loop;
@@ -49,7 +52,10 @@ export class RuntimeMonitor {
     });
   }
 
-  /** Calls `listener` when the runtime or its network goes up or down; returns the function that unsubscribes. */
+  /**
+   * Calls `listener` when the runtime or its network goes up or down, and when the runtime answers again; returns the
+   * function that unsubscribes.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -109,6 +115,7 @@ export class RuntimeMonitor {
   }
 
   async #check(): Promise<void> {
+    const wasAway = this.#lastError !== '';
     try {
       this.#health = await this.#options.runtime.status({ timeoutMs: DOWN_AFTER_MS });
       this.#lastSuccessMs = this.#options.clock.monotonicMs();
@@ -124,7 +131,9 @@ export class RuntimeMonitor {
       this.#lastError === '' && errors.length === 0 && networkError === undefined ? 0 : this.#checksInTrouble + 1;
     // Other reasons not to sync are re-evaluated here too: no other part reports when they end.
     const state = JSON.stringify([errors.length > 0, networkError]);
-    if (state === this.#reported) return;
+    // After an outage too short to count, calls that failed wait for their next try.
+    const isBack = wasAway && this.#lastError === '';
+    if (state === this.#reported && !isBack) return;
     this.#reported = state;
     for (const listener of this.#listeners) listener();
   }
