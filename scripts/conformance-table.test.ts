@@ -58,6 +58,14 @@ test('only specs of Conformance are read, and only what ran to its end and passe
   ]);
 });
 
+test('a reason has no addresses in memory and no printed objects', () => {
+  const message =
+    'got <*errors.errorString | 0x3bc8cacbb450>: no page; got <*v1.Pod | 0x1f>: metadata: annotations: a: b';
+  assert.deepEqual(readReport(report(spec('a [Conformance]', 'failed', message)), 'abcdef01', conformance), [
+    result('a', 'failed', { reason: 'got <*errors.errorString>: no page; got <*v1.Pod> …' }),
+  ]);
+});
+
 test('a later run replaces what it ran, a failure after a pass too, and leaves the rest', () => {
   const later = { run: '2026-11-25 12345678' };
   assert.deepEqual(

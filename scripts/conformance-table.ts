@@ -77,8 +77,13 @@ function readSpec(spec: ReportedSpec, name: string, run: string): SpecResult {
   return { name, state: 'failed', seconds: RunTime / NANOSECONDS, reason: reason === '' ? State : reason, run };
 }
 
+/** Without addresses in memory, and without the objects that the suite prints, which name files of its machine. */
 function firstLine(message: string): string {
-  const line = message.replace(/\s+/g, ' ').trim();
+  const line = message
+    .replace(/\s+/g, ' ')
+    .replace(/(<\*[\w.]+) \| 0x[0-9a-f]+>/g, '$1>')
+    .replace(/: metadata:.*/, ' …')
+    .trim();
   return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON)}…` : line;
 }
 
