@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { ValidatingAdmissionPolicy } from '../../api/admissionregistration/validating-admission-policy.ts';
 import { DeploymentSchema } from '../../api/apps/deployment.ts';
-import { deployments, pods } from '../../api/client/resource-types.ts';
+import { configMaps, deployments, pods } from '../../api/client/resource-types.ts';
+import { ConfigMapSchema } from '../../api/core/config-map.ts';
 import { PodSchema } from '../../api/core/pod.ts';
+import type { CheckedKind } from './type-warnings.ts';
 import { findTypeWarnings } from './type-warnings.ts';
 
 const kinds = [{ ...deployments, schema: DeploymentSchema }];
@@ -52,7 +54,11 @@ const served = [
   { ...pods, schema: PodSchema },
 ];
 
-function check(rules: readonly Rule[] | undefined, spec: object, known = served): readonly string[] {
+function check(
+  rules: readonly Rule[] | undefined,
+  spec: object,
+  known: readonly CheckedKind[] = served,
+): readonly string[] {
   const policy = {
     metadata: { name: 'p' },
     spec: { ...(rules && { matchConstraints: { resourceRules: rules } }), ...spec },
@@ -112,5 +118,47 @@ test('the expression of a message is checked too', () => {
   assert.match(
     check([podRule], validation('true', 'object.foo'))[0] ?? '',
     /^spec.validations\[0\].messageExpression: v1, Kind=Pod: .*undefined field 'foo'/,
+  );
+});
+
+const limits = {
+  ...{ group: 'shop.io', version: 'v1', kind: 'Limit', plural: 'limits' },
+  custom: () => ({
+    type: 'object',
+    properties: {
+      max: { type: 'integer' },
+      free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+      port: { 'x-kubernetes-int-or-string': true },
+    },
+  }),
+};
+const configMap = { ...configMaps, schema: ConfigMapSchema };
+
+test('params have the type of their kind, custom kinds included', () => {
+  const paramKind = { apiVersion: 'shop.io/v1', kind: 'Limit' };
+  const ofLimits = (expression: string): readonly string[] =>
+    check([podRule], { ...validation(expression), paramKind }, [...served, limits, configMap]);
+  assert.match(ofLimits('params.nope == 1')[0] ?? '', /v1, Kind=Pod: ERROR: <input>:1:7: undefined field 'nope'/);
+  assert.match(
+    ofLimits("params.max == 'x'")[0] ?? '',
+    /found no matching overload for '_==_' applied to '\(int, string\)'/,
+  );
+  assert.match(ofLimits('params.metadata.nope == 1')[0] ?? '', /undefined field 'nope'/);
+  assert.deepEqual(ofLimits("params.max < 3 && params.port == 1 && params.metadata.labels['a'] == 'b'"), []);
+});
+
+test('params of a built-in kind have its type, and those of an unknown kind any', () => {
+  const of = (kind: object): readonly string[] =>
+    check([podRule], { ...validation("params.data['a'] == 1"), paramKind: kind }, [...served, configMap]);
+  assert.match(of({ apiVersion: 'v1', kind: 'ConfigMap' })[0] ?? '', /applied to '\(string, int\)'/);
+  assert.deepEqual(of({ apiVersion: 'v2', kind: 'ConfigMap' }), []);
+  assert.deepEqual(of({ apiVersion: 'x.io/v1', kind: 'ConfigMap' }), []);
+});
+
+test('objects of custom kinds are checked too', () => {
+  const rule: Rule = { apiGroups: ['shop.io'], apiVersions: ['v1'], resources: ['limits'] };
+  assert.match(
+    check([rule], validation('object.spec.a == 1'), [limits])[0] ?? '',
+    /^spec.validations\[0\].expression: shop.io\/v1, Kind=Limit: ERROR: <input>:1:7: undefined field 'spec'/,
   );
 });

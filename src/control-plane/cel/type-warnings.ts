@@ -2,18 +2,49 @@ import type {
   ExpressionWarning,
   ValidatingAdmissionPolicy,
 } from '../../api/admissionregistration/validating-admission-policy.ts';
+import { ObjectMetaSchema } from '../../api/core/meta.ts';
 import type { Schema } from '../../api/schema/schema.ts';
 import { compileExpression } from '../../cel/compile.ts';
+import { dynType } from '../../cel/types.ts';
+import type { CelType } from '../../cel/types.ts';
 import { policyEnvironment, VariableScope } from './policy-environment.ts';
 import { typeOfKind } from './kind-types.ts';
+import { schemaType } from './schema-types.ts';
+import type { RuleSchema } from './schema-types.ts';
 
-/** A kind that policies can match. */
-export interface CheckedKind {
+/** A kind that policies can match, or have their parameters of. */
+export type CheckedKind = {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly plural: string;
-  readonly schema: Schema;
+} & (
+  | { readonly schema: Schema }
+  /** A custom kind: the schema of its definition. */
+  | { readonly custom: () => RuleSchema }
+);
+
+const typeOf = (kind: CheckedKind): CelType =>
+  'custom' in kind ? typeOfCustomKind(kind.custom()) : typeOfKind(kind.schema);
+
+/** The metadata is that of all objects, whatever the schema says of it. */
+function typeOfCustomKind(schema: RuleSchema): CelType {
+  const own = schemaType(schema, true)?.type;
+  if (own?.kind !== 'object') return dynType;
+  const metadata = typeOfKind(ObjectMetaSchema);
+  return { ...own, field: (name) => (name === 'metadata' ? metadata : own.field(name)) };
+}
+
+/** Unknown kinds are not checked (upstream: ErrSchemaNotFound). */
+function paramsTypeOf(
+  { spec: { paramKind } }: ValidatingAdmissionPolicy,
+  kinds: readonly CheckedKind[],
+): CelType | undefined {
+  const found = kinds.find(
+    ({ group, version, kind }) =>
+      kind === paramKind?.kind && `${group === '' ? '' : `${group}/`}${version}` === paramKind.apiVersion,
+  );
+  return found && typeOf(found);
 }
 
 /** The maximum number of kinds checked for one policy (upstream: typechecking.go maxTypesToCheck). */
@@ -41,10 +72,16 @@ export function findTypeWarnings(
   kinds: readonly CheckedKind[],
 ): ExpressionWarning[] {
   const { paramKind, variables = [], validations = [] } = policy.spec;
+  const paramsType = paramsTypeOf(policy, kinds);
   const scopes = kindsOf(policy, kinds).map((kind) => {
-    const objectType = typeOfKind(kind.schema);
-    const hasParams = paramKind !== undefined;
-    const scope = new VariableScope(policyEnvironment({ hasParams, hasAuthorizer: true, objectType }));
+    const scope = new VariableScope(
+      policyEnvironment({
+        hasParams: paramKind !== undefined,
+        hasAuthorizer: true,
+        objectType: typeOf(kind),
+        ...(paramsType !== undefined && { paramsType }),
+      }),
+    );
     for (const variable of variables) scope.add(variable);
     return { kind, environment: scope.environment };
   });

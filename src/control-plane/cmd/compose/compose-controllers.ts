@@ -59,6 +59,7 @@ export function composeControllers(
     migratable: migratableOf(served),
     inNamespaces: lasting.map(({ type }) => type).filter(({ namespaced }) => namespaced),
     customKinds: api.customKinds,
+    definitions: api.definitions,
     informers,
     certificates,
     settings: options,

@@ -7,6 +7,8 @@ import {
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import type { CustomKinds } from '../../controller-runtime/custom-kinds.ts';
 import { findTypeWarnings } from '../../cel/type-warnings.ts';
+import type { CheckedKind } from '../../cel/type-warnings.ts';
+import type { Definitions } from '../../model/definitions.ts';
 import { createAdmissionPolicyStatusController } from '../../controllers/admission-policy-status/admission-policy-status-controller.ts';
 import { createAttachDetachController } from '../../controllers/attach-detach/attach-detach-controller.ts';
 import { createBootstrapSigner } from '../../controllers/bootstrap-tokens/bootstrap-signer.ts';
@@ -70,6 +72,7 @@ export interface ClusterControllerOptions extends ControllerOptions {
   readonly migratable: { readonly types: readonly ResourceType[]; readonly unwritable: readonly ResourceType[] };
   readonly inNamespaces: readonly ResourceType[];
   readonly customKinds: CustomKinds;
+  readonly definitions: Definitions;
   readonly certificates: CertificateTools;
   readonly claimMetrics: ClaimMetrics;
   readonly autoscalerMetrics: AutoscalerMetrics;
@@ -107,6 +110,9 @@ export interface ControllerEntry {
 
 const checkedKinds = allResources.map(({ type, schema }) => ({ ...type, schema }));
 
+const customTypes = ({ all }: Definitions): readonly CheckedKind[] =>
+  all.flatMap(({ type, openApi }) => (openApi === undefined ? [] : [{ ...type, custom: () => openApi(3) }]));
+
 const CERTIFICATES = 'certificate-controller';
 
 /** Every controller, in the order of start. */
@@ -124,7 +130,7 @@ export const controllersTable: readonly ControllerEntry[] = [
     create: (options) =>
       createAdmissionPolicyStatusController({
         ...options,
-        warningsOf: (policy) => findTypeWarnings(policy, checkedKinds),
+        warningsOf: (policy) => findTypeWarnings(policy, [...checkedKinds, ...customTypes(options.definitions)]),
       }),
   },
   {
