@@ -83,7 +83,7 @@ async function admit(
 
 const prefix = '403 certificatesigningrequests.certificates.k8s.io "bob" is forbidden: ';
 
-test('approving takes the right to approve for the signer or its domain, whatever the approver writes', async () => {
+test('approving requires the right to approve for the signer or its domain, whatever the approver writes', async () => {
   const approve = (authorizer: Authorizer): Promise<string> =>
     admit(createCertificateApproval(authorizer), {
       object: request('x', { signerName: 'example.com/mine' }),
@@ -104,7 +104,7 @@ test('approving takes the right to approve for the signer or its domain, whateve
   );
 });
 
-test('signing takes the right to sign, once something of the status changes', async () => {
+test('signing requires the right to sign, as soon as a part of the status changes', async () => {
   const sign = (authorizer: Authorizer, status: object): Promise<string> =>
     admit(createCertificateSigning(authorizer), {
       object: request('x', { status }),
@@ -133,7 +133,7 @@ test('requests for a client certificate of system:masters are rejected', async (
   assert.equal(await admit(plugin, { object: request('rubbish') }), `${prefix}failed to parse CSR: rubbish`);
 });
 
-test('a request that its own key did not sign is invalid; one that is hard to read may be for a foreign signer', async () => {
+test('a request that was not signed by its own key is invalid; one that cannot be parsed may belong to a foreign signer', async () => {
   const plugin = createCertificateRequestSignature({ read, signature });
   const invalid = (text: string, why: string): string =>
     `422 CertificateSigningRequest.certificates.k8s.io "bob" is invalid: spec.request: Invalid value: "${Buffer.from(text).toString('base64')}": ${why}`;

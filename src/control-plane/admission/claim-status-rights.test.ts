@@ -60,7 +60,7 @@ async function refusal({ status, old = {}, rights = [], as, isPatch = false }: A
 
 const binding = 'update resourceclaims/binding /';
 
-test('to allocate or to reserve takes the right to bind, in the verb of the request', async () => {
+test('allocating and reserving require the right to bind, for the verb of the request', async () => {
   for (const [status, old] of [
     [{ allocation }, {}],
     [{ allocation, reservedFor: [user] }, { allocation }],
@@ -76,7 +76,7 @@ test('to allocate or to reserve takes the right to bind, in the verb of the requ
   assert.equal(await refusal({ status: { allocation, reservedFor: [] }, old: { allocation } }), '');
 });
 
-test('to report on devices takes the right for their driver, on the own node or on any', async () => {
+test('reporting on devices requires the right for their driver, on the own node or on any', async () => {
   const status = { allocation, devices: [report('d')] };
   const old = { allocation };
   const [associated, arbitrary] = [
@@ -99,7 +99,7 @@ test('to report on devices takes the right for their driver, on the own node or 
   assert.equal(await refusal({ status, old, rights: [arbitrary] }), '');
 });
 
-test('only drivers whose reports change are asked about, and none once the claim is free', async () => {
+test('only drivers whose reports change are checked, and none once the claim is free', async () => {
   const both = { allocation, devices: [report('d'), report('e')] };
   const rights = ['arbitrary-node:update resourceclaims/driver default/e'];
   const changed = { ...report('e'), data: { a: 1 } };

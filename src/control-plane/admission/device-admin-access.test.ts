@@ -19,7 +19,7 @@ const allocated: ResourceClaim = {
   },
 };
 
-test('admin access to devices is refused unless the namespace is labelled for it', async () => {
+test('admin access to devices is refused unless the namespace has the label for it', async () => {
   const fixture = new AdmissionFixture();
   const plugin = createDeviceAdminAccess(fixture.reader);
   const claim = (adminAccess: boolean) =>

@@ -99,7 +99,7 @@ function setUp(allowed: readonly string[] = []) {
 }
 
 describe('NodeRestriction', () => {
-  it('is about nodes only', async () => {
+  it('only applies to nodes', async () => {
     const { write } = setUp();
     assert.equal(await write(nodes, { object: node(), user: 'jane' }), 'not a node');
     assert.equal(
@@ -115,7 +115,7 @@ describe('NodeRestriction', () => {
     assert.equal(await write(nodes, { object: node(), old: node(), subresource: 'status' }), 'allowed');
   });
 
-  it('keeps a node from steering workloads to itself, and from deleting itself by an owner', async () => {
+  it('stops a node from attracting workloads with labels or taints, and from deleting itself through an owner reference', async () => {
     const { write } = setUp();
     const labels = (set: Record<string, string>): Node => node({ labels: set });
     const good = {
@@ -161,7 +161,7 @@ describe('NodeRestriction', () => {
     assert.match(await write(nodes, { object: node({}, { configSource: {} }) }), /non-nil configSource/);
   });
 
-  it('takes mirror pods of the node’s own, which need nothing of the API', async () => {
+  it('accepts mirror pods of the node itself that refer to no API objects', async () => {
     const { reader, write } = setUp();
     assert.equal(await write(pods, { object: mirror() }), 'nodes "n1" not found');
     reader.put(nodes, node());
@@ -283,7 +283,7 @@ describe('NodeRestriction', () => {
     );
   });
 
-  it('gives tokens for pods that run there, for audiences they ask for', async () => {
+  it('issues tokens for pods on the node, for the audiences that they request', async () => {
     const { reader, write } = setUp(['request-serviceaccounts-token-audience extra']);
     const projected = (audience?: string) => ({
       name: `p-${audience ?? ''}`,
@@ -334,7 +334,7 @@ describe('NodeRestriction', () => {
     );
   });
 
-  it('lets a node report the size of a claim, and nothing else of it', async () => {
+  it('lets a node report the size of a claim, and change nothing else in it', async () => {
     const { write } = setUp();
     const claim = (status: object, labels: Record<string, string> = {}) => ({
       metadata: { name: 'c', namespace: 'default', uid: '', labels, resourceVersion: JSON.stringify(status) },
@@ -367,7 +367,7 @@ describe('NodeRestriction', () => {
     );
   });
 
-  it('gives a node its own lease, and certificates for itself', async () => {
+  it('lets a node have its own lease, and request certificates for itself', async () => {
     const { write } = setUp();
     const lease = (name: string, namespace = 'kube-node-lease') => ({
       metadata: { name, namespace, uid: '' },
@@ -395,7 +395,7 @@ describe('NodeRestriction', () => {
     assert.equal(await csr('?'), 'unable to parse csr: rubbish');
   });
 
-  it('requests certificates only for pods that run there, and names them as they are', async () => {
+  it('lets a node request certificates only for pods that run there, with their real names', async () => {
     const { write, reader } = setUp();
     reader.put(nodes, node());
     reader.put(

@@ -19,7 +19,7 @@ const allowing = (...rights: string[]): Authorizer => ({
 });
 const cluster = new AdmissionFixture();
 
-test('writing a bundle of a signer takes the right to attest for it', async () => {
+test('writing a trust bundle of a signer requires the right to attest for it', async () => {
   const bundle = (trustBundle: string, signerName = 'example.com/foo', metadata = {}): ClusterTrustBundle => ({
     metadata: { name: 'example.com:foo:a', namespace: '', uid: '', ...metadata },
     spec: { signerName, trustBundle },
@@ -74,7 +74,7 @@ const request = (stub = makeStubOnce.toString('base64'), status = {}): PodCertif
 });
 const invalid = 'PodCertificateRequest.certificates.k8s.io "r" is invalid: ';
 
-test('a request is signed with its own key, which is one that pods may have', async () => {
+test('a request must be signed by its own key, of a kind that pods may have', async () => {
   const create = async (object: PodCertificateRequest): Promise<string> =>
     (await cluster.write(plugin(allowing()), podCertificateRequests, { object })).refusal;
   assert.equal(await create(request()), '');
@@ -88,7 +88,7 @@ test('a request is signed with its own key, which is one that pods may have', as
   );
 });
 
-test('only who may sign for the signer answers, with a certificate for the requested key, valid from now', async () => {
+test('only a user with the right to sign for the signer may answer, with a certificate for the requested key that is valid from now', async () => {
   const condition = { type: 'Issued', status: 'True', reason: 'x', message: '', lastTransitionTime: formatTime(nowMs) };
   const answer = (own = key): object => ({
     conditions: [condition],

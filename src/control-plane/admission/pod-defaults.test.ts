@@ -34,7 +34,7 @@ describe('NamespaceLifecycle', () => {
     assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
-  it('reads again before it rejects: another server may have made it just now', async () => {
+  it('reads a missing namespace again before it rejects: another server may have just created it', async () => {
     const fixture = new AdmissionFixture();
     let asked = 0;
     const plugin = createNamespaceLifecycle(fixture.reader, () => {
@@ -48,7 +48,7 @@ describe('NamespaceLifecycle', () => {
     assert.equal(asked, 1);
   });
 
-  it('lets nothing be made, but changed, in a namespace that is going', async () => {
+  it('refuses creations in a namespace that is being deleted, and accepts updates', async () => {
     const fixture = new AdmissionFixture();
     fixture.reader.put(namespaces, namespace('old', {}, 'Terminating'));
     const plugin = createNamespaceLifecycle(fixture.reader, () => Promise.resolve());
@@ -64,7 +64,7 @@ describe('NamespaceLifecycle', () => {
     assert.equal(await fixture.refusal(plugin, pods, { object: pod, old: pod }), '');
   });
 
-  it('keeps the namespaces a cluster needs, and says nothing of others to who asks what they may', async () => {
+  it('protects the namespaces that a cluster needs, and says nothing about others to users without rights', async () => {
     const fixture = new AdmissionFixture();
     const plugin = createNamespaceLifecycle(fixture.reader, () => Promise.resolve());
     for (const name of ['default', 'kube-system', 'kube-public'])
@@ -116,7 +116,7 @@ describe('ServiceAccount', () => {
     );
   });
 
-  it('gives no token to who does not want one: the pod decides, then its account', async () => {
+  it('adds no token when it is disabled: the pod decides first, then its account', async () => {
     const { fixture, plugin } = setUp(account('default', { automountServiceAccountToken: false }));
     assert.equal((await fixture.write(plugin, pods, { object: buildPod() })).object?.spec.volumes, undefined);
     assert.equal(
@@ -126,7 +126,7 @@ describe('ServiceAccount', () => {
     );
   });
 
-  it('waits a moment for the account of a new namespace, and for no other', async () => {
+  it('waits briefly for the account of a new namespace, and for no other account', async () => {
     const { fixture, clock, plugin } = setUp();
     const late = fixture.write(plugin, pods, { object: buildPod() });
     await clock.advance(500);
@@ -146,7 +146,7 @@ describe('ServiceAccount', () => {
     assert.equal(fixture.reader.listeners, 0);
   });
 
-  it('keeps mirror pods from accounts, secrets and tokens', async () => {
+  it('refuses accounts, secrets and tokens in mirror pods', async () => {
     const { fixture, plugin } = setUp(account('default'));
     const mirror = (more: Record<string, unknown>) =>
       fixture.refusal(plugin, pods, {
@@ -187,7 +187,7 @@ describe('Priority', () => {
     pod?.spec.preemptionPolicy,
   ];
 
-  it('makes a number of the class, of the default one where none is named', async () => {
+  it('sets the priority from the class, or from the default class if the pod names none', async () => {
     const { fixture, plugin } = setUp(
       priorityClass('high', 9, { preemptionPolicy: 'Never' }),
       priorityClass('usual', 3, { globalDefault: true }),
@@ -210,7 +210,7 @@ describe('Priority', () => {
     ]);
   });
 
-  it('refuses a class there is none of, a number of the user’s own, and a second default', async () => {
+  it('refuses an unknown class, a priority set by the user, and a second default class', async () => {
     const { fixture, plugin } = setUp(priorityClass('usual', 3, { globalDefault: true }));
     assert.equal(
       await fixture.refusal(plugin, pods, { object: buildPod({ 'spec.priorityClassName': 'x' }) }),
@@ -237,7 +237,7 @@ describe('Priority', () => {
     );
   });
 
-  it('takes an update that leaves the number out for one that keeps it', async () => {
+  it('treats an update without the priority as one that keeps it', async () => {
     const { fixture, plugin } = setUp();
     const { object } = await fixture.write(plugin, pods, {
       object: buildPod(),
@@ -247,8 +247,8 @@ describe('Priority', () => {
   });
 });
 
-describe('the smaller ones for pods and nodes', () => {
-  it('lets pods stay on a failing node for a while, unless they say how long', async () => {
+describe('the smaller plugins for pods and nodes', () => {
+  it('let pods stay on a failing node for a while, unless they say for how long', async () => {
     const fixture = new AdmissionFixture();
     const plugin = createDefaultTolerationSeconds({ seconds: 300 });
     const added = (key: string) => ({
@@ -270,7 +270,7 @@ describe('the smaller ones for pods and nodes', () => {
     assert.equal((await fixture.write(plugin, pods, { object: all })).object, all);
   });
 
-  it('keeps pods off a node that was never ready', async () => {
+  it('keep pods off a node that was never ready', async () => {
     const fixture = new AdmissionFixture();
     const node = { metadata: { name: 'n', namespace: '', uid: '' }, spec: {} };
     const first = (await fixture.write(taintNodesByCondition, nodes, { object: node })).object;
@@ -279,7 +279,7 @@ describe('the smaller ones for pods and nodes', () => {
     assert.equal(taintNodesByCondition.handles(fixture.attributes(nodes, { object: node, old: node })), false);
   });
 
-  it('adds what a runtime class takes, and refuses one that is not there', async () => {
+  it('add the overhead of a runtime class, and refuse an unknown class', async () => {
     const fixture = new AdmissionFixture();
     fixture.reader.put(runtimeClasses, {
       metadata: { name: 'vm', namespace: '', uid: '' },

@@ -76,7 +76,7 @@ describe('storage', () => {
     assert.equal(await classOf(claim({ storageClassName: '' })), '', 'none is also a choice');
   });
 
-  it('lets only bound claims grow, of a class that allows it', async () => {
+  it('lets only bound claims grow, and only if their class allows expansion', async () => {
     const fixture = new AdmissionFixture();
     fixture.reader.put(
       storageClasses,
@@ -102,7 +102,7 @@ describe('storage', () => {
 });
 
 describe('StorageObjectInUseProtection', () => {
-  it('holds claims and volumes by a finalizer from the beginning', async () => {
+  it('protects claims and volumes by a finalizer from their creation', async () => {
     const fixture = new AdmissionFixture();
     const { object } = await fixture.write(storageObjectInUseProtection, persistentVolumeClaims, { object: claim({}) });
     assert.deepEqual(object?.metadata.finalizers, ['kubernetes.io/pvc-protection']);
@@ -125,10 +125,10 @@ describe('StorageObjectInUseProtection', () => {
   });
 });
 
-describe('plugins for pods and services that are off unless they are asked for', () => {
+describe('the plugins for pods and services that are off by default', () => {
   const fixture = new AdmissionFixture();
 
-  it('pulls images each time', async () => {
+  it('pull images for every start', async () => {
     const object = buildPod({
       'spec.initContainers': [{ name: 'i', image: 'x:1' }],
       'spec.volumes': [{ name: 'v', image: { reference: 'r:1' } }],
@@ -150,7 +150,7 @@ describe('plugins for pods and services that are off unless they are asked for',
     );
   });
 
-  it('tolerates the taints of devices', async () => {
+  it('tolerate the taints of extended resources', async () => {
     const object = buildPod({
       'spec.containers[0].resources': {
         requests: { 'b.io/x': '1', 'a.io/y': '1', cpu: '1' },
@@ -163,7 +163,7 @@ describe('plugins for pods and services that are off unless they are asked for',
     assert.equal((await fixture.write(extendedResourceToleration, pods, { object: tolerating })).object, tolerating);
   });
 
-  it('takes no external addresses, but keeps those there are', async () => {
+  it('refuse new external addresses, but keep existing ones', async () => {
     const service = (...externalIPs: string[]) => ({
       metadata: { name: 's', namespace: 'default', uid: '' },
       spec: { externalIPs },
@@ -181,7 +181,7 @@ describe('plugins for pods and services that are off unless they are asked for',
     );
   });
 
-  it('keeps others off one node at most', async () => {
+  it('refuse anti-affinity beyond a single node', async () => {
     const keeping = (topologyKey: string) =>
       buildPod({
         'spec.affinity': {
@@ -198,7 +198,7 @@ describe('plugins for pods and services that are off unless they are asked for',
     );
   });
 
-  it('denies all, or what has no namespace', async () => {
+  it('deny everything, or objects without a namespace', async () => {
     assert.match(
       await fixture.refusal(alwaysDeny, pods, { object: buildPod() }),
       /admission control is denying all modifications$/,
@@ -213,7 +213,7 @@ describe('plugins for pods and services that are off unless they are asked for',
 });
 
 describe('PodResizeValidator', () => {
-  it('refuses what the node could never give, or cannot do', async () => {
+  it('refuse pods that the node could never run', async () => {
     const fixture = new AdmissionFixture();
     const plugin = createPodResizeValidator(fixture.reader);
     const node = (os: string) => ({
@@ -252,7 +252,7 @@ describe('EventRateLimit', () => {
     reportingInstance: '',
   });
 
-  it('lets a burst through and then so many a second, for each bucket', async () => {
+  it('admits a burst, and then a fixed rate for each bucket', async () => {
     let nowMs = 0;
     const fixture = new AdmissionFixture();
     const plugin = createEventRateLimit(
@@ -284,7 +284,7 @@ describe('EventRateLimit', () => {
     );
   });
 
-  it('an event whose fields join to those of another takes nothing of its bucket', async () => {
+  it('an event whose joined fields equal those of another one uses a separate bucket', async () => {
     const fixture = new AdmissionFixture();
     const plugin = createEventRateLimit([{ type: 'SourceAndObject', qps: 1, burst: 1, cacheSize: 10 }], () => 0);
     const write = (component: string, kind: string, name: string) =>
@@ -298,7 +298,7 @@ describe('EventRateLimit', () => {
     assert.match(await write('c', 'Pod', 'victim'), /limit reached/);
   });
 
-  it('fields of megabytes are neither kept nor quoted, and a clock that is set back refuses nothing', async () => {
+  it('fields of megabytes are neither stored nor quoted, and a clock that is set back causes no refusals', async () => {
     let nowMs = 3_600_000;
     const fixture = new AdmissionFixture();
     const plugin = createEventRateLimit([{ type: 'SourceAndObject', qps: 10, burst: 2, cacheSize: 10 }], () => nowMs);
@@ -313,7 +313,7 @@ describe('EventRateLimit', () => {
     assert.equal(await write('a'), '');
   });
 
-  it('reads its limits from a file that is checked', () => {
+  it('reads its limits from a validated file', () => {
     const file = (limits: object[]) =>
       readEventRateLimitConfiguration({
         kind: 'Configuration',
@@ -331,8 +331,8 @@ describe('EventRateLimit', () => {
   });
 });
 
-describe('which plugins are on', () => {
-  it('goes by defaults and flags, in one order', () => {
+describe('the set of enabled plugins', () => {
+  it('follows defaults and flags, in a fixed order', () => {
     const usual = pluginsThatAreOn([], []);
     assert.ok(
       ['NamespaceLifecycle', 'LimitRanger', 'PodSecurity', 'MutatingAdmissionWebhook', 'ResourceQuota'].every((name) =>
@@ -351,7 +351,7 @@ describe('which plugins are on', () => {
   });
   const place = (name: string): number => knownPlugins.findIndex((each) => each.name === name);
 
-  it('refuses names there are none of, and what is switched on and off at once', () => {
+  it('refuses unknown names, and names that are both enabled and disabled', () => {
     assert.deepEqual(
       pluginFlagProblems(
         ['Nope', 'ImagePolicyWebhook', 'AlwaysPullImages'],
@@ -366,7 +366,7 @@ describe('which plugins are on', () => {
     );
   });
 
-  it('reads the file that configures them, and refuses what it does not know', () => {
+  it('reads the configuration file of the plugins, and refuses unknown content', () => {
     const file = (more: object, apiVersion = 'apiserver.config.k8s.io/v1') =>
       readAdmissionConfiguration({ kind: 'AdmissionConfiguration', apiVersion, ...more });
     assert.deepEqual(

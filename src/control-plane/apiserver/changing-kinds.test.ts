@@ -20,7 +20,7 @@ async function watchEnd({ registry, request }: RegistryFixture, seen: string[]):
   await registry.watch(request(late), {}, { event, bookmark: () => undefined, end });
 }
 
-test('a kind that comes at run time is written, read and watched as others are; when it goes, its watches end', async () => {
+test('a kind that is added at run time is written, read and watched like others; when it is removed, its watches end', async () => {
   const fixture = await startRegistry();
   const { definitions, registry, request } = fixture;
   const served = new ServedResources(definitions);
@@ -44,7 +44,7 @@ test('a kind that comes at run time is written, read and watched as others are; 
   await fixture.stop();
 });
 
-test('a definition in place of another of the same resource serves what the other stored, and ends its watches', async () => {
+test('a definition that replaces another one of the same resource serves its stored objects, and ends its watches', async () => {
   const fixture = await startRegistry();
   const { definitions, registry, request } = fixture;
   const place = { ...late, type: { ...late.type, version: '' }, isInternal: true };

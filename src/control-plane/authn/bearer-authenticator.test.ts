@@ -12,7 +12,7 @@ const knows = (token: string, result: AuthenticationResult = jane): TokenAuthent
   authenticateToken: (asked) => Promise.resolve(asked === token ? result : { outcome: 'none' }),
 });
 describe('bearer tokens', () => {
-  it('come as a header or a subprotocol', async () => {
+  it('are read from a header or a subprotocol', async () => {
     const { authenticate } = createBearerAuthenticator(knows('abc'));
     for (const authorization of ['Bearer abc', 'bearer abc', ' Bearer abc ', 'Bearer abc more'])
       assert.deepEqual(await authenticate({ authorization }), jane, authorization);
@@ -38,14 +38,14 @@ describe('tokens', () => {
     assert.deepEqual(await unionTokenAuthenticator([broken]).authenticateToken('x'), { outcome: 'none' });
   });
 
-  it('that know no audiences are for the API server’s own', async () => {
+  it("without audiences are accepted for the API server's own", async () => {
     const { authenticateToken } = withOwnAudiences(knows('abc'), ['api', 'api2']);
     assert.deepEqual(await authenticateToken('abc'), { ...jane, audiences: ['api', 'api2'] });
     assert.deepEqual(await authenticateToken('abc', ['x', 'api2']), { ...jane, audiences: ['api2'] });
     assert.deepEqual(await authenticateToken('abc', ['vault']), { outcome: 'none' });
   });
 
-  it('are remembered for ten seconds by audience, failures not at all, and asked about once at a time', async () => {
+  it('are cached for ten seconds by audience, failures are not, and concurrent requests cause one call', async () => {
     const clock = new FakeClock();
     const asked: string[] = [];
     let result: AuthenticationResult = jane;

@@ -61,7 +61,7 @@ function ask(
   });
 }
 
-test('a front proxy says who asks, each line a group of its own', async () => {
+test('a front proxy names the user; each header line is one group', async () => {
   assert.deepEqual(
     await ask(proxy, {
       'x-remote-user': [Buffer.from('jané', 'utf8').toString('latin1')],
@@ -81,14 +81,14 @@ test('a front proxy says who asks, each line a group of its own', async () => {
   );
 });
 
-test('headers of clients that are no front proxy say nothing', async () => {
+test('headers of clients that are not the front proxy are ignored', async () => {
   const headers = { 'x-remote-user': ['admin'], 'x-remote-group': ['system:masters'] };
   assert.deepEqual(await ask(undefined, headers), { outcome: 'none' });
   assert.deepEqual(await ask(stranger, headers), { outcome: 'none' });
   assert.deepEqual(await ask(proxy, {}), { outcome: 'none' });
 });
 
-test('a proxy of the right authority and another name is refused, unless any name will do', async () => {
+test('a proxy with the right authority and another name is refused, unless all names are allowed', async () => {
   const headers = { 'x-remote-user': ['jane'] };
   assert.deepEqual(await ask(proxy, headers, ['other']), {
     outcome: 'failed',

@@ -58,7 +58,7 @@ function start(): {
 const isHandled = (plugin: ReturnType<typeof createInitializers>, attributes: AdmissionAttributes): boolean =>
   plugin.handles({ ...attributes, definition: { ...attributes.definition, isInitialized: true } });
 
-test('initializers of a type come in the order of their configurations, each once', () => {
+test('initializers of a type are sorted by the names of their configurations, without duplicates', () => {
   const found = findInitializers(
     [
       configuration('b', ['two.example.com', 'pods'], ['one.example.com', 'pods']),
@@ -69,7 +69,7 @@ test('initializers of a type come in the order of their configurations, each onc
   assert.deepEqual(found, ['one.example.com', 'two.example.com']);
 });
 
-test('a rule is of its groups, versions and resources', () => {
+test('a rule applies to its groups, versions and resources', () => {
   const rule = { apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments'] };
   const of = (changes: object): readonly string[] =>
     findInitializers(
@@ -86,14 +86,14 @@ test('a rule is of its groups, versions and resources', () => {
   assert.deepEqual([...of({ apiGroups: [''] }), ...of({ apiVersions: ['v1beta1'] }), ...of({ resources: [] })], []);
 });
 
-test('a new object pends until those that are configured have acted', async () => {
+test('a new object is pending until all configured initializers have acted', async () => {
   const { fixture, write } = start();
   assert.equal(await write({ object: pod() }), undefined);
   fixture.reader.put(initializerConfigurations, configuration('a', ['one.example.com', 'pods']));
   assert.deepEqual(await write({ object: pod() }), pending('one.example.com'));
 });
 
-test('a configuration that pends itself does not count', async () => {
+test('a configuration that is pending itself is not used', async () => {
   const { fixture, write } = start();
   const config = configuration('a', ['one.example.com', 'pods']);
   fixture.reader.put(initializerConfigurations, {
@@ -103,13 +103,13 @@ test('a configuration that pends itself does not count', async () => {
   assert.equal(await write({ object: pod() }), undefined);
 });
 
-test('a mirror pod does not pend, for it runs already', async () => {
+test('a mirror pod is never pending, because it runs already', async () => {
   const { fixture, write } = start();
   fixture.reader.put(initializerConfigurations, configuration('a', ['one.example.com', 'pods']));
   assert.equal(await write({ object: pod(undefined, { 'kubernetes.io/config.mirror': 'x' }) }), undefined);
 });
 
-test('only those who may initialize create with a list of their own; an empty one bypasses all', async () => {
+test('a list of initializers in a creation requires the right to initialize; an empty list bypasses all of them', async () => {
   const { fixture, write, asked } = start();
   fixture.reader.put(initializerConfigurations, configuration('a', ['one.example.com', 'pods']));
   assert.match(String(await write({ object: pod({}) })), /create with initializers denied: not you/);
@@ -124,7 +124,7 @@ test('only those who may initialize create with a list of their own; an empty on
   );
 });
 
-test('only those who may initialize write an object that pends', async () => {
+test('writing a pending object requires the right to initialize', async () => {
   const { write } = start();
   const old = pod(pending('one.example.com'));
   assert.match(String(await write({ object: pod(), old })), /update to uninitialized resource denied: not you/);
@@ -135,7 +135,7 @@ test('only those who may initialize write an object that pends', async () => {
   assert.equal(await write({ object: pod({}), old: pod() }), undefined);
 });
 
-test('a write to a part of an object leaves its initializers alone', async () => {
+test('a write to a subresource does not change the initializers', async () => {
   const { write } = start();
   const old = pod(pending('one.example.com'));
   assert.deepEqual(await write({ object: pod(), old, subresource: 'status' }), pending('one.example.com'));
@@ -145,7 +145,7 @@ test('a write to a part of an object leaves its initializers alone', async () =>
   );
 });
 
-test('a plugin that judges creations judges updates of what pends, and no others', async () => {
+test('a plugin for creations also runs for updates of pending objects, and for no other updates', async () => {
   const fixture = new AdmissionFixture();
   const seen: string[] = [];
   const plugin = againWhilePending({
@@ -171,7 +171,7 @@ test('a plugin that judges creations judges updates of what pends, and no others
   assert.deepEqual(seen, ['mutate', 'CREATE true']);
 });
 
-test('a plugin that upstream did not ask again is left as it is', () => {
+test('a plugin that upstream did not run again is not run again', () => {
   const plugin = { name: 'NamespaceLifecycle', handles: () => true };
   assert.equal(againWhilePending(plugin), plugin);
 });

@@ -19,7 +19,7 @@ const claim = (storage: string): PersistentVolumeClaim => ({
 });
 
 describe('LimitRanger', () => {
-  it('fills in what containers leave out, init containers too, and notes it', async () => {
+  it('sets missing requests and limits, also in init containers, and records it in an annotation', async () => {
     const { fixture, plugin } = setUp({
       type: 'Container',
       default: { cpu: '400m', memory: '1Gi' },
@@ -45,7 +45,7 @@ describe('LimitRanger', () => {
     });
   });
 
-  it('leaves alone what is whole, what is in another namespace, and updates', async () => {
+  it('does not change complete pods, pods of other namespaces, and updates', async () => {
     const { fixture, plugin } = setUp({ type: 'Container', default: { cpu: '1' }, defaultRequest: { cpu: '1' } });
     const whole = buildPod({ [resources]: { requests: { cpu: '1' }, limits: { cpu: '1' } } });
     assert.equal((await fixture.write(plugin, pods, { object: whole })).object, whole);
@@ -58,7 +58,7 @@ describe('LimitRanger', () => {
     );
   });
 
-  it('tells all that is out of range, once each', async () => {
+  it('reports everything that is out of range, once each', async () => {
     const { fixture, plugin } = setUp({
       type: 'Container',
       min: { cpu: '100m' },
@@ -82,7 +82,7 @@ describe('LimitRanger', () => {
     assert.match(await refusal({ requests: { cpu: '3' }, limits: { cpu: '1' } }), /but request is 3$/);
   });
 
-  it('counts the resources that a pod needs at once: those of its sidecars, of its largest init container, or of its own', async () => {
+  it('counts the resources that a pod needs at the same time: sidecars and the largest init container, or its own', async () => {
     const { fixture, plugin } = setUp({ type: 'Pod', max: { memory: '1Gi' } });
     const asks = (memory: string) => ({ requests: { memory }, limits: { memory } });
     const refusal = (changes: Record<string, unknown>) =>
@@ -97,7 +97,7 @@ describe('LimitRanger', () => {
     assert.equal(await refusal({ 'spec.initContainers': sidecar, 'spec.resources': asks('1Gi') }), '');
   });
 
-  it('judges a resize as well', async () => {
+  it('also checks a resize', async () => {
     const { fixture, plugin } = setUp({ type: 'Container', max: { cpu: '1' } });
     const resized = buildPod({ [resources]: { requests: { cpu: '1' }, limits: { cpu: '2' } } });
     assert.match(
@@ -112,7 +112,7 @@ describe('LimitRanger', () => {
     );
   });
 
-  it('bounds what claims ask for', async () => {
+  it('limits the storage that claims request', async () => {
     const { fixture, plugin } = setUp({
       type: 'PersistentVolumeClaim',
       min: { storage: '1Gi' },

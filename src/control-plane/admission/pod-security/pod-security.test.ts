@@ -222,7 +222,7 @@ describe('the level baseline', () => {
     for (const minor of [0, 27, 29, Infinity]) assert.equal(refusalOf('baseline', changes, minor), '');
   });
 
-  it('is as strict as it was at the version that is named', () => {
+  it('applies the rules of the requested version', () => {
     const sysctl = {
       'spec.securityContext': {
         sysctls: [
@@ -342,13 +342,13 @@ describe('the level restricted', () => {
   for (const [name, changes, text] of cases)
     it(`judges ${name}`, () => assert.equal(refusalOf('restricted', changes), text));
 
-  it('asks of Windows only what there is on Windows', () => {
+  it('applies to Windows pods only the rules that make sense there', () => {
     const windows = { 'spec.os': { name: 'windows' }, [c0]: undefined, 'spec.securityContext': { runAsNonRoot: true } };
     assert.equal(refusalOf('restricted', windows), '');
     assert.notEqual(refusalOf('restricted', windows, 24), '');
   });
 
-  it('lets a pod with users of its own be root among them', () => {
+  it('allows root in a pod with its own user namespace', () => {
     const own = {
       'spec.hostUsers': false,
       'spec.securityContext.runAsNonRoot': undefined,
@@ -359,10 +359,10 @@ describe('the level restricted', () => {
   });
 });
 
-describe('what namespaces’ labels ask for', () => {
+describe('the levels in the labels of a namespace', () => {
   const { defaults } = podSecurityDefaults;
 
-  it('is nothing without labels, and warns of what is enforced', () => {
+  it('are empty without labels; warnings default to the enforced level', () => {
     assert.deepEqual(readPolicy({}, defaults), { policy: defaults, errors: [] });
     const { policy } = readPolicy({ ...label('enforce', 'baseline'), ...label('enforce-version', 'v1.20') }, defaults);
     assert.deepEqual(policy, {
@@ -407,7 +407,7 @@ describe('what namespaces’ labels ask for', () => {
     assert.deepEqual(readPolicy(label('enforce', 'restricted'), stricter).policy.warn, stricter.warn, 'as strict');
   });
 
-  it('is strict where it is wrong and enforces, and nothing where it only tells', () => {
+  it('are restricted for an invalid enforce label, and empty for other invalid labels', () => {
     const { policy, errors } = readPolicy(
       { ...label('enforce', 'x'), ...label('audit', 'y'), ...label('warn-version', '1.2') },
       defaults,
@@ -443,7 +443,7 @@ describe('PodSecurity', () => {
     exemptions: { ...podSecurityDefaults.exemptions, ...what },
   });
 
-  it('refuses, notes and warns as the namespace says', async () => {
+  it('refuses, audits and warns according to the namespace', async () => {
     const { fixture, plugin } = setUp({
       ...label('enforce', 'baseline'),
       ...label('audit', 'restricted'),
@@ -472,7 +472,7 @@ describe('PodSecurity', () => {
     });
   });
 
-  it('judges a pod again only when its images change, or a container is added for debugging', async () => {
+  it('checks a pod again only when its images change, or a debug container is added', async () => {
     const { fixture, plugin } = setUp(label('enforce', 'baseline'));
     const update = (object: typeof bad, subresource = '') =>
       fixture.refusal(plugin, pods, { object, old: bad, subresource });
@@ -488,7 +488,7 @@ describe('PodSecurity', () => {
     assert.equal(plugin.handles(fixture.attributes(pods, { object: bad, old: bad, subresource: 'status' })), false);
   });
 
-  it('only warns of templates', async () => {
+  it('only warns about pod templates', async () => {
     const { fixture, plugin } = setUp(label('enforce', 'baseline'));
     const object = deployment(bad.spec);
     const { refusal, warnings } = await fixture.write(plugin, deployments, { object });
@@ -502,7 +502,7 @@ describe('PodSecurity', () => {
     );
   });
 
-  it('refuses labels that mean nothing, unless they were so before', async () => {
+  it('refuses invalid labels, unless they existed before', async () => {
     const { fixture, plugin } = setUp({});
     const wrong = namespace('x', label('enforce', 'foo'));
     const { error } = await fixture.write(plugin, namespaces, { object: wrong });
@@ -514,7 +514,7 @@ describe('PodSecurity', () => {
     assert.equal(await fixture.refusal(plugin, namespaces, { object: wrong, old: wrong }), '');
   });
 
-  it('warns of existing pods when a namespace becomes stricter, once for the pods of one controller', async () => {
+  it('warns about existing pods when a namespace becomes stricter, once for all pods of one controller', async () => {
     const { fixture, plugin } = setUp({});
     const owned = (name: string) =>
       buildPod({
@@ -546,7 +546,7 @@ describe('PodSecurity', () => {
     assert.deepEqual(looser.warnings, []);
   });
 
-  it('leaves those alone that are exempt', async () => {
+  it('does not check exempt requests', async () => {
     const tries: readonly [PodSecuritySettings, string, Changes][] = [
       [exempting({ namespaces: ['default'] }), 'namespace', {}],
       [exempting({ usernames: ['jane'] }), 'user', {}],
@@ -751,7 +751,7 @@ describe('PodSecurityConfiguration', () => {
       ...more,
     });
 
-  it('gives defaults and exemptions', () => {
+  it('sets defaults and exemptions', () => {
     assert.deepEqual(file({}), podSecurityDefaults);
     const read = file(
       { defaults: { enforce: 'baseline', 'enforce-version': 'v1.30' }, exemptions: { namespaces: ['kube-system'] } },
@@ -764,7 +764,7 @@ describe('PodSecurityConfiguration', () => {
     );
   });
 
-  it('is refused when something in it is wrong or unknown', () => {
+  it('is refused when a part of it is invalid or unknown', () => {
     assert.equal(
       file({
         defaults: { enforce: 'x', 'warn-version': '1' },

@@ -29,11 +29,11 @@ function find(storedAs: Partial<NonNullable<FoundKind['storedAs']>>): ReturnType
 }
 
 describe('the parameters of a policy', () => {
-  it('are in the version that the policy names, whichever they are stored in', async () => {
+  it('are read in the version that the policy names, whatever version is stored', async () => {
     assert.deepEqual(await find({}), [{ object: { ...stored, apiVersion: 'x.io/v2' }, type }]);
   });
 
-  it('wait for the webhook that converts them, whose failure is that of the policy', async () => {
+  it('wait for the conversion webhook, whose failure counts as a failure of the policy', async () => {
     const asked: (readonly ApiObject[])[] = [];
     await find({ prepare: async (objects) => void asked.push(objects) });
     assert.deepEqual(asked, [[stored]]);

@@ -74,7 +74,7 @@ class Policies {
 }
 
 describe('a mutating admission policy', () => {
-  it('changes objects by apply configurations and patches, each on what those before made', async () => {
+  it('changes objects by apply configurations and patches, each based on the result of the previous one', async () => {
     const policies = new Policies();
     policies.put('p', {
       variables: [{ name: 'count', expression: 'string(object.data.size())' }],
@@ -88,7 +88,7 @@ describe('a mutating admission policy', () => {
     assert.deepEqual(policies.patches, [[{ op: 'add', path: '/data/a~1b', value: '2' }]]);
   });
 
-  it('leaves objects alone where one of its conditions is false', async () => {
+  it('does not change objects when one of its conditions is false', async () => {
     const policies = new Policies();
     policies.put('p', {
       matchConditions: [{ name: 'c', expression: "object.metadata.name != 'web'" }],
@@ -97,7 +97,7 @@ describe('a mutating admission policy', () => {
     assert.deepEqual((await policies.write(configMap({}))).object?.data, {});
   });
 
-  it('counts errors by its failure policy', async () => {
+  it('handles errors according to its failure policy', async () => {
     const policies = new Policies();
     const mutations = [apply('Object{data: Object.data{a: object.data.nothing}}')];
     policies.put('p', { mutations });
@@ -109,7 +109,7 @@ describe('a mutating admission policy', () => {
     assert.deepEqual((await policies.write(configMap({}))).object?.data, {});
   });
 
-  it('has plugins before it and willing policies asked again, once', async () => {
+  it('causes earlier plugins, and policies with reinvocation, to run once more', async () => {
     const asked: string[] = [];
     const before: AdmissionPlugin = {
       name: 'Before',

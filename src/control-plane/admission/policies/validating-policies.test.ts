@@ -69,7 +69,7 @@ const denied = (message: string, name = 'p'): string =>
   `configmaps "web" is forbidden: ValidatingAdmissionPolicy '${name}' with binding '${name}-binding' denied request: ${message}`;
 
 describe('a validating admission policy', () => {
-  it('refuses what its expressions say is false, with its message and reason', async () => {
+  it('refuses objects for which its expressions are false, with its message and reason', async () => {
     const policies = new Policies();
     policies.put({
       validations: [
@@ -95,7 +95,7 @@ describe('a validating admission policy', () => {
     assert.equal(await policies.refusal(configMap({})), '');
   });
 
-  it('counts errors by its failure policy', async () => {
+  it('handles errors according to its failure policy', async () => {
     const policies = new Policies();
     const validations = [{ expression: 'object.data.nothing == 1' }];
     policies.put({ validations });
@@ -105,7 +105,7 @@ describe('a validating admission policy', () => {
     assert.equal(await policies.refusal(configMap({})), '');
   });
 
-  it('warns and audits where its binding says so', async () => {
+  it('warns and audits as its binding says', async () => {
     const policies = new Policies();
     policies.put(
       { validations: [{ expression: 'false', message: 'never' }] },
@@ -122,7 +122,7 @@ describe('a validating admission policy', () => {
     ]);
   });
 
-  it('evaluates variables when they are read, and each knows those before it', async () => {
+  it('evaluates variables when they are used; each can use the earlier ones', async () => {
     const policies = new Policies();
     policies.put({
       variables: [
@@ -139,7 +139,7 @@ describe('a validating admission policy', () => {
     assert.match(await policies.refusal(configMap({ a: '' })), /failed expression: variables.twice == 4/);
   });
 
-  it('reads the request, the namespace and what was before', async () => {
+  it('reads the request, the namespace and the old object', async () => {
     const policies = new Policies();
     policies.fixture.reader.put(namespaces, namespace('team', { tier: 'gold' }));
     policies.put({
@@ -182,7 +182,7 @@ describe('a validating admission policy', () => {
     );
   });
 
-  it('is about the requests that its rules, names and selectors take, and no others', async () => {
+  it('applies to requests that its rules, names and selectors match, and to no others', async () => {
     const policies = new Policies();
     const rules = everything.resourceRules ?? [];
     const validations = [{ expression: 'false', message: 'm' }];
@@ -202,7 +202,7 @@ describe('a validating admission policy', () => {
     assert.equal(await taken(everything, { objectSelector: {} }), true);
   });
 
-  it('is not evaluated where one of its conditions is false', async () => {
+  it('is not evaluated when one of its conditions is false', async () => {
     const policies = new Policies();
     const validations = [{ expression: 'false', message: 'm' }];
     policies.put({ validations, matchConditions: [{ name: 'a', expression: "object.metadata.name == 'db'" }] });
@@ -211,7 +211,7 @@ describe('a validating admission policy', () => {
     assert.match(await policies.refusal(configMap({})), /no such key: nothing/);
   });
 
-  it('reads its parameters, by name or by labels', async () => {
+  it('reads its parameters by name or by labels', async () => {
     const policies = new Policies();
     const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
     const validations = [{ expression: 'object.data.size() <= int(params.data.most)', message: 'too many' }];
@@ -254,7 +254,7 @@ describe('a validating admission policy', () => {
     assert.deepEqual((await policies.write(configMap({}))).annotations, { 'p/name': 'is web' });
   });
 
-  it('stops when it has cost too much', async () => {
+  it('stops when it exceeds its cost limit', async () => {
     const policies = new Policies();
     const list = `[${Array.from({ length: 200 }, (_none, index) => index).join(',')}]`;
     policies.put({ validations: [{ expression: `${list}.all(a, ${list}.all(b, ${list}.all(c, a + b + c >= 0)))` }] });

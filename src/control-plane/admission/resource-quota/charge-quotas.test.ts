@@ -41,7 +41,7 @@ const service = (type: 'ClusterIP' | 'NodePort') => ({
 });
 
 describe('charging quotas', () => {
-  it('adds what a request uses to every quota that bounds it, and to no other', () => {
+  it('adds the usage of a request to every quota that limits it, and to no other', () => {
     const quotas = [
       quota('a', { 'requests.cpu': '2', pods: '5' }, { 'requests.cpu': '1', pods: '1' }),
       quota('b', { configmaps: '1' }, { configmaps: '1' }),
@@ -56,7 +56,7 @@ describe('charging quotas', () => {
     assert.equal(result.quotas[1], quotas[1]);
   });
 
-  it('says what is too much: asked, used, limited', () => {
+  it('reports what exceeds the quota: requested, used, limited', () => {
     const full = quota(
       'a',
       { 'requests.cpu': '2', pods: '1', 'limits.cpu': '9' },
@@ -69,7 +69,7 @@ describe('charging quotas', () => {
     );
   });
 
-  it('wants usage to be known, and containers to say what is bounded', () => {
+  it('requires a known usage, and containers that set all limited resources', () => {
     assert.equal(
       charge([quota('a', { pods: '1', cpu: '1' }, { pods: '0' })], request(pods, asking('1'))),
       'status unknown for quota: a, resources: cpu,pods',
@@ -80,7 +80,7 @@ describe('charging quotas', () => {
     );
   });
 
-  it('charges an update only for what it adds, and lets one pass that adds nothing, however full the quota is', () => {
+  it('charges an update only for the increase; an update without increase passes even if the quota is full', () => {
     const over = quota('a', { 'services.nodeports': '1', services: '1' }, { 'services.nodeports': '1', services: '3' });
     assert.deepEqual(charge([over], request(services, service('ClusterIP'), service('NodePort'))), [over.status?.used]);
     assert.match(
@@ -89,19 +89,19 @@ describe('charging quotas', () => {
     );
   });
 
-  it('charges all of an object that comes into a scope', () => {
+  it('charges the full usage of an object that enters a scope', () => {
     const scoped = quota('a', { pods: '1' }, { pods: '0' }, { scopes: ['Terminating'] });
     const bounded = buildPod({ 'spec.activeDeadlineSeconds': 9 });
     assert.deepEqual(charge([scoped], request(pods, bounded, buildPod())), [{ pods: '1' }]);
     assert.deepEqual(charge([scoped], request(pods, buildPod())), [{ pods: '0' }]);
   });
 
-  it('only reports what a status says has happened', () => {
+  it('does not refuse status updates, which only report facts', () => {
     const full = quota('a', { pods: '1' }, { pods: '1' });
     assert.deepEqual(charge([full], request(pods, buildPod(), undefined, { subresource: 'status' })), [{ pods: '2' }]);
   });
 
-  it('refuses what is limited and no quota covers, by name and by scope', () => {
+  it('refuses limited resources that no quota covers, by name and by scope', () => {
     const limited: LimitedResource[] = [
       { apiGroup: '', resource: 'pods', matchContains: ['requests.cpu'], matchScopes: [] },
     ];

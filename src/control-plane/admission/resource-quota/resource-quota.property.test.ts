@@ -48,7 +48,7 @@ class Store {
 }
 
 describe('ResourceQuota', () => {
-  it('never lets through more than there is, nor less, however many ask how many servers at once', async () => {
+  it('never admits more than the quota allows, nor less, with any number of clients and servers at the same time', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(8),
@@ -83,7 +83,7 @@ describe('ResourceQuota', () => {
     );
   });
 
-  it('writes the quota once for many that come together', async () => {
+  it('writes the quota once for many concurrent requests', async () => {
     const store = new Store({ configmaps: '100' });
     const { fixture, plugin } = store.server(() => true);
     await Promise.all(
@@ -93,7 +93,7 @@ describe('ResourceQuota', () => {
     assert.ok(store.writes <= 2, `${store.writes} writes`);
   });
 
-  it('checks a dry run, and charges nothing for it', async () => {
+  it('checks a dry run without charging it', async () => {
     const store = new Store({ pods: '1' });
     const { fixture, plugin } = store.server(() => false);
     assert.equal(await fixture.refusal(plugin, pods, { object: buildPod(), dryRun: true }), '');
@@ -105,7 +105,7 @@ describe('ResourceQuota', () => {
     );
   });
 
-  it('has no say where there is no quota, or it is gone by now', async () => {
+  it('does nothing without a quota, or when it was deleted meanwhile', async () => {
     const fixture = new AdmissionFixture();
     const ledger: QuotaLedger = {
       get: () => Promise.reject(notFound(resourceQuotas, 'q')),
@@ -117,7 +117,7 @@ describe('ResourceQuota', () => {
     assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
-  it('lets nothing through when the charge cannot be written, and goes on after that', async () => {
+  it('admits nothing when the charge cannot be written, and recovers afterwards', async () => {
     const fixture = new AdmissionFixture();
     const store = new Store({ pods: '1' });
     fixture.reader.put(resourceQuotas, store.quota);
@@ -156,7 +156,7 @@ describe('ResourceQuota', () => {
     assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
-  it('is asked only about what may use more', () => {
+  it('is only called for requests that may increase the usage', () => {
     const fixture = new AdmissionFixture();
     const store = new Store({});
     const { plugin } = store.server(() => false);

@@ -15,7 +15,7 @@ import { WebhookClient } from './webhook-client.ts';
 
 const metadata = { name: 'hook', namespace: 'tools', uid: '' };
 
-describe('the way to webhooks, over real HTTPS', () => {
+describe('the client for webhooks, over real HTTPS', () => {
   const { key, cert } = makeWebhookCertificate(['DNS:hook.tools.svc', 'IP:127.0.0.1']);
   const caBundle = Buffer.from(cert).toString('base64');
   const reader = new FakeObjectReader();
@@ -72,14 +72,14 @@ describe('the way to webhooks, over real HTTPS', () => {
       (error: Error) => error.message,
     );
 
-  it('reaches a URL by its own authority, on one connection for many questions', async () => {
+  it('connects to a URL with the configured authority, and sends many requests on one connection', async () => {
     connections = 0;
     for (let i = 0; i < 5; i++) assert.deepEqual(await client.post({ url: url(), caBundle }, { i }, 10), { ok: true });
     assert.equal(connections, 1);
     assert.deepEqual(seen.at(-1), { url: '/check?timeout=10s', host: `127.0.0.1:${port}`, body: { i: 4 } });
   });
 
-  it('reaches a service by a ready address of it, and checks the name of the service', async () => {
+  it('connects to a ready address of a service, and verifies the name of the service', async () => {
     assert.deepEqual(
       await client.post({ service: { namespace: 'tools', name: 'hook', path: '/x', port: 443 }, caBundle }, {}, 5),
       { ok: true },
@@ -108,7 +108,7 @@ describe('the way to webhooks, over real HTTPS', () => {
     );
   });
 
-  it('takes no error page and no nonsense for an answer', async () => {
+  it('does not accept an error page or a malformed body as an answer', async () => {
     const answers = async (code: number, body: string) => {
       answer = (_, response) => response.writeHead(code).end(body);
       return failure({ url: url(), caBundle });
@@ -122,7 +122,7 @@ describe('the way to webhooks, over real HTTPS', () => {
     assert.match(await answers(200, 'oops'), /json parse error/);
   });
 
-  it('does not wait longer than its timeout', async () => {
+  it('waits no longer than its timeout', async () => {
     const clock = new FakeClock();
     const patient = new WebhookClient({ reader, clock, random: seededRandom(1) });
     let asked: () => void = () => undefined;
@@ -135,7 +135,7 @@ describe('the way to webhooks, over real HTTPS', () => {
     patient.close();
   });
 
-  it('asks again when a connection that was kept was closed just then', async () => {
+  it('retries when a kept-alive connection was just closed', async () => {
     answer = (_, response) => response.end('{}');
     await client.post({ url: url(), caBundle }, {}, 10);
     let drops = 1;

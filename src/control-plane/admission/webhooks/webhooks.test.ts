@@ -115,7 +115,7 @@ describe('conditions of webhooks', () => {
     matchConditions: expressions.map((expression, index) => ({ name: `c${index}`, expression })),
   });
 
-  it('keep webhooks from being asked where one is false', async () => {
+  it('skip webhooks when one of them is false', async () => {
     const { configure, write, names } = setUp({ yes: allow(), no: allow(), broken: allow() });
     configure(
       'validating',
@@ -127,7 +127,7 @@ describe('conditions of webhooks', () => {
     assert.deepEqual([refusal, names()], ['', ['yes']]);
   });
 
-  it('count by the failure policy where they fail', async () => {
+  it('follow the failure policy when they fail', async () => {
     const { configure, write, names } = setUp({ lax: allow(), strict: allow() });
     const failing = conditions('object.data.nothing == 1');
     configure('mutating', 'c', webhook('lax', { ...failing, failurePolicy: 'Ignore' }));
@@ -139,8 +139,8 @@ describe('conditions of webhooks', () => {
   });
 });
 
-describe('which webhooks are asked', () => {
-  it('goes by rules: operation, group, version, resource, subresource and scope', async () => {
+describe('the selection of webhooks', () => {
+  it('follows the rules: operation, group, version, resource, subresource and scope', async () => {
     const rule = (more: object): Partial<Webhook> => ({ rules: [{ ...all, ...more }] });
     const rules: Record<string, Partial<Webhook>> = {
       create: rule({ operations: ['CREATE'] }),
@@ -180,7 +180,7 @@ describe('which webhooks are asked', () => {
     assert.deepEqual(await askedFor(namespaces, { object: namespace('n') }), ['create', 'core', 'plain', 'cluster']);
   });
 
-  it('goes by the labels of the namespace and of the object as it was or is to be', async () => {
+  it('follows the labels of the namespace, and of the old and the new object', async () => {
     const { configure, write, asked, names, fixture } = setUp({ space: allow(), object: allow() });
     configure(
       'validating',
@@ -203,7 +203,7 @@ describe('which webhooks are asked', () => {
     assert.equal(lost.refusal, 'namespaces "nope" not found');
   });
 
-  it('never asks about configurations of webhooks, and follows changes of them', async () => {
+  it('never includes configurations of webhooks as objects, and follows their changes', async () => {
     const { configure, write, names, plugins, fixture } = setUp({ a: deny() });
     assert.equal(plugins.validating.handles(fixture.attributes(configMaps, { object: configMap() })), false);
     configure('validating', 'c', webhook('a'));
@@ -216,8 +216,8 @@ describe('which webhooks are asked', () => {
   });
 });
 
-describe('what webhooks are asked and answer', () => {
-  it('tells them all there is to know', async () => {
+describe('requests to webhooks and their answers', () => {
+  it('contain all fields of the review', async () => {
     const { configure, write, asked } = setUp({ a: allow() });
     configure('validating', 'c', webhook('a', { timeoutSeconds: 3 }));
     const old = configMap({ data: { k: 'old' } });
@@ -262,7 +262,7 @@ describe('what webhooks are asked and answer', () => {
     ]);
   });
 
-  it('shows subresources with a kind of their own as that kind, before and after, and streams by their options', () => {
+  it('send subresources with their own kind as that kind, before and after, and streams by their options', () => {
     const kind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
     const definition = {
       type: configMaps,
@@ -311,7 +311,7 @@ describe('what webhooks are asked and answer', () => {
     );
   });
 
-  it('passes on refusals with their code, reason and message, warnings and notes', async () => {
+  it('return refusals with code, reason and message, warnings and audit annotations', async () => {
     const { configure, write } = setUp({
       a: deny({ code: 403, message: 'no' }),
       b: deny(),
@@ -343,7 +343,7 @@ describe('what webhooks are asked and answer', () => {
     assert.deepEqual([e.refusal, e.error?.code], ['admission webhook "e" denied the request: well', 400]);
   });
 
-  it('fails, or goes on, when one cannot be asked or answers nonsense', async () => {
+  it('fail, or are ignored, when a webhook cannot be called or its answer is malformed', async () => {
     const broken: Answer = () => {
       throw new Error('Post "https://a": EOF');
     };
@@ -372,7 +372,7 @@ describe('what webhooks are asked and answer', () => {
     assert.match((await refusal('d')).refusal, /validating webhook may not return response.patch$/);
   });
 
-  it('asks in a dry run only who does nothing then', async () => {
+  it('go only to webhooks without side effects in a dry run', async () => {
     const { configure, write, names } = setUp({ a: allow(), b: allow() });
     configure('validating', 'c', webhook('a', { sideEffects: 'NoneOnDryRun' }));
     assert.equal((await write('validating', configMaps, { object: configMap(), dryRun: true })).refusal, '');
@@ -384,7 +384,7 @@ describe('what webhooks are asked and answer', () => {
     assert.deepEqual(names(), ['a']);
   });
 
-  it('asks validating ones all at once', async () => {
+  it('go to validating webhooks in parallel', async () => {
     let waiting = 0;
     let open: () => void = () => undefined;
     const bothAsked = new Promise<void>((resolve) => (open = resolve));
@@ -399,7 +399,7 @@ describe('what webhooks are asked and answer', () => {
 });
 
 describe('mutating webhooks', () => {
-  it('change the object one after another, in the order of their configurations’ names', async () => {
+  it('go to mutating webhooks one after another, in the order of the names of their configurations', async () => {
     const { configure, write, names, asked } = setUp({ a: patch(set('a', '1')), b: patch(set('b', '2')), c: allow() });
     configure('mutating', 'second', webhook('b'), webhook('c'));
     configure('mutating', 'first', webhook('a'));
@@ -415,7 +415,7 @@ describe('mutating webhooks', () => {
     );
   });
 
-  it('are asked again about later changes if they want to be, once, and only they', async () => {
+  it('are sent once more after later changes, only to webhooks with reinvocation', async () => {
     const stamp: Answer = (asked) =>
       patch(set('count', String(Object.keys(asked.request.object?.data ?? {}).length)))(asked);
     const { configure, write, names } = setUp({ keen: stamp, calm: allow(), adds: patch(set('x', '1')), last: stamp });
@@ -432,7 +432,7 @@ describe('mutating webhooks', () => {
     assert.deepEqual(object?.data, { count: '2', x: '1' });
   });
 
-  it('have earlier plugins with reinvocation called again after a change', async () => {
+  it('cause earlier plugins with reinvocation to run again after a change', async () => {
     const plugin: AdmissionPlugin = {
       name: 'Before',
       handles: () => true,
@@ -447,14 +447,14 @@ describe('mutating webhooks', () => {
     assert.deepEqual([object?.data, names()], [{ x: '1', defaulted: 'yes' }, ['a', 'b', 'b']]);
   });
 
-  it('leave the very same object when they change nothing', async () => {
+  it('leave the same object when nothing changes', async () => {
     const { configure, write } = setUp({ a: allow(), b: patch() });
     configure('mutating', 'c', webhook('a'), webhook('b'));
     const object = configMap();
     assert.equal((await write('mutating', configMaps, { object })).object, object);
   });
 
-  it('are failures when their patches are none, and faults of theirs when these do not apply', async () => {
+  it("fail for a malformed patch, and report the webhook's fault for a patch that does not apply", async () => {
     const { configure, write } = setUp({
       type: allow({ patchType: 'Merge', patch: 'e30=' }),
       json: allow({ patchType: 'JSONPatch', patch: Buffer.from('{').toString('base64') }),

@@ -38,7 +38,7 @@ const secret: FakeRequestOptions = {
 };
 
 describe('the audit log', () => {
-  it('tells who asked for what, and how it ended, without a body', async () => {
+  it('records user, request and result, without bodies', async () => {
     const [received, complete, ...more] = await events(policy({ level: 'Metadata' }), [['POST', secrets, secret]]);
     const common = {
       kind: 'Event',
@@ -65,7 +65,7 @@ describe('the audit log', () => {
     assert.equal(more.length, 0);
   });
 
-  it('never has a secret’s body unless the policy wants it', async () => {
+  it('never contains the body of a secret unless the policy asks for it', async () => {
     for (const level of ['Metadata', 'Request', 'RequestResponse']) {
       const text = JSON.stringify(
         await events(policy({ level }), [
@@ -78,7 +78,7 @@ describe('the audit log', () => {
     }
   });
 
-  it('has both bodies, with or without managed fields', async () => {
+  it('contains both bodies, with or without managed fields', async () => {
     const last = async (rule: object): Promise<Event | undefined> =>
       (await events(policy(rule), [['POST', secrets, secret]])).at(-1);
     const kept = await last({ level: 'RequestResponse' });
@@ -95,7 +95,7 @@ describe('the audit log', () => {
     );
   });
 
-  it('says why a request was refused, and who was impersonated', async () => {
+  it('contains the reason of a refusal, and the impersonated user', async () => {
     const headers = { authorization: 'Bearer root', 'impersonate-user': 'nobody' };
     const seen = await events(policy({ level: 'Metadata', omitStages: ['RequestReceived'] }), [
       ['GET', secrets, { headers }],
@@ -114,7 +114,7 @@ describe('the audit log', () => {
     );
   });
 
-  it('writes the beginning of what lasts', async () => {
+  it('records the start of long-running requests', async () => {
     const seen = await events(policy({ level: 'Metadata' }), [['GET', `${secrets}?watch=1`]]);
     assert.deepEqual(
       seen.map(({ stage }) => stage),
@@ -122,7 +122,7 @@ describe('the audit log', () => {
     );
   });
 
-  it('goes by the first rule that fits', async () => {
+  it('follows the first matching rule', async () => {
     const rules = policy(
       { level: 'None', users: ['quiet'] },
       { level: 'None', userGroups: ['bots'], verbs: ['list'] },
@@ -161,7 +161,7 @@ describe('the audit log', () => {
     );
   });
 
-  it('refuses a policy that makes no sense, with every reason', () => {
+  it('refuses an invalid policy, with all reasons', () => {
     const wrong = {
       apiVersion: 'v2',
       kind: 'Policy',
@@ -190,7 +190,7 @@ describe('the audit log', () => {
   });
 });
 
-describe('a log file that makes room', () => {
+describe('a rotated log file', () => {
   let folder = '';
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'audit-'));
@@ -217,7 +217,7 @@ describe('a log file that makes room', () => {
     assert.equal(await readFile(path.join(folder, 'audit.log'), 'utf8'), 'a\nb\nc\n');
   });
 
-  it('renames what is full with the time, and every line is in one file as a whole', async () => {
+  it('is renamed with the time when it is full; every line is complete in one file', async () => {
     const each = file(new FakeClock(), { maxBytes: 25 });
     for (let index = 0; index < 7; index++) each.write(`line ${index} ....`);
     each.write('x'.repeat(100));
@@ -236,7 +236,7 @@ describe('a log file that makes room', () => {
     assert.ok(texts.every((text) => text.length <= 26 || text === `${'x'.repeat(100)}\n`));
   });
 
-  it('removes the oldest beyond the number and the age that are kept', async () => {
+  it('is deleted beyond the allowed number and age', async () => {
     const clock = new FakeClock();
     const few = file(clock, { maxBytes: 5, maxBackups: 2 });
     for (let index = 0; index < 6; index++) {
@@ -252,7 +252,7 @@ describe('a log file that makes room', () => {
     assert.deepEqual((await readdir(folder)).filter((name) => name < 'audit-2026-01-05').length, 0);
   });
 
-  it('says how many lines are lost when the disk does not take them, and goes on when it does', async () => {
+  it('reports how many lines were lost while the disk was full, and continues afterwards', async () => {
     const log = recordingLog();
     const target = path.join(folder, 'later');
     const each = new RotatingFile({

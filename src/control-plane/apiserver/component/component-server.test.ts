@@ -42,19 +42,19 @@ function start(openPaths: readonly string[] = ['/healthz', '/livez*']) {
   return { get, asked, figures };
 }
 
-test('public paths need no authentication and no right', async () => {
+test('public paths require no authentication and no authorization', async () => {
   const { get, asked } = start();
   assert.deepEqual(await get('/healthz'), [200, 'ok']);
   assert.deepEqual(await get('/livez/ping'), [200, 'ok']);
   assert.deepEqual(asked, []);
 });
 
-test('wrong credentials are refused on open paths too', async () => {
+test('invalid credentials are refused on public paths too', async () => {
   const { get } = start();
   assert.deepEqual(await get('/healthz', 'wrong'), [401, 'Unauthorized\n']);
 });
 
-test('other paths take the right to read them', async () => {
+test('other paths require the right to read them', async () => {
   const { get, asked, figures } = start();
   figures.attempted({ profile: 'default-scheduler', result: 'scheduled', durationMs: 3 });
   figures.countWith(() => ({ active: 2 }));
@@ -77,20 +77,20 @@ test('other paths take the right to read them', async () => {
   );
 });
 
-test('a path that is written in another way is not an open one', async () => {
+test('another spelling of a public path is not public', async () => {
   const { get } = start();
   for (const path of ['/health%7a', '//healthz', '/healthz/../metrics', '/metrics?x=/healthz', '/healthz/'])
     assert.equal((await get(path))[0], 403, path);
 });
 
-test('a failed check shows on the endpoint that asks it', async () => {
+test('a failed check is reported by its endpoint', async () => {
   const { get } = start(['/healthz', '/readyz']);
   const [status, text] = await get('/readyz');
   assert.deepEqual([status, text.includes('[-]lease failed: reason withheld')], [500, true]);
   assert.equal((await get('/healthz'))[0], 200);
 });
 
-test('nothing is served without an answer about rights, and nothing is written', async () => {
+test('nothing is served without an authorization decision, and nothing can be written', async () => {
   const { get } = start();
   assert.deepEqual(await get('/metrics', 'faulty'), [
     403,

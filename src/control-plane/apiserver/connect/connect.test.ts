@@ -11,7 +11,7 @@ import { parseProxyName } from './proxy-target.ts';
 
 const api = '/api/v1/namespaces/default';
 
-describe('requests that end elsewhere', () => {
+describe('requests that are forwarded', () => {
   const kubelet = new FakeKubelet();
   before(() => kubelet.listen());
   after(() => kubelet.close());
@@ -106,7 +106,7 @@ describe('requests that end elsewhere', () => {
     );
   });
 
-  it('refuse what makes no sense in upstream’s words', async () => {
+  it("are refused with upstream's messages when they are invalid", async () => {
     const each = await cluster();
     const said = async (target: string): Promise<string> => (await ask(each, `${api}/pods/${target}`)).text;
     assert.deepEqual(
@@ -136,7 +136,7 @@ describe('requests that end elsewhere', () => {
     assert.deepEqual([(await ask(each, `${api}/pods/waits/log`)).status, kubelet.requests.length], [204, 0]);
   });
 
-  it('tell what the kubelet says is wrong, and follow no redirect', async () => {
+  it("return the kubelet's error message, and follow no redirect", async () => {
     const each = await cluster();
     const seen: unknown[] = [];
     for (const [status, body] of [
@@ -197,7 +197,7 @@ describe('requests that end elsewhere', () => {
     ]);
   });
 
-  it('do not reach what is no address of a pod', async () => {
+  it('are not forwarded to an address that belongs to no pod', async () => {
     const each = await cluster();
     const said = async (target: string): Promise<string> => (await ask(each, `${api}/${target}/proxy/`)).text;
     assert.deepEqual(
@@ -221,7 +221,7 @@ describe('requests that end elsewhere', () => {
     assert.deepEqual(parseProxyName('https:a:b', 'pod'), { scheme: 'https', name: 'a', port: 'b' });
   });
 
-  it('compare and judge addresses of pods as what they are, not as they are written', async () => {
+  it('compare addresses of pods by value, not by spelling', async () => {
     const each = await cluster();
     const make = (target: string, body: object): Promise<unknown> =>
       each.server.handle(fakeRequest('POST', target, { body }));
@@ -284,7 +284,7 @@ describe('requests that end elsewhere', () => {
     );
   });
 
-  it('reach no node that says it is the API server’s own machine or link, on no port (CVE-2022-3294)', async () => {
+  it('are not forwarded to a node with a loopback or link-local address, on any port (CVE-2022-3294)', async () => {
     const each = await cluster();
     const forged = [
       '169.254.169.254',
@@ -328,7 +328,7 @@ describe('requests that end elsewhere', () => {
     assert.deepEqual(kubelet.dialed, []);
   });
 
-  it('pass on no path that would end the request line', async () => {
+  it('do not forward a path that would end the request line', async () => {
     const each = await cluster();
     assert.deepEqual(
       [(await ask(each, `${api}/pods/one/proxy/a b HTTP/1.1\r\nx: y`)).status, kubelet.dialed],
@@ -336,7 +336,7 @@ describe('requests that end elsewhere', () => {
     );
   });
 
-  it('name the target when it is unreachable', async () => {
+  it('name an unreachable target', async () => {
     const dialer = { dial: () => Promise.reject(new Error('dial tcp 10.1.0.1:10250: connect: connection refused')) };
     const each = fixture({ kubelets: { dialer, preferredAddressTypes: ['InternalIP'] } });
     await each.server.handle(
@@ -382,7 +382,7 @@ describe('requests that end elsewhere', () => {
     );
   });
 
-  it('lead redirects of the backend through the proxy', async () => {
+  it('rewrite redirects of the backend to go through the proxy', async () => {
     const each = await cluster();
     const seen: unknown[] = [];
     for (const location of ['/login', 'http://10.2.0.1:8080/x?y=1', 'https://elsewhere.example/']) {
@@ -401,7 +401,7 @@ describe('requests that end elsewhere', () => {
     );
   });
 
-  it('rewrite the links of pages, and of nothing else', async () => {
+  it('rewrite the links of HTML pages, and nothing else', async () => {
     const each = await cluster();
     const page = '<a href="/x">y</a>';
     const answerOf = async (type: string): Promise<unknown> => {
@@ -417,7 +417,7 @@ describe('requests that end elsewhere', () => {
     assert.deepEqual(await answerOf('text/plain'), [page, String(page.length)]);
   });
 
-  it('break off where the backend breaks off, and leave it when the client goes', async () => {
+  it('end when the backend ends, and close its connection when the client leaves', async () => {
     const each = await cluster();
     kubelet.answer = (_request, response) => {
       response.write('half');
@@ -440,7 +440,7 @@ describe('requests that end elsewhere', () => {
     while (kubelet.openConnections > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('ask for the right to create when a WebSocket only gets, and are admitted', async () => {
+  it('require the right to create for a WebSocket with GET, and pass admission', async () => {
     const asked: string[] = [];
     const authorizer = {
       name: 'a',

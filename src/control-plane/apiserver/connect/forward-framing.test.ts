@@ -98,7 +98,7 @@ class RawBackend {
   }
 }
 
-describe('a request that is passed on', () => {
+describe('a forwarded request', () => {
   const backend = new RawBackend();
   let server: ApiServer;
   let port = 0;
@@ -150,7 +150,7 @@ describe('a request that is passed on', () => {
     return read.request;
   }
 
-  it('ends when the backend answers with what can be no answer, over both versions of HTTP', async () => {
+  it("ends when the backend's answer is invalid, over both versions of HTTP", async () => {
     const answers = [
       'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n',
       'HTTP/1.1 101 Switching Protocols\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad',
@@ -224,7 +224,7 @@ describe('a request that is passed on', () => {
     }
   });
 
-  it('comes whole or not at all where HTTP/2 has another length than it says', async () => {
+  it('is forwarded completely or not at all if HTTP/2 has another length than announced', async () => {
     for (const method of methods) {
       const pseudo = [
         [':method', method],
@@ -252,7 +252,7 @@ describe('a request that is passed on', () => {
     }
   });
 
-  it('is refused where its body has two lengths, and nothing behind it is a request', async () => {
+  it('is refused when its body has two lengths, and nothing after it is read as a request', async () => {
     const tries = [
       'Content-Length: 6\r\nTransfer-Encoding: chunked',
       'Transfer-Encoding: chunked\r\nContent-Length: 6',
@@ -273,7 +273,7 @@ describe('a request that is passed on', () => {
     assert.deepEqual(backend.received, []);
   });
 
-  it('leaves behind what is for one connection only: the names of the standard and those that Connection lists', async () => {
+  it('loses headers that concern one connection: those of the standard and those that Connection lists', async () => {
     const lines = [
       'Connection: X-Own, X-Forwarded-Uri, content-length, host',
       'Keep-Alive: timeout=5',
@@ -304,7 +304,7 @@ describe('a request that is passed on', () => {
     assert.doesNotMatch(answer, /\r\n(x-own|keep-alive|proxy-authenticate|trailer):/i);
   });
 
-  it('that asks for another protocol has no body', async () => {
+  it('has no body if it asks for another protocol', async () => {
     const upgrade = [
       'Connection: upgrade',
       'Upgrade: websocket',
@@ -325,7 +325,7 @@ describe('a request that is passed on', () => {
     assert.equal(only('an upgrade').line, 'GET /x HTTP/1.1');
   });
 
-  it('and switches the protocol gets an answer that says no more than that', async () => {
+  it('gets an answer with no other headers when it switches the protocol', async () => {
     backend.answer =
       'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade, X-Own\r\nUpgrade: websocket\r\nX-Own: 1\r\nX-Kept: 1\r\nContent-Length: 5\r\nSec-WebSocket-Accept: abc\r\n\r\nraw';
     const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });

@@ -13,7 +13,7 @@ async function pass(...chunks: readonly (string | Buffer)[]): Promise<string> {
   return Buffer.concat(await links.toArray()).toString('utf8');
 }
 
-test('links in start tags lead through the proxy', async () => {
+test('links in start tags go through the proxy', async () => {
   const cases = [
     ['<a href="/x">y</a>', '<a href="/proxy/x">y</a>'],
     ["<IMG alt='/x' SRC='/x'/>", "<IMG alt='/x' SRC='/proxy/x'/>"],
@@ -24,7 +24,7 @@ test('links in start tags lead through the proxy', async () => {
   for (const [given = '', expected] of cases) assert.equal(await pass(given), expected);
 });
 
-test('what only looks like a link stays as it is', async () => {
+test('text that only looks like a link is not changed', async () => {
   const pages = [
     '<!-- <a href="/x"> -->',
     '<script>"<a href=\'/x\'>"</script>',
@@ -40,7 +40,7 @@ test('what only looks like a link stays as it is', async () => {
   );
 });
 
-test('it does not matter where a page is cut', async () => {
+test('the result does not depend on how a page is split into chunks', async () => {
   const parts = fc.constantFrom(
     '<a href="/x">',
     '<!--',
@@ -64,12 +64,12 @@ test('it does not matter where a page is cut', async () => {
   );
 });
 
-test('a long name in a tag costs no more than its length', async () => {
+test('a long name in a tag has linear cost', async () => {
   const name = 'x'.repeat(60_000);
   assert.equal(await pass(`<a ${name} href="/x">`), `<a ${name} href="/proxy/x">`);
 });
 
-test('a tag without end is held back only so far', async () => {
+test('a tag without an end is buffered only up to a limit', async () => {
   const long = `<a ${'x'.repeat(100_000)} href="/x">`;
   assert.equal(await pass(long), long);
 });

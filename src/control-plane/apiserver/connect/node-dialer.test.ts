@@ -43,7 +43,7 @@ describe('dialing', () => {
   });
   const pair = { clientPair: () => certificates.client };
 
-  it('shows its certificate to kubelets only', async () => {
+  it('presents its certificate only to kubelets', async () => {
     const dialer = nodeDialer({ clock: systemClock, ...pair });
     for (const security of ['kubelet', 'kubelet-unchecked', 'tls-insecure'] as const) {
       const socket = await dialer.dial({ host, port: tlsPort, security, mayBeLocal: true }, 5000);
@@ -64,7 +64,7 @@ describe('dialing', () => {
     (await dialer.dial({ host, port: tlsPort, security: 'kubelet-unchecked', mayBeLocal: true }, 5000)).destroy();
   });
 
-  it('gives up on who does not answer, and says where it was', async () => {
+  it('gives up when there is no answer, and reports the address', async () => {
     const clock = new FakeClock();
     const dialing = nodeDialer({ clock }).dial(
       { host, port: silentPort, security: 'tls-insecure', mayBeLocal: true },
@@ -87,7 +87,7 @@ describe('dialing', () => {
     );
   });
 
-  it('goes to no address of this machine or its links unless it may, however that is written', async () => {
+  it('refuses loopback and link-local addresses unless they are allowed, in any spelling', async () => {
     const spelled = [
       '127.0.0.1',
       '127.1',
@@ -121,7 +121,7 @@ describe('dialing', () => {
       (await dialer.dial({ host: each, port: silentPort, security: 'none', mayBeLocal: true }, 1000)).destroy();
   });
 
-  it('looks a name up once, and goes to none that leads to this machine or its links, first or last', async () => {
+  it('resolves a name once, and refuses it if the first address is loopback or link-local', async () => {
     const asked: string[] = [];
     const leadsTo = (...addresses: readonly string[]) =>
       nodeDialer({ clock: systemClock, resolve: (name) => (asked.push(name), Promise.resolve(addresses)) });

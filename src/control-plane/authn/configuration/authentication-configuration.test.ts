@@ -18,7 +18,7 @@ const ofMappings = (changes: JwtAuthenticator['claimMappings']): string[] =>
   ofJwt({ claimMappings: { ...good.claimMappings, ...changes } });
 
 describe('AuthenticationConfiguration', () => {
-  it('is read strictly, in any of its versions', () => {
+  it('is parsed strictly, in each of its versions', () => {
     const document = { ...head, jwt: [good], anonymous: { enabled: true, conditions: [{ path: '/livez' }] } };
     assert.deepEqual(readAuthenticationConfiguration(document), document);
     const beta = { ...head, apiVersion: 'apiserver.config.k8s.io/v1beta1' };
@@ -29,7 +29,7 @@ describe('AuthenticationConfiguration', () => {
     assert.match(String(readAuthenticationConfiguration({ ...head, jwt: {} })), /jwt/);
   });
 
-  it('may have no issuer, and at most 64 with addresses of their own', () => {
+  it('may have no issuer, and at most 64 with different addresses', () => {
     assert.deepEqual(errorsOf({}), []);
     assert.deepEqual(errorsOf({ jwt: Array.from({ length: 65 }, () => good) }), [
       'jwt: Too many: 65: must have at most 64 items',
@@ -41,13 +41,13 @@ describe('AuthenticationConfiguration', () => {
     ]);
   });
 
-  it('has anonymous conditions only where anonymous requests are enabled', () => {
+  it('allows anonymous conditions only where anonymous requests are enabled', () => {
     assert.deepEqual(errorsOf({ anonymous: { conditions: [{ path: '/livez' }] } }), [
       'anonymous.conditions: Invalid value: [{"path":"/livez"}]: enabled should be set to true when conditions are defined',
     ]);
   });
 
-  it('has issuers with https addresses and nothing else in them', () => {
+  it('requires https addresses of issuers, without further parts', () => {
     const field = 'jwt[0].issuer.url: Invalid value';
     assert.deepEqual(ofIssuer({ url: '' }), ['jwt[0].issuer.url: Required value']);
     assert.deepEqual(ofIssuer({ url: 'http://x' }), [`${field}: "http://x": URL scheme must be https`]);
@@ -69,7 +69,7 @@ describe('AuthenticationConfiguration', () => {
     assert.match(ofIssuer({ egressSelectorType: 'cluster' }).join(), /this server has no egress selectors/);
   });
 
-  it('has audiences, several only with the policy that says how they count', () => {
+  it('requires audiences; several need a policy that says how they match', () => {
     const path = 'jwt[0].issuer.audience';
     assert.deepEqual(ofIssuer({ audiences: [] }), [
       `${path}s: Required value: at least one jwt[0].issuer.audiences is required`,
@@ -84,7 +84,7 @@ describe('AuthenticationConfiguration', () => {
     ]);
   });
 
-  it('has rules with a claim or an expression', () => {
+  it('requires validation rules with either a claim or an expression', () => {
     const path = 'jwt[0].claimValidationRules';
     assert.deepEqual(
       ofJwt({
@@ -118,7 +118,7 @@ describe('AuthenticationConfiguration', () => {
     ]);
   });
 
-  it('maps a claim with a prefix or an expression without one', () => {
+  it('maps a claim with a prefix, or an expression without one', () => {
     const path = 'jwt[0].claimMappings';
     assert.deepEqual(ofMappings({ username: {} }), [
       `${path}.username: Required value: claim or expression is required`,
@@ -136,7 +136,7 @@ describe('AuthenticationConfiguration', () => {
     );
   });
 
-  it('has extra keys of a domain that is not Kubernetes’ own', () => {
+  it('requires extra keys with a domain outside of Kubernetes', () => {
     const path = 'jwt[0].claimMappings.extra';
     const valueExpression = 'claims.a';
     assert.deepEqual(
@@ -158,7 +158,7 @@ describe('AuthenticationConfiguration', () => {
     );
   });
 
-  it('reads an e-mail address as a name only where it reads whether that is verified', () => {
+  it('uses an e-mail address as the username only if it also reads the verification claim', () => {
     const username = { expression: 'claims.email' };
     assert.match(ofMappings({ username }).join(), /claims\.email_verified must be used in/);
     assert.match(ofMappings({ username: { expression: 'claims.?email.orValue("")' } }).join(), /must be used in/);

@@ -8,7 +8,7 @@ import { parseCsv } from './csv-records.ts';
 import { createTokenFileAuthenticator, parseTokenFile } from './token-file.ts';
 
 describe('CSV', () => {
-  it('reads what was written, whatever it holds', () => {
+  it('parses everything that it writes', () => {
     const field = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', ' ', 'é') });
     const write = (value: string): string =>
       /[",\n]/.test(value) || value === '' ? `"${value.replaceAll('"', '""')}"` : value;
@@ -27,7 +27,7 @@ describe('CSV', () => {
     );
   });
 
-  it('says in which line it is wrong, and not what stands there', () => {
+  it('reports the line of an error without its content', () => {
     const fails = (content: string, pattern: RegExp): void =>
       assert.throws(
         () => parseCsv('tokens.csv', content),
@@ -45,7 +45,7 @@ describe('CSV', () => {
 describe('the token file', () => {
   const content = 'token-a,jane,7,"devs,ops"\ntoken-b,joe,8\r\n\n';
 
-  it('knows users by their tokens', async () => {
+  it('authenticates users by token', async () => {
     const table = parseTokenFile('f', content, recordingLog());
     const { authenticateToken } = createTokenFileAuthenticator(() => table);
     assert.deepEqual(await authenticateToken('token-a'), {
@@ -60,12 +60,12 @@ describe('the token file', () => {
       assert.deepEqual(await authenticateToken(token), { outcome: 'none' });
   });
 
-  it('keeps no token as it is in memory', () => {
+  it('does not store tokens in clear text in memory', () => {
     const table = parseTokenFile('f', content, recordingLog());
     assert.ok(!JSON.stringify([...table]).includes('token-a'));
   });
 
-  it('refuses lines that are too short, and reports empty and repeated tokens', () => {
+  it('refuses lines that are too short, and reports empty and duplicate tokens', () => {
     assert.throws(
       () => parseTokenFile('f', 'a,b,c\nd,e', recordingLog()),
       /^KubeletError: f: line 2: must have at least 3 columns \(token, user name, user uid\), found 2$/,
@@ -79,7 +79,7 @@ describe('the token file', () => {
   });
 });
 
-it('the basic auth file knows users by name and password, and tells wrong names and passwords apart by nothing', async () => {
+it('the basic auth file authenticates by name and password, and does not reveal which of the two is wrong', async () => {
   const table = parseBasicAuthFile('f', 'pass:word,jane,7,"devs"\n,empty,8\n');
   const { authenticate } = createBasicAuthenticator(() => table);
   const basic = (text: string): { authorization: string } => ({

@@ -95,7 +95,7 @@ describe('OpenID Connect', () => {
     assert.deepEqual(userOf(await ask({ hd: 'example.com' })), [`${issuerUrl}#jane`]);
   });
 
-  it('refuses tokens for others, out of time, or of other keys; those of other issuers are not its business', async () => {
+  it('refuses tokens with another audience, outside their validity, or with other keys; ignores tokens of other issuers', async () => {
     const { ask, clock, authenticator } = setUp();
     assert.match(
       String(userOf(await ask({ aud: ['dashboard'] }))),
@@ -123,7 +123,7 @@ describe('OpenID Connect', () => {
     assert.equal(provider.asked, 4);
   });
 
-  it('lives through a provider that is down, and does not believe one with another name', async () => {
+  it('survives a provider outage, and does not trust a provider with another name', async () => {
     const { ask, clock, provider } = setUp();
     provider.up = false;
     assert.match(String(userOf(await ask())), /connection refused/);
@@ -146,7 +146,7 @@ describe('OpenID Connect', () => {
     assert.throws(() => setUp({}, { algorithms: ['HS256'] }), /unsupported signing alg: "HS256"/);
   });
 
-  it('maps claims by expressions, and gives the user what they give', async () => {
+  it("maps claims by expressions to the user's attributes", async () => {
     const { ask } = setUp({
       claimMappings: {
         username: { expression: "claims.sub + ':external'" },
@@ -173,7 +173,7 @@ describe('OpenID Connect', () => {
     );
   });
 
-  it('refuses tokens and users for which a rule is false, with its message', async () => {
+  it("refuses tokens and users for which a rule is false, with the rule's message", async () => {
     const { ask } = setUp({
       claimValidationRules: [{ expression: "claims.tenant__dash__id == 'one'", message: 'wrong tenant' }],
       userValidationRules: [{ expression: "!user.username.startsWith('system:')", message: 'reserved name' }],
@@ -190,13 +190,13 @@ describe('OpenID Connect', () => {
     );
   });
 
-  it('refuses expressions that give no text, and a username that is empty', async () => {
+  it('refuses expressions that do not return a string, and an empty username', async () => {
     const by = (expression: string) => setUp({ claimMappings: { username: { expression } } });
     assert.match(String(userOf(await by('claims.exp').ask())), /username claim expression must return a string/);
     assert.match(String(userOf(await by("''").ask())), /empty username via CEL expression is not allowed/);
   });
 
-  it('takes a token for any of several audiences', async () => {
+  it('accepts a token for any of several audiences', async () => {
     const { ask } = setUp({
       issuer: { url: issuerUrl, audiences: ['b', 'a'], audienceMatchPolicy: 'MatchAny' },
     });
@@ -204,7 +204,7 @@ describe('OpenID Connect', () => {
     assert.match(String(userOf(await ask({ aud: 'x' }))), /oidc: expected audience in \["a" "b"\] got \["x"\]$/);
   });
 
-  it('reads where the keys are at the discovery address, which must know the issuer by its name', async () => {
+  it("reads the address of the keys from the discovery address, which must return the issuer's name", async () => {
     const asked: string[] = [];
     const at = (issuer: string) =>
       setUp(
@@ -222,7 +222,7 @@ describe('OpenID Connect', () => {
     assert.match(String(userOf(await at('https://in.cluster').ask())), /calls itself/);
   });
 
-  it('counts what it judged and fetched', async () => {
+  it('counts verifications and key fetches', async () => {
     const counted: unknown[] = [];
     const { ask } = setUp(
       {},
@@ -270,7 +270,7 @@ describe('the issuers of a configuration file', () => {
     return { log, away, set };
   };
 
-  it('are exchanged once each of the next ones is there; those that stay keep their keys', async () => {
+  it('are replaced when all new ones are reachable; unchanged ones keep their keys', async () => {
     const { log, set } = fixture();
     await set.replace(compiledFor('https://b', 'https://c'));
     assert.deepEqual(log, ['made https://a', 'made https://b', 'made https://c', 'removed https://a']);
@@ -278,7 +278,7 @@ describe('the issuers of a configuration file', () => {
     assert.equal(userOf(await set.authenticateToken('https://a')), 'none');
   });
 
-  it('stay as they are while one of the next ones is away', async () => {
+  it('are kept while one of the new ones is unreachable', async () => {
     const { away, set } = fixture();
     away.add('https://c');
     await assert.rejects(set.replace(compiledFor('https://c')), /is away/);

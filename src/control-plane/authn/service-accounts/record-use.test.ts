@@ -8,7 +8,7 @@ import type { Secret } from '../../../api/core/secret.ts';
 import { dayOf } from '../../../api/legacy-token.ts';
 import { createUseRecorder } from './record-use.ts';
 
-it('labels a Secret with the day of its use, once a day however often it is used', async () => {
+it('labels a Secret with the date of its use, at most once a day', async () => {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
   const key = { namespace: 'default', name: 'robot-token' };

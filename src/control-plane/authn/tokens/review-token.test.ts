@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { AuthenticationResult } from '../../model/user-info.ts';
 import { tokenReviewer } from './review-token.ts';
 
-it('a review tells who a request with the token would be', async () => {
+it('a review returns the user of a token', async () => {
   const asked: (readonly string[] | undefined)[] = [];
   let result: AuthenticationResult = { outcome: 'user', user: { name: 'jane', groups: ['devs'] }, audiences: ['api'] };
   const tokens = {

@@ -53,7 +53,7 @@ async function serve(
 }
 
 describe('JSON over HTTP', () => {
-  it('asks a server whose certificate is right, and only that', async () => {
+  it('calls only a server with a valid certificate', async () => {
     const url = await serve((request, response) => {
       let text = '';
       request.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -69,7 +69,7 @@ describe('JSON over HTTP', () => {
     await assert.rejects(askJson({ url, timeoutMs: 5000 }), (error) => errorKind(error) === 'Unavailable');
   });
 
-  it('follows no redirects, and bounds time and size', async () => {
+  it('follows no redirects, and limits time and size', async () => {
     const moved = await serve(
       (_request, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end('moved'),
       false,
@@ -100,7 +100,7 @@ describe('the token webhook', () => {
     createTokenWebhook(() => Promise.resolve({ status: code, body: { status } }), ['api']);
   const user = { username: 'jane', uid: '7', groups: ['devs'], extra: { scopes: ['a'] } };
 
-  it('knows who its service knows', async () => {
+  it('authenticates the users that its service knows', async () => {
     assert.deepEqual(await answering({ authenticated: true, user }).authenticateToken('abc'), {
       outcome: 'user',
       user: { name: 'jane', uid: '7', groups: ['devs'], extra: { scopes: ['a'] } },
@@ -124,7 +124,7 @@ describe('the token webhook', () => {
     });
   });
 
-  it('takes a service that says nothing of audiences to mean the API server’s own', async () => {
+  it("treats an answer without audiences as one for the API server's own", async () => {
     const asked = async (status: object, audiences: string[]): Promise<unknown> => {
       const result = await answering({ authenticated: true, user, ...status }).authenticateToken('abc', audiences);
       return result.outcome === 'user' ? result.audiences : result.outcome;
@@ -154,7 +154,7 @@ describe('a webhook’s kubeconfig', () => {
     'current-context: x',
   ];
 
-  it('says where, and how to speak to it', () => {
+  it('names the address and the credentials', () => {
     writeFileSync(path.join(folder, 'ca.pem'), 'CA');
     assert.deepEqual(readWebhookKubeconfig(write(good.join('\n'))), {
       url: 'https://h/x',

@@ -27,7 +27,7 @@ const ofWebhook = (changes: object): unknown =>
   validate([{ type: 'Webhook', name: 'hook', webhook: { ...webhook, ...changes } }]);
 
 describe('AuthorizationConfiguration', () => {
-  it('gives an ordered list with the defaults of webhooks', () => {
+  it('returns an ordered list, with defaults for webhooks', () => {
     assert.deepEqual(
       validate([
         { type: 'Webhook', name: 'hook', webhook },
@@ -77,7 +77,7 @@ describe('AuthorizationConfiguration', () => {
     assert.match(String(readAuthorizationConfiguration({ ...head, authorizers: [wrong] })), /timeout/);
   });
 
-  it('has known types, each once but webhooks, with names', () => {
+  it('allows only known types, each once except for webhooks, with names', () => {
     assert.equal(validate([]), 'authorizers: Required value: at least one authorization mode must be defined');
     assert.equal(
       validate([
@@ -102,7 +102,7 @@ describe('AuthorizationConfiguration', () => {
     assert.equal(validate([{ type: 'Node', name: 'n' }]), 'expected name node for authorizer Node instead of n');
   });
 
-  it('keeps the types that were there at the start', () => {
+  it('must keep the types of the start', () => {
     const requiredTypes = new Set(['RBAC', 'Node'] as const);
     assert.equal(
       validate([{ type: 'AlwaysAllow', name: 'alwaysallow' }], { requiredTypes }),
@@ -110,7 +110,7 @@ describe('AuthorizationConfiguration', () => {
     );
   });
 
-  it('has webhooks that say all that has no default', () => {
+  it('requires all fields of webhooks that have no default', () => {
     assert.equal(
       validate([{ type: 'Webhook', name: 'hook', webhook: { connectionInfo: {} } }]),
       '[authorizers[0].timeout: Required value, ' +
@@ -141,7 +141,7 @@ describe('AuthorizationConfiguration', () => {
     assert.match(String(ofWebhook({ connectionInfo: { type: 'InClusterConfig' } })), /this server is no pod/);
   });
 
-  it('has conditions that are true or false', () => {
+  it('requires conditions that return true or false', () => {
     const path = 'authorizers[0].matchConditions';
     assert.equal(
       ofWebhook({

@@ -68,7 +68,7 @@ describe('the Node authorizer', () => {
     );
   });
 
-  it('lets a node read what its pods need, whichever container or volume names it, and nothing else', () => {
+  it('lets a node read the objects that its pods refer to, in any container or volume, and no others', () => {
     const { reader, allows, decide } = setUp();
     reader.put(pods, rich(), {
       ...rich(),
@@ -107,7 +107,7 @@ describe('the Node authorizer', () => {
     assert.ok(!allows({ resource: 'secrets', namespace: 'default', name: 'pull' }));
   });
 
-  it('gives nothing for mirror pods, which nodes make themselves', () => {
+  it('grants nothing for mirror pods, which nodes create themselves', () => {
     const { reader, allows } = setUp();
     const mirror = rich();
     reader.put(pods, {
@@ -286,7 +286,7 @@ const anyVolume = fc.record({
   removed: fc.boolean(),
 });
 
-it('the graph answers as a walk over the newest pods and volumes would, after any history', () => {
+it('after any history, the graph decides as a search of the current pods and volumes does', () => {
   fc.assert(
     fc.property(fc.array(anyPod, { maxLength: 8 }), fc.array(anyVolume, { maxLength: 4 }), (history, volumes) => {
       const { reader, allows } = setUp();

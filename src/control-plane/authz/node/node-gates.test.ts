@@ -34,7 +34,7 @@ function setUp(gates: ReadonlySet<(typeof controlPlaneGates)[number]>) {
     authorizer.authorize(podQuestion(node, { ...certificates, resource, ...changes })) as AuthorizationDecision;
 }
 
-it('with its gate a node creates requests for certificates, and reads those of its own pods', () => {
+it('with its gate a node creates certificate requests, and reads those of its own pods', () => {
   const decide = setUp(new Set(controlPlaneGates));
   const decision = (changes: Partial<AuthorizationAttributes>): string => {
     const { decision: word, reason } = decide('podcertificaterequests', changes);
@@ -58,7 +58,7 @@ it('with its gate a node reads all trust bundles, without it none', () => {
   assert.equal(setUp(new Set())('clustertrustbundles', read).decision, 'noOpinion');
 });
 
-it('the gates add their roles to the default policy, and nothing is added without them', () => {
+it('the gates add their roles to the default policy; without them there are no additions', () => {
   const names = (gates: readonly (typeof controlPlaneGates)[number][]): readonly string[] =>
     defaultPolicy(new Set(gates)).clusterRoles.map(({ metadata }) => metadata.name);
   const plain = new Set(names([]));

@@ -129,7 +129,7 @@ describe('the verbs that a node may use', () => {
     });
   }
 
-  it('need a name where the object decides', () => {
+  it('require a name where the decision depends on the object', () => {
     const token = { verb: 'create', subresource: 'token', namespace: 'default' };
     for (const resource of ['secrets', 'configmaps', 'serviceaccounts', 'persistentvolumeclaims'])
       assert.equal(decide({ resource, namespace: 'default' }).reason, 'No Object name found', resource);
@@ -143,7 +143,7 @@ describe('the verbs that a node may use', () => {
 });
 
 describe('the rules of a user', () => {
-  it('cannot be listed for nodes, and are none for others', async () => {
+  it('cannot be listed for nodes, and are empty for other users', async () => {
     const { authorizer } = setUp();
     const none = { resourceRules: [], nonResourceRules: [] };
     assert.deepEqual(await authorizer.rulesFor?.(n1, 'default'), {
@@ -159,7 +159,7 @@ describe('the rules of a user', () => {
 });
 
 describe('the graph', () => {
-  it('follows the claims that the status of a pod names', () => {
+  it('follows the claims in the status of a pod', () => {
     const { reader, decide } = setUp();
     const pod = buildPod({
       'spec.nodeName': 'n1',
@@ -189,7 +189,7 @@ describe('the graph', () => {
     assert.equal(reader.listeners, 0);
   });
 
-  it('gives nothing for pods without a node, and follows a pod whose metadata change', () => {
+  it("grants nothing for pods without a node, and follows changes of a pod's metadata", () => {
     const { reader, decide } = setUp();
     const pod = podWith('mine', '');
     const canRead = (): boolean =>

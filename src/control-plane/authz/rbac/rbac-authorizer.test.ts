@@ -49,7 +49,7 @@ function setUp() {
 }
 
 describe('RBAC', () => {
-  it('allows what a rule of a bound role allows, and says by which binding', () => {
+  it('allows what a rule of a bound role allows, and names the binding', () => {
     const { reader, decide } = setUp();
     reader.put(clusterRoles, clusterRole('view', 'read core pods'));
     reader.put(roleBindings, bind('readers', 'ClusterRole', 'view', group('ops'), group('devs')));
@@ -66,7 +66,7 @@ describe('RBAC', () => {
     });
   });
 
-  it('knows service accounts by the namespace of the subject or, in role bindings, of the binding', () => {
+  it('identifies service accounts by the namespace of the subject or, in role bindings, of the binding', () => {
     const { reader, decide } = setUp();
     const robot = { name: 'system:serviceaccount:web:robot', groups: [] };
     reader.put(roles, { metadata: meta('r', 'web'), rules: [parseRule('get core pods')] });
@@ -85,7 +85,7 @@ describe('RBAC', () => {
     );
   });
 
-  it('takes the namespace of the subject before that of the binding, and only service accounts have one', () => {
+  it('prefers the namespace of the subject to that of the binding, which only matters for service accounts', () => {
     const { reader, decide } = setUp();
     reader.put(clusterRoles, clusterRole('r', 'get core pods'));
     reader.put(
@@ -114,7 +114,7 @@ describe('RBAC', () => {
     assert.equal(reader.listeners, 0);
   });
 
-  it('names missing roles where nothing else allows', () => {
+  it('names missing roles in the reason when nothing else allows the request', () => {
     const { reader, decide } = setUp();
     reader.put(roleBindings, bind('a', 'ClusterRole', 'gone', user('jane')), bind('b', 'Role', 'gone', user('jane')));
     assert.equal(
@@ -125,7 +125,7 @@ describe('RBAC', () => {
     assert.equal(decide().decision, 'allow');
   });
 
-  it('follows changes of bindings and roles at once', () => {
+  it('follows changes of bindings and roles immediately', () => {
     const { reader, allows } = setUp();
     reader.put(clusterRoles, clusterRole('view', 'get core pods'));
     reader.put(roleBindings, bind('b', 'ClusterRole', 'view', user('jane')));
@@ -138,7 +138,7 @@ describe('RBAC', () => {
     assert.ok(!allows());
   });
 
-  it('matches as the documents show: subresources, names, groups, paths', () => {
+  it('matches subresources, names, groups and paths as documented', () => {
     const cases: [rule: string, request: Partial<AuthorizationAttributes>, allowed: boolean][] = [
       ['get core pods', { subresource: 'log' }, false],
       ['get core pods/log', { subresource: 'log' }, true],
@@ -235,7 +235,7 @@ const anyRequest = fc.record({
   path: few('/a', '/a/b', '/c'),
 });
 
-it('RBAC decides as a walk over all bindings and rules would, after any history of changes', () => {
+it('after any history, RBAC decides as a search of all bindings and rules does', () => {
   fc.assert(
     fc.property(fc.array(anyRole), fc.array(anyBinding), anyRequest, (someRoles, someBindings, request) => {
       const { reader, decide } = setUp();

@@ -81,7 +81,7 @@ describe('the check', () => {
   const handles = (type: ResourceType, operation: string, subresource = ''): boolean =>
     plugin.handles({ operation, subresource, definition: { type } } as AdmissionAttributes);
 
-  it('is made for what is created or updated of the four kinds, and nothing else', () => {
+  it('is made for creations and updates of the four kinds, and no other requests', () => {
     for (const type of [roles, clusterRoles, roleBindings, clusterRoleBindings]) {
       assert.deepEqual(
         ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'].map((operation) => handles(type, operation)),
@@ -114,7 +114,7 @@ describe('escalation', () => {
     );
   });
 
-  it('lets who may escalate or bind do so, also for single roles by name', async () => {
+  it('allows users with the right to escalate or bind, also for single roles by name', async () => {
     const escalate = setUp('escalate rbac.authorization.k8s.io roles known');
     const { role } = escalate;
     assert.equal(await escalate.write(roles, role('known', 'get core secrets'), role('known')), 'allowed');
@@ -133,7 +133,7 @@ describe('escalation', () => {
     assert.match(await bind.write(roleBindings, bind.binding('ClusterRole', 'other')), /^403 rolebindings/);
   });
 
-  it('lets who holds what a role gives bind it, and says when there is no such role', async () => {
+  it('allows binding a role to users who have all of its rights, and reports a missing role', async () => {
     const { reader, write, binding } = setUp('get core pods');
     reader.put(
       clusterRoles,
@@ -155,7 +155,7 @@ describe('escalation', () => {
     );
   });
 
-  it('keeps aggregation for who may do everything', async () => {
+  it('allows aggregation only to users with all rights', async () => {
     const { write } = setUp();
     const object = {
       metadata: meta('r'),
@@ -200,7 +200,7 @@ describe('escalation', () => {
       assert.equal(result.slice(0, answer.length), answer);
     });
 
-  it('lets who may write a role in its namespace bind it there, by its kind', async () => {
+  it('allows binding a role to users who may write it in its namespace, by its kind', async () => {
     const { reader, write, binding } = setUp('get core pods');
     reader.put(roles, { metadata: meta('r', 'web'), rules: rulesOf('get core pods') });
     reader.put(clusterRoles, { metadata: meta('r'), rules: rulesOf('* * *') });
@@ -209,7 +209,7 @@ describe('escalation', () => {
     assert.equal(await write(roleBindings, binding('Group', 'r')), '500 unsupported role reference kind: "Group"');
   });
 
-  it('names the roles that could not be found, as they may be the reason', async () => {
+  it('names roles that were not found, because they may be the reason', async () => {
     const { reader, write, role } = setUp('get core pods');
     reader.put(roleBindings, {
       metadata: meta('lost', 'web'),
@@ -222,14 +222,14 @@ describe('escalation', () => {
     );
   });
 
-  it('lists a thousand of the rights that are missing', async () => {
+  it('lists up to a thousand missing rights', async () => {
     const { write, role } = setUp();
     const names = Array.from({ length: 1001 }, (_, index) => `r${index}`).join();
     const lines = (await write(roles, role('r', `get core ${names}`))).split('\n');
     assert.deepEqual([lines.length, lines.at(-1)], [1002, 'and more']);
   });
 
-  it('lets the garbage collector take finalizers and owners from roles it could not write', async () => {
+  it('lets the garbage collector remove finalizers and owners from roles that it could not write', async () => {
     const { write, role } = setUp();
     const old = role('r', '* * *');
     assert.equal(

@@ -70,7 +70,7 @@ const texts = (rules: readonly PolicyRule[]): string[] =>
   [...new Set(rules.flatMap(writtenOut).map((rule) => JSON.stringify(rule)))].sort();
 
 describe('missing rules', () => {
-  it('are what remains when every verb of every thing is looked for in every rule', () => {
+  it('equal the result of checking every verb on every resource against every rule', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 4 }), fc.array(anyRule, { maxLength: 3 }), (owned, asked) => {
         const expected = asked.flatMap(writtenOut).filter((single) => !owned.some((rule) => covers(rule, single)));
@@ -80,7 +80,7 @@ describe('missing rules', () => {
     );
   });
 
-  it('of paths are those that no pattern begins', () => {
+  it('of paths are those that no pattern covers', () => {
     const path = fc.stringMatching(/^[/][ab]{0,3}$/);
     const pattern = fc.oneof(
       path,
@@ -117,7 +117,7 @@ describe('missing rules', () => {
     ]);
   });
 
-  it('about the same things are put together for people, paths one by one', () => {
+  it('on the same resources are combined in messages, and paths are listed one by one', () => {
     const compact = compactRules([
       { verbs: ['get'], apiGroups: [''], resources: ['pods'] },
       { verbs: ['list', 'get'], apiGroups: [''], resources: ['pods'] },
@@ -132,7 +132,7 @@ describe('missing rules', () => {
     ]);
   });
 
-  it('of a rule that stands for a hundred million are listed as far as they are read', () => {
+  it('of a rule with a hundred million combinations are listed up to the limit', () => {
     const names = (prefix: string): string[] => Array.from({ length: 500 }, (_, index) => `${prefix}${index}`);
     const asked = [{ verbs: names('v'), apiGroups: names('g'), resources: names('r') }];
     const { rules, hasMore } = missingRules(
@@ -155,7 +155,7 @@ describe('missing rules', () => {
     });
   });
 
-  it('are compared for so long, and then count as missing', () => {
+  it('count as missing when the comparison takes too long', () => {
     const many = (count: number, make: (index: number) => string): string[] =>
       Array.from({ length: count }, (_, index) => make(index));
     const owned = many(64, String).map((_, bit) => ({

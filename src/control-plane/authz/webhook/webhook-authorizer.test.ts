@@ -51,7 +51,7 @@ function setUp(
 }
 
 describe('the authorization webhook', () => {
-  it('asks by SubjectAccessReview, with selectors, and returns the result', async () => {
+  it('sends a SubjectAccessReview with selectors, and returns the result', async () => {
     const { service, decide } = setUp();
     assert.deepEqual(await decide({ fieldSelector: 'metadata.name=a,x!=b', labelSelector: 'app in (a,b),!c' }), {
       decision: 'allow',
@@ -122,13 +122,13 @@ describe('the authorization webhook', () => {
     assert.equal((await decide()).decision, 'noOpinion');
   });
 
-  it('keeps nothing of what is very long', async () => {
+  it('does not cache very long requests', async () => {
     const { service, decide } = setUp();
     for (let i = 0; i < 2; i++) await decide({ name: 'x'.repeat(10_000) });
     assert.equal(service.reviews.length, 2);
   });
 
-  it('tries again while there is no answer, then does as its policy says', async () => {
+  it('retries while there is no answer, and then follows its failure policy', async () => {
     const { service, decide } = setUp();
     service.up = false;
     assert.deepEqual(await decide(), { decision: 'noOpinion', reason: '', evaluationError: 'down' });
@@ -143,7 +143,7 @@ describe('the authorization webhook', () => {
     assert.equal((await strict.decide()).decision, 'allow', 'failures are not remembered');
   });
 
-  it('is asked only where all its conditions are true', async () => {
+  it('is called only when all its conditions are true', async () => {
     const { service, decide } = setUp('Deny', {
       when: ['has(request.resourceAttributes)', "request.resourceAttributes.namespace == 'web'"],
     });
@@ -153,7 +153,7 @@ describe('the authorization webhook', () => {
     assert.equal(service.reviews.length, 1);
   });
 
-  it('sees every attribute in its conditions, the empty ones and the selectors too', async () => {
+  it('can use every attribute in its conditions, including empty ones and selectors', async () => {
     const { decide } = setUp('Deny', {
       when: [
         "request.user == 'jane' && request.uid == '7' && 'devs' in request.groups && request.extra.scopes == ['a']",
@@ -165,7 +165,7 @@ describe('the authorization webhook', () => {
     assert.equal((await decide({ labelSelector: 'app=a' })).decision, 'allow');
   });
 
-  it('counts a condition that cannot be judged by the failure policy, unless another is false', async () => {
+  it('handles a failed condition by the failure policy, unless another condition is false', async () => {
     const when = ["request.resourceAttributes.namespace == 'web'"];
     const path = { resourceRequest: false, path: '/x' };
     const error =
@@ -179,7 +179,7 @@ describe('the authorization webhook', () => {
     assert.deepEqual(await decide(path), { decision: 'noOpinion', reason: '' });
   });
 
-  it('names groups in v1beta1 as that version does', async () => {
+  it('writes groups in v1beta1 in the form of that version', async () => {
     const { service, decide } = setUp('Deny', { version: 'v1beta1' });
     await decide();
     const [{ apiVersion, spec }] = service.reviews as [{ apiVersion: string; spec: Record<string, unknown> }];
@@ -189,7 +189,7 @@ describe('the authorization webhook', () => {
     );
   });
 
-  it('keeps no answers where none are to be kept', async () => {
+  it('caches nothing when the cache times are 0', async () => {
     const { service, decide } = setUp('Deny', { authorizedMs: 0 });
     await decide();
     await decide();
@@ -200,7 +200,7 @@ describe('the authorization webhook', () => {
     assert.equal(service.reviews.length, 3, 'those that allow nothing are kept');
   });
 
-  it('reports what it asked, what conditions kept away, and what others decided without it', async () => {
+  it('reports its requests, skipped calls, and decisions of others', async () => {
     const seen: unknown[] = [];
     const observer: WebhookAuthorizerOptions['observer'] = {
       webhookAsked: (name, result) => seen.push([name, result]),

@@ -170,7 +170,7 @@ it('what refers to an owner that never was, is another one by now, or is in anot
   await world.stop();
 });
 
-it('nothing is concluded of kinds that are not known, nor of owners in a namespace for what is in none', async () => {
+it('nothing is deleted because of an owner of an unknown kind, or a namespaced owner of a cluster-scoped object', async () => {
   const strange = { apiVersion: 'example.com/v1', kind: 'Strange', name: 's', uid: 's' };
   const gone = { apiVersion: 'v1', kind: 'ConfigMap', name: 'missing', uid: 'missing' };
   const world = await setUp({

@@ -23,7 +23,7 @@ const role = (name: string, ...rules: string[]): ClusterRole => ({
 });
 
 describe('the default policy', () => {
-  it('binds only roles that are there', () => {
+  it('binds only existing roles', () => {
     const policy = defaultPolicy();
     const names = new Set(policy.clusterRoles.map(({ metadata }) => metadata.name));
     assert.deepEqual(
@@ -38,7 +38,7 @@ describe('the default policy', () => {
     assert.equal(names.size, policy.clusterRoles.length);
   });
 
-  it('has the roles, verbs and subjects that upstream has', () => {
+  it("has upstream's roles, verbs and subjects", () => {
     const policy = defaultPolicy();
     const find = (name: string): ClusterRole | undefined =>
       policy.clusterRoles.find(({ metadata }) => metadata.name === name);
@@ -114,7 +114,7 @@ describe('the default policy', () => {
 });
 
 describe('reconciling', () => {
-  it('adds what is missing and keeps what was added by hand', () => {
+  it('adds missing rules and keeps those that an administrator added', () => {
     const expected: ClusterRole = {
       ...role('a', 'get,list core pods'),
       metadata: { name: 'a', namespace: '', uid: '', labels: { x: '1' } },
@@ -131,7 +131,7 @@ describe('reconciling', () => {
     assert.deepEqual(reconcileRole(step.object, expected), { kind: 'none' });
   });
 
-  it('leaves alone who says so by annotation', () => {
+  it('does not change objects with the annotation that disables updates', () => {
     const left: ClusterRole = {
       ...role('a'),
       metadata: {
@@ -144,7 +144,7 @@ describe('reconciling', () => {
     assert.deepEqual(reconcileRole(left, role('a', 'get core pods')), { kind: 'none' });
   });
 
-  it('replaces a binding to another role, since that cannot be changed', () => {
+  it('recreates a binding to another role, because the role of a binding cannot be changed', () => {
     const [expected] = defaultPolicy().clusterRoleBindings;
     assert.ok(expected !== undefined);
     assert.equal(
@@ -157,7 +157,7 @@ describe('reconciling', () => {
 });
 
 describe('ensuring the default policy', () => {
-  it('fills an empty cluster, and writes nothing when all is there', async () => {
+  it('fills an empty cluster, and writes nothing when all objects exist', async () => {
     const client = setUp();
     await ensureDefaultPolicy(client, silentLogger);
     const policy = defaultPolicy();
@@ -175,7 +175,7 @@ describe('ensuring the default policy', () => {
     assert.equal(writes(client) - before, 2, 'only the two namespaces are tried');
   });
 
-  it('repairs what was taken away, and replaces bindings to other roles', async () => {
+  it('restores removed rules, and recreates bindings to other roles', async () => {
     const client = setUp();
     await ensureDefaultPolicy(client, silentLogger);
     const admin = await client.get(clusterRoleBindings, cluster('cluster-admin'));
@@ -195,7 +195,7 @@ describe('ensuring the default policy', () => {
     );
   });
 
-  it('tries all before it says that one failed', async () => {
+  it('tries all objects before it reports a failure', async () => {
     const client = setUp();
     const log = recordingLog();
     client.script((call) =>
@@ -208,7 +208,7 @@ describe('ensuring the default policy', () => {
     assert.equal((await client.get(clusterRoles, cluster('view'))).metadata.name, 'view');
   });
 
-  it('moves rules that an old cluster added to admin by hand', async () => {
+  it('moves rules that an administrator added to admin in an old cluster', async () => {
     const client = setUp();
     await client.create(clusterRoles, role('admin', 'get example.com widgets'));
     await ensureDefaultPolicy(client, silentLogger);

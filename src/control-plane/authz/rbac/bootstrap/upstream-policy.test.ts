@@ -95,13 +95,13 @@ function beside(gates: readonly ControlPlaneGate[] = []): Record<string, readonl
 }
 
 describe('the default policy', () => {
-  it('grants and binds what that of upstream does', () => {
+  it("grants and binds the same as upstream's", () => {
     const ours = shown(defaultPolicy());
     assert.ok(theirs.size > 120, `${theirs.size} roles and bindings: the file has another form`);
     for (const [head, lines] of theirs) assert.deepEqual(ours.get(head), lines, head);
   });
 
-  it('has what kubeadm adds, and little of our own', () => {
+  it("has kubeadm's additions, and few of our own", () => {
     const joining = 'Group system:bootstrappers:kubeadm:default-node-token';
     const certificates = 'system:certificates.k8s.io:certificatesigningrequests';
     assert.deepEqual(beside(), {
@@ -195,7 +195,7 @@ describe('the default policy', () => {
     });
   });
 
-  it('marks everything as its own, so that it is kept up to date', () => {
+  it('labels all its objects, so that they are kept up to date', () => {
     const { clusterRoles, clusterRoleBindings, roles, roleBindings } = defaultPolicy();
     for (const { metadata } of [...clusterRoles, ...roles, ...roleBindings]) {
       assert.equal(metadata.annotations?.['rbac.authorization.kubernetes.io/autoupdate'], 'true', metadata.name);
@@ -206,7 +206,7 @@ describe('the default policy', () => {
       assert.equal(metadata.annotations !== undefined, !metadata.name.startsWith('kubeadm:'), metadata.name);
   });
 
-  it('has rules of nodes for the Node authorizer, which are those of its role', () => {
+  it('has rules of nodes for the Node authorizer, equal to those of its role', () => {
     for (const gates of [[], ['ClusterTrustBundle'], ['PodCertificateRequest']] as const) {
       const role = defaultPolicy(new Set(gates)).clusterRoles.find(({ metadata }) => metadata.name === 'system:node');
       assert.deepEqual(nodeRules(new Set(gates)), role?.rules);
