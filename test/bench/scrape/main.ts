@@ -162,7 +162,7 @@ async function measure(layout: CgroupLayout): Promise<boolean> {
     await endpoints.get(endpoint)?.({ method: 'GET', query: new URLSearchParams(), acceptEncoding });
     const { user: readUser, system: readSystem } = process.cpuUsage(reading);
     for (let round = 0; round < ROUNDS; round++) {
-      // Past what is kept for those who ask at the same moment.
+      // Longer than answers are cached for concurrent clients.
       await new Promise((resolve) => setTimeout(resolve, 1050));
       const cpu = process.cpuUsage();
       const beganMs = performance.now();

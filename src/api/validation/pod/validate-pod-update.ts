@@ -194,7 +194,7 @@ function validateGateChanges(errors: FieldErrors, spec: PodSpec, old: PodSpec): 
   }
 }
 
-/** The spec with the old values in all fields that may change: whatever else changed is left to be seen. */
+/** The spec with the old values in all fields that may change. Any remaining difference is a forbidden change. */
 function withoutMutable(errors: FieldErrors, spec: PodSpec, old: PodSpec): PodSpec {
   const images = (containers: readonly Container[], before: readonly Container[]): Container[] =>
     containers.map((container, index) => ({ ...container, image: before[index]?.image }));

@@ -62,7 +62,7 @@ function graceOf(pod: Pod, container: AnyContainer, reason: KillReason): number 
   return Number(probe?.terminationGracePeriodSeconds ?? grace) * 1000;
 }
 
-/** A pod that only the runtime still has, for events and hooks. */
+/** A pod that only the runtime knows, reconstructed for events and hooks. */
 function podOfRecords(status: PodRuntimeStatus): Pod {
   const { uid, name, namespace } = status;
   return { metadata: { uid, name, namespace }, spec: { containers: [] } };
