@@ -10,13 +10,14 @@ import { machineEnvironment, runCommand } from '../../src/up/commands.ts';
 import { lastLines } from '../../src/up/containerd.ts';
 import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import type { ProcessRecord } from '../../src/up/processes.ts';
-import { describeProcess, isAlive, pause, stopProcess, waitUntil, writeProcessFile } from '../../src/up/processes.ts';
+import { describeProcess, isAlive, stopProcess, waitUntil, writeProcessFile } from '../../src/up/processes.ts';
 import { kubeletPidFile } from '../../src/up/teardown.ts';
 import type { TestContainerd } from '../integration/support/containerd.ts';
 import type { PodStatusView } from './pod-watch.ts';
 import { PodWatch } from './pod-watch.ts';
 import { processCpuMs, residentMib } from './process-figures.ts';
 import { COMMAND } from './raw-pod.ts';
+import { whileStopped } from './while-stopped.ts';
 
 const repository = join(import.meta.dirname, '..', '..');
 const NODE_NAME = 'bench';
@@ -119,19 +120,9 @@ export class BenchAgent {
     return items ?? [];
   }
 
-  /**
-   * Runs `work` with the agent stopped (SIGSTOP), so that it takes no processor time from the floor; then lets it catch
-   * up.
-   */
-  async asleep<T>(work: () => Promise<T>): Promise<T> {
-    const { pid } = this;
-    process.kill(pid, 'SIGSTOP');
-    try {
-      return await work();
-    } finally {
-      process.kill(pid, 'SIGCONT');
-      await pause(250);
-    }
+  /** Runs `work` while it is stopped. */
+  asleep<T>(work: () => Promise<T>): Promise<T> {
+    return whileStopped(this.pid, 250, work);
   }
 
   async kill(): Promise<void> {

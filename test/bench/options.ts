@@ -1,6 +1,6 @@
 /** What `npm run bench` can be asked for. Pure. */
 import { parseArgs } from 'node:util';
-import { KubeletError } from '../../src/base/errors.ts';
+import { readName, readSamples } from './option-values.ts';
 
 /** Rows of the table, in the order they are taken. */
 const ROW_NAMES = ['start', 'delete', 'restart', 'exit', 'burst', 'idle', 'startup', 'probes', 'docker'] as const;
@@ -48,8 +48,11 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
   const { quick } = values;
   return {
     quick,
-    only: values.only === undefined ? ROW_NAMES : values.only.flatMap((text) => text.split(',')).map(rowName),
-    samples: values.samples === undefined ? (quick ? 5 : 15) : positive(values.samples),
+    only:
+      values.only === undefined
+        ? ROW_NAMES
+        : values.only.flatMap((text) => text.split(',')).map((text) => readName(text, ROW_NAMES, 'row')),
+    samples: values.samples === undefined ? (quick ? 5 : 15) : readSamples(values.samples),
     burstRounds: quick ? 1 : 3,
     idleSeconds: quick ? 20 : 60,
     settleSeconds: quick ? 8 : 20,
@@ -58,18 +61,4 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     jsonFile: values.json,
     logFolder: values.logs,
   };
-}
-
-function rowName(text: string): RowName {
-  const name = ROW_NAMES.find((known) => known === text);
-  if (name === undefined)
-    throw new KubeletError('Invalid', `--only: there is no row "${text}", there are: ${ROW_NAMES.join(', ')}`);
-  return name;
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 1000)
-    throw new KubeletError('Invalid', `--samples: "${text}" is no whole number from 1 to 1000`);
-  return value;
 }

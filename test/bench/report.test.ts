@@ -54,7 +54,7 @@ test('Markdown has one line per row below two of heading', () => {
 test('options: names and numbers are checked, quick takes fewer samples', () => {
   assert.deepEqual(parseOptions(['--only', 'idle,burst', '--only', 'exit'])?.only, ['idle', 'burst', 'exit']);
   assert.throws(() => parseOptions(['--only', 'nothing']), /there is no row "nothing", there are: start, delete/);
-  assert.throws(() => parseOptions(['--samples', '0']), /no whole number from 1/);
+  assert.throws(() => parseOptions(['--samples', '0']), /not a whole number from 1/);
   assert.ok((parseOptions(['--quick'])?.samples ?? 99) < (parseOptions([])?.samples ?? 0));
   assert.equal(parseOptions(['--help']), undefined);
 });

@@ -11,10 +11,11 @@ import { freePort, RESOLVED_CONF } from '../../../src/up/agent.ts';
 import { machineEnvironment } from '../../../src/up/commands.ts';
 import { lastLines } from '../../../src/up/containerd.ts';
 import type { ProcessRecord } from '../../../src/up/processes.ts';
-import { describeProcess, isAlive, pause, stopProcess, writeProcessFile } from '../../../src/up/processes.ts';
+import { describeProcess, isAlive, stopProcess, writeProcessFile } from '../../../src/up/processes.ts';
 import { kubeletPidFile } from '../../../src/up/teardown.ts';
 import type { TestContainerd } from '../../integration/support/containerd.ts';
 import { processCpuMs, residentMib } from '../process-figures.ts';
+import { whileStopped } from '../while-stopped.ts';
 
 export const NODE_NAME = 'bench';
 
@@ -154,19 +155,9 @@ export class Member {
     );
   }
 
-  /**
-   * Runs `work` with the kubelet stopped (SIGSTOP), so that it takes no processor time from the floor; then lets it
-   * catch up.
-   */
-  async asleep<T>(work: () => Promise<T>): Promise<T> {
-    const { pid } = this;
-    process.kill(pid, 'SIGSTOP');
-    try {
-      return await work();
-    } finally {
-      process.kill(pid, 'SIGCONT');
-      await pause(400);
-    }
+  /** Runs `work` while it is stopped. */
+  asleep<T>(work: () => Promise<T>): Promise<T> {
+    return whileStopped(this.pid, 400, work);
   }
 
   async stop(): Promise<void> {

@@ -5,7 +5,7 @@ import { parseOptions } from './options.ts';
 test('rows are named, one or several, and others refused', () => {
   assert.deepEqual(parseOptions(['--only', 'start,exit', '--only', 'steady'])?.only, ['start', 'exit', 'steady']);
   assert.throws(() => parseOptions(['--only', 'nothing']), /there is no row "nothing", there are: start, delete/);
-  assert.throws(() => parseOptions(['--samples', '0']), /no whole number/);
+  assert.throws(() => parseOptions(['--samples', '0']), /not a whole number/);
   assert.equal(parseOptions(['--help']), undefined);
 });
 

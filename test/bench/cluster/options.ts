@@ -1,6 +1,7 @@
 /** What `npm run bench -- cluster` can be asked for. Pure. */
 import { parseArgs } from 'node:util';
 import { KubeletError } from '../../../src/base/errors.ts';
+import { readName, readSamples } from '../option-values.ts';
 
 const ROW_NAMES = [
   'start',
@@ -80,7 +81,10 @@ export function parseOptions(args: readonly string[]): ClusterBenchOptions | und
   });
   if (values.help) return undefined;
   const { quick, write, managers, kubelet, kubeconfig } = values;
-  const only = values.only === undefined ? ROW_NAMES : values.only.flatMap((names) => names.split(',')).map(rowName);
+  const only =
+    values.only === undefined
+      ? ROW_NAMES
+      : values.only.flatMap((names) => names.split(',')).map((text) => readName(text, ROW_NAMES, 'row'));
   if (write && (quick || managers || only !== ROW_NAMES || kubelet !== undefined || kubeconfig !== undefined)) {
     throw new KubeletError(
       'Invalid',
@@ -96,7 +100,7 @@ export function parseOptions(args: readonly string[]): ClusterBenchOptions | und
     managers,
     kubelet,
     kubeconfig,
-    samples: values.samples === undefined ? (quick ? 5 : 15) : positive(values.samples),
+    samples: values.samples === undefined ? (quick ? 5 : 15) : readSamples(values.samples),
     burstRounds: quick ? 1 : 3,
     idleSeconds: quick ? 20 : 60,
     settleSeconds: quick ? 8 : 20,
@@ -106,18 +110,4 @@ export function parseOptions(args: readonly string[]): ClusterBenchOptions | und
     jsonFile: values.json,
     logFolder: values.logs,
   };
-}
-
-function rowName(text: string): ClusterRowName {
-  const name = ROW_NAMES.find((known) => known === text);
-  if (name === undefined)
-    throw new KubeletError('Invalid', `--only: there is no row "${text}", there are: ${ROW_NAMES.join(', ')}`);
-  return name;
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 1000)
-    throw new KubeletError('Invalid', `--samples: "${text}" is no whole number from 1 to 1000`);
-  return value;
 }

@@ -1,6 +1,7 @@
 /** What `npm run bench -- control-plane` can be asked for. Pure. */
 import { parseArgs } from 'node:util';
 import { KubeletError } from '../../../src/base/errors.ts';
+import { readName } from '../option-values.ts';
 
 const STAGE_NAMES = ['sqlite', 'etcd', 'watchers', 'pods', 'large', 'custom', 'disk'] as const;
 export type StageName = (typeof STAGE_NAMES)[number];
@@ -45,7 +46,10 @@ export function parseOptions(args: readonly string[]): ControlPlaneBenchOptions 
   });
   if (values.help) return undefined;
   const { quick, write } = values;
-  const only = values.only === undefined ? STAGE_NAMES : values.only.flatMap((text) => text.split(',')).map(stageName);
+  const only =
+    values.only === undefined
+      ? STAGE_NAMES
+      : values.only.flatMap((text) => text.split(',')).map((text) => readName(text, STAGE_NAMES, 'stage'));
   if (write && (quick || only !== STAGE_NAMES))
     throw new KubeletError('Invalid', '--write: only the results of a whole run go into the documents');
   return {
@@ -62,11 +66,4 @@ export function parseOptions(args: readonly string[]): ControlPlaneBenchOptions 
     write,
     jsonFile: values.json,
   };
-}
-
-function stageName(text: string): StageName {
-  const name = STAGE_NAMES.find((known) => known === text);
-  if (name === undefined)
-    throw new KubeletError('Invalid', `--only: there is no stage "${text}", there are: ${STAGE_NAMES.join(', ')}`);
-  return name;
 }
