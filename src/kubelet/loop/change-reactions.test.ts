@@ -63,7 +63,7 @@ describe('a change of a pod in the runtime', () => {
     assert.deepEqual(done, ['probe a', 'status a', 'managers']);
   });
 
-  it('that nothing is left of changes the status only', () => {
+  it('after which nothing is left changes only the status', () => {
     const { cache, done } = changes();
     cache.notify({ uid, before: runtimeStatus, after: undefined, origin: 'observed' });
     assert.deepEqual(done, ['status a', 'managers']);
@@ -71,7 +71,7 @@ describe('a change of a pod in the runtime', () => {
 });
 
 describe('a change of a pod that a feature announces', () => {
-  it('shows in the status at once, and a pod that is gone is no longer part of a shutdown', () => {
+  it('updates the status immediately, and removes a pod that is gone from the shutdown', () => {
     const { done, pod } = fixture();
     const announced = new PodChanges();
     connectPodReactions({
@@ -110,7 +110,7 @@ describe('a change of an object', () => {
 describe('a CSI driver that registers', () => {
   const ended = (phase: WorkerState['phase']): WorkerState => ({ phase }) as WorkerState;
 
-  it('lets the volumes go on that wait for it, of pods that start and of pods that end', () => {
+  it('wakes the volumes that wait for it, of starting and of ending pods', () => {
     const { drivers, states, done } = changes();
     states.set(podUid('runs'), ended('syncing'));
     states.set(podUid('ends'), ended('terminated'));
@@ -119,7 +119,7 @@ describe('a CSI driver that registers', () => {
     assert.deepEqual(done, ['volumes of CSIDriver example.csi', 'undo volumes', 'sync ends', 'housekeeping']);
   });
 
-  it('changes nothing when it goes', () => {
+  it('does nothing when it is removed', () => {
     const { drivers, done } = changes();
     drivers.notify('example.csi', false);
     assert.deepEqual(done, []);

@@ -97,7 +97,7 @@ function fixture({ watchLagMs = 0 } = {}) {
   return { clock, api, store, states, statuses, metrics, world, done, notify, clusterPods, start, stop, inApi };
 }
 
-describe("the pods of the API server's", () => {
+describe('the pods of the API server', () => {
   it('are a source of pods', async () => {
     const { api, done, start, stop } = fixture();
     api.seed(podType, onNode());
@@ -118,7 +118,7 @@ describe("the pods of the API server's", () => {
     await stop();
   });
 
-  it('have their status written, which is timed', async () => {
+  it('have their status written, which is measured', async () => {
     const { clock, api, store, statuses, metrics, start, stop, inApi } = fixture();
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -130,7 +130,7 @@ describe("the pods of the API server's", () => {
     await stop();
   });
 
-  it('are known by the answer to a write, which comes before the watch', async () => {
+  it('are updated by the answer to a write, which arrives before the watch event', async () => {
     const { clock, api, store, statuses, clusterPods, start, stop } = fixture({ watchLagMs: 60_000 });
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -142,7 +142,7 @@ describe("the pods of the API server's", () => {
     await stop();
   });
 
-  it('are deleted there once all is given back, and not before', async () => {
+  it('are deleted in the API when all resources are released, and not before', async () => {
     const { clock, api, store, statuses, clusterPods, start, stop, inApi } = fixture();
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -159,7 +159,7 @@ describe("the pods of the API server's", () => {
     await stop();
   });
 
-  it('start unreleased again after they were forgotten', async () => {
+  it('are started again if they were forgotten before their resources were released', async () => {
     const { clock, api, store, statuses, clusterPods, start, stop, inApi } = fixture();
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -175,7 +175,7 @@ describe("the pods of the API server's", () => {
 });
 
 describe('static pods of a node of a cluster', () => {
-  it('have a mirror in the API, which shows their status', async () => {
+  it('have a mirror pod in the API, which shows their status', async () => {
     const { clock, store, statuses, clusterPods, start, stop, inApi } = fixture();
     await start();
     store.set(staticPod);
@@ -188,7 +188,7 @@ describe('static pods of a node of a cluster', () => {
     await stop();
   });
 
-  it('get no mirror any more once the agent stops', async () => {
+  it('get no more mirror pods after the agent stops', async () => {
     const { clock, store, notify, clusterPods, start, stop, inApi } = fixture();
     await start();
     await stop();
@@ -226,7 +226,7 @@ describe('static pods of a node of a cluster', () => {
 
   const mirror = onNode({ 'metadata.annotations': { [annotations.configMirror]: 'old' } });
 
-  it('that are gone lose their mirror once all sources have reported', async () => {
+  it('lose their mirror pod when they are removed and all sources have reported', async () => {
     const { clock, api, store, world, notify, start, stop, inApi } = fixture();
     world.sourcesReady = false;
     store.set(api.seed(podType, mirror));
@@ -239,7 +239,7 @@ describe('static pods of a node of a cluster', () => {
     await stop();
   });
 
-  it('lose their mirror when all that they held is given back', async () => {
+  it('lose their mirror pod when all their resources are released', async () => {
     const { clock, api, store, world, clusterPods, start, stop, inApi } = fixture();
     world.ending.add(podFullName(mirror));
     store.set(api.seed(podType, mirror));
@@ -253,8 +253,8 @@ describe('static pods of a node of a cluster', () => {
   });
 });
 
-describe('an API server that is reached again', () => {
-  it('gets statuses and events at once, and failed passes are repeated', async () => {
+describe('an API server that is reachable again', () => {
+  it('gets statuses and events immediately, and failed passes are repeated', async () => {
     const { clock, api, store, states, statuses, done, notify, start, stop, inApi } = fixture();
     const pod = api.seed(podType, onNode());
     store.set(pod);

@@ -20,13 +20,13 @@ function healthOf(isEnabled: boolean) {
   });
 }
 
-it('a status shows the health of the devices of plugins, then that of the claims', () => {
+it('a status shows the health of devices of plugins first, then of claims', () => {
   assert.deepEqual(
     healthOf(true)(pod, 'main')?.map(({ name }) => name),
     ['a/main', 'claim of a/main'],
   );
 });
 
-it('a status shows no devices where the gate is off', () => {
+it('a status shows no devices while the gate is off', () => {
   assert.equal(healthOf(false)(pod, 'main'), undefined);
 });

@@ -27,7 +27,7 @@ function setUp({ isReady = true } = {}) {
 }
 
 describe('the pods that hold devices', () => {
-  it('are those that are wanted, and those that may run although they were removed', () => {
+  it('are the wanted ones, and removed ones that may still run', () => {
     assert.deepEqual([...(setUp()() ?? [])].sort(), ['removed', 'unread', 'wanted']);
   });
 

@@ -47,7 +47,7 @@ const podOf = (text: string): Pod => {
 };
 
 describe('the plan for manifests', () => {
-  it('starts pods that are new as on an empty node', () => {
+  it('starts new pods as on an empty node', () => {
     const { plan, planned } = harness();
     assert.deepEqual(
       plan(`${manifest('a')}\n---\n${manifest('b')}`).map(({ pod, problems }) => [pod, problems]),
@@ -65,7 +65,7 @@ describe('the plan for manifests', () => {
     );
   });
 
-  it('continues a pod whose manifest is the same, from what runs of it', () => {
+  it('continues a pod with the same manifest from its running containers', () => {
     const present = podOf(manifest('a'));
     const { plan, planned, inRuntime } = harness([present]);
     const [{ steps } = { steps: [] }] = plan(manifest('a'));
@@ -80,7 +80,7 @@ describe('the plan for manifests', () => {
     assert.deepEqual([planned[0]?.pod.spec.containers[0]?.image, planned[0]?.status.observedAtMs], ['busybox:1', 7]);
   });
 
-  it('names the problems of the text first, and plans the other pods', () => {
+  it('reports the problems of the text first, and plans the other pods', () => {
     const { plan } = harness();
     const plans = plan(`${manifest('a')}\n---\n{"apiVersion": "v1", "kind": "Pod", "metadata": {}}`);
     assert.deepEqual([plans[0]?.pod, plans[0]?.steps, plans.at(-1)?.pod], ['manifest', [], 'default/a-node']);

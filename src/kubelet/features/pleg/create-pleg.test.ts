@@ -50,7 +50,7 @@ describe('the listeners of PLEG', () => {
     assert.deepEqual(notified, ['a: web exited with 3', 'ContainerDied']);
   });
 
-  it('get no exit of a container that ended before the agent started', async () => {
+  it('are not notified of exits from before the agent started', async () => {
     const { clock, runtime, pleg, notified, run, pod } = fixture();
     const { containers } = await pod('a');
     runtime.killContainer(containers[0] ?? assert.fail(), { exitCode: 3 });
@@ -88,7 +88,7 @@ describe('the listeners of PLEG', () => {
     await pleg.stop();
   });
 
-  it('get nothing of what the agent did', async () => {
+  it("are not notified of the agent's own actions", async () => {
     const { clock, cache, pleg, notified, run, pod } = fixture();
     pleg.start();
     await run(pleg.whenAdopted());
@@ -103,7 +103,7 @@ describe('the listeners of PLEG', () => {
 });
 
 describe('the health of PLEG', () => {
-  it('lets no pod be synced before the pods that run have been read', async () => {
+  it('blocks syncs until the running pods have been read', async () => {
     const { pleg, run } = fixture();
     assert.deepEqual(pleg.errors(), ['PLEG is not healthy: pleg has yet to be successful']);
     pleg.start();

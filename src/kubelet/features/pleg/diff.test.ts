@@ -68,7 +68,7 @@ const listed = (id: string, state: ContainerState, owner = 'u'): Listed =>
 const listedSandbox = (id: string, ready: boolean, owner = 'u'): ListedSandbox =>
   ({ id, ready, podUid: owner }) as unknown as ListedSandbox;
 
-test('a listing is sorted by pod, and omits what has no pod uid', () => {
+test('a listing is sorted by pod, and omits entries without a pod uid', () => {
   const pods = groupByPod(
     [listedSandbox('s', true), listedSandbox('x', true, '')],
     [listed('a', 'running'), listed('b', 'running', 'v'), listed('y', 'running', '')],
@@ -86,7 +86,7 @@ test('a listing is sorted by pod, and omits what has no pod uid', () => {
   );
 });
 
-test('a listing differs when it shows more, less or another state', () => {
+test('a listing differs when it has more or fewer entries or another state', () => {
   const known = pod({ a: 'running' });
   assert.equal(
     listingDiffers(known, { sandboxes: [listedSandbox('s', true)], containers: [listed('a', 'running')] }),
@@ -108,7 +108,7 @@ test('a listing differs when it shows more, less or another state', () => {
   );
 });
 
-test('a container is another when anything of it changed that can change', () => {
+test('a container differs when any mutable field changed', () => {
   const resources = { cpuPeriod: 1, cpuQuota: 2, cpuShares: 3, memoryLimitBytes: 4 };
   const run = aRun('app', 1, { resources });
   assert.equal(sameContainer(run, { ...run, resources: { ...resources } }), true);
@@ -129,7 +129,7 @@ test('a container is another when anything of it changed that can change', () =>
     assert.equal(sameContainer(run, { ...run, ...change }), false, JSON.stringify(change));
 });
 
-test('a sandbox is another with another state or another address', () => {
+test('a sandbox differs when its state or address changed', () => {
   const sandbox = aSandbox({ ips: ['10.0.0.5', 'fd00::5'] });
   assert.equal(sameSandbox(sandbox, { ...sandbox, ips: [...sandbox.ips] }), true);
   for (const change of [

@@ -151,7 +151,7 @@ test('an OOM kill event during a pending status call repeats the call', async ()
   assert.deepEqual([reasons, cache.container(MAIN.id)?.reason, checks.size], [['Error', 'OOMKilled'], 'OOMKilled', 0]);
 });
 
-test('an OOM kill that the runtime never reports is not checked for ever', async () => {
+test('an OOM kill that the runtime never reports is not checked forever', async () => {
   const { clock, cache } = setUp();
   cache.noteContainer(POD, {
     ...MAIN,

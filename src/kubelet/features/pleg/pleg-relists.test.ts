@@ -10,7 +10,7 @@ import { Pleg } from './pleg.ts';
 import { RuntimeCache } from './runtime-cache.ts';
 import { UID, setUp, states } from './testing/pleg-world.ts';
 
-test('without a stream the node is listed each second, and an exit is seen by the next list', async () => {
+test('without a stream the node is listed every second, and an exit is found by the next list', async () => {
   const world = await setUp({ sources: [], before: async (early) => void (await early.pod()) });
   await world.clock.advance(10_000);
   const lists = world.calls().listContainers ?? 0;
@@ -30,7 +30,7 @@ test("a runtime without CRI events is followed by containerd's", async () => {
   await world.pleg.stop();
 });
 
-test('a broken stream is replaced by polling, and reconnects with what was missed', async () => {
+test('polling replaces a broken stream, and the reconnected stream catches up', async () => {
   const world = await setUp({ before: async (early) => void (await early.pod()) });
   const { runtime, clock, pleg } = world;
   runtime.restart({ downMs: 20_000 });
@@ -133,7 +133,7 @@ test('a list above the message limit is split into one list per pod', async () =
   await world.pleg.stop();
 });
 
-test('a container removed by hand is gone from the cache with the event', async () => {
+test('a container that another client removed leaves the cache with the event', async () => {
   const world = await setUp({ before: async (early) => void (await early.pod('a', ['main', 'side'])) });
   world.runtime.removeContainerByHand(world.runtime.container('a', 'side')?.id ?? '');
   await world.clock.advance(50);
@@ -141,7 +141,7 @@ test('a container removed by hand is gone from the cache with the event', async 
   await world.pleg.stop();
 });
 
-test('a sandbox killed by hand is seen at once', async () => {
+test('a sandbox that another client killed is noticed immediately', async () => {
   for (const kind of ['cri', 'containerd'] as const) {
     const world = await setUp({ sources: [kind], before: async (early) => void (await early.pod()) });
     world.runtime.killSandbox(world.runtime.sandboxes('a')[0]?.id ?? '');
@@ -168,7 +168,7 @@ test('a pod in transition is polled until it has changed, and no longer', async 
   await world.pleg.stop();
 });
 
-test('an announced change that never happens is given up', async () => {
+test('an expected change that never happens is given up', async () => {
   const annotations = { 'io.kubernetes.container.terminationMessagePolicy': 'FallbackToLogsOnError' };
   const world = await setUp({
     sources: ['containerd'],
@@ -242,7 +242,7 @@ test('stopping leaves no timer behind', async () => {
   assert.equal(world.clock.armedTimers, 0);
 });
 
-test('a pod with a call of unknown result is read again at once, and is not sure before', async () => {
+test('a pod is unconfirmed after a call with an unknown result, and is read again immediately', async () => {
   const world = await setUp();
   await world.pod();
   await world.clock.advance(100);

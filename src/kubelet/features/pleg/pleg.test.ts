@@ -10,7 +10,7 @@ import { podUid } from '../../model/ids.ts';
 import { buildContainerConfig, buildSandboxConfig, runPod } from '../../ports/testing/runtime-builders.ts';
 import { IMAGE, UID, setUp, states } from './testing/pleg-world.ts';
 
-test('pods that run already are adopted by two lists and one status call per sandbox and container', async () => {
+test('existing pods are adopted by two lists and one status call per sandbox and container', async () => {
   const clock = new FakeClock();
   const runtime = new FakeRuntime({
     clock,

@@ -87,7 +87,7 @@ test('an unknown container may turn out running or exited', () => {
   assert.equal(mergeContainer(container(), unknown, true).state, 'unknown');
 });
 
-test('whatever the order of observations, a container never goes back and its first exit stays', () => {
+test('whatever the order of observations, a state never goes back and the first exit is kept', () => {
   const state = fc.constantFrom<ContainerState>('created', 'running', 'exited', 'unknown');
   const observation = fc.record({
     state,
@@ -139,7 +139,7 @@ test('a reading begun before a removal does not restore the removed container, o
   assert.equal(pod.settle(0).after.containers.length, 1);
 });
 
-test('an older reading does not undo what is known of a sandbox', () => {
+test('an older reading does not undo a newer state of a sandbox', () => {
   const pod = record();
   pod.upsertSandbox(sandbox({ ready: false }), 5);
   pod.upsertSandbox(sandbox({ ready: true }), 4);
@@ -191,7 +191,7 @@ test('a container created late by an aborted call does not hide the running one'
   );
 });
 
-test('what an exit lacked is added: the message, and that memory ran out', () => {
+test('missing details of an exit are added: the message, and the OOM kill', () => {
   const merge = (known: object, seen: object): ContainerRuntimeStatus =>
     mergeContainer({ ...exited, ...known }, { ...exited, ...seen }, true);
   assert.equal(merge({}, { message: 'bye' }).message, 'bye');
@@ -204,7 +204,7 @@ test('what an exit lacked is added: the message, and that memory ran out', () =>
   assert.equal(mergeContainer(exited, { ...exited }, true), exited);
 });
 
-test('an exit without a time, and a container that runs, take what comes later', () => {
+test('an exit without a time, and a running container, are completed by later observations', () => {
   const timeless = container({ state: 'exited' });
   assert.equal(mergeContainer(timeless, exited, true), exited);
   assert.equal(mergeContainer(timeless, exited, false), timeless, 'an older answer says nothing new');
@@ -232,7 +232,7 @@ test('removals are remembered up to a limit, and refute what was seen before the
   assert.equal(removals.refutes('unknown', 1), false);
 });
 
-test('a record keeps its names when a reading has none, and takes new ones', () => {
+test('a record keeps its names when a reading has none, and accepts new ones', () => {
   const pod = record();
   const reading = { name: '', namespace: '', sandboxes: [sandbox()], containers: [] };
   pod.applyReading(reading, 1);
@@ -246,7 +246,7 @@ test('a record keeps its names when a reading has none, and takes new ones', () 
   assert.deepEqual([pod.has('s1'), pod.has('c1'), pod.isEmpty], [true, false, false]);
 });
 
-test('an event that carries the pod adds to it and takes nothing back', () => {
+test("an event with the pod's state adds to the record and reverts nothing", () => {
   const pod = record();
   pod.applySnapshot(sandbox(), [container()], 1);
   assert.deepEqual([pod.sandbox('s1')?.ready, pod.container('c1')?.state], [true, 'running']);
@@ -259,7 +259,7 @@ test('an event that carries the pod adds to it and takes nothing back', () => {
   assert.equal(pod.isEmpty, true, 'what was removed does not come back by an event');
 });
 
-test('of two observations of one container the later counts', () => {
+test('the later of two observations of one container is used', () => {
   const pod = record();
   pod.upsertContainer(container({ message: 'late' }), 5);
   pod.upsertContainer(container({ message: 'early' }), 4);
@@ -273,7 +273,7 @@ test('of two observations of one container the later counts', () => {
   assert.equal(pod.isEmpty, true);
 });
 
-test('runs stand in order: what runs, then by attempt, time of creation and id', () => {
+test('runs are sorted: running ones first, then by attempt, creation time and id', () => {
   const pod = record();
   const runs = [
     container({ id: 'old', attempt: 1, state: 'created' }),

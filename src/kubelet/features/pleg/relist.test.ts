@@ -53,13 +53,13 @@ async function run({ known = [], listed = [], unread = [], troubled = [], refuse
 }
 
 describe('a relist of the node', () => {
-  it('inspects what is new, and nothing that is as it is known', async () => {
+  it('inspects new entries, and none that are unchanged', async () => {
     const { calls, inspected, forgotten } = await run({ known: ['a'], listed: ['a', 'b'] });
     assert.deepEqual([calls, inspected], [['listed b=name-b', 'inspect b'], 1]);
     assert.deepEqual(forgotten, ['x'], 'what is listed is not forgotten');
   });
 
-  it('inspects what was not read, or not without trouble', async () => {
+  it('inspects entries that were not read, or only partly', async () => {
     const both = await run({ known: ['a', 'b', 'c'], listed: ['a', 'b', 'c'], unread: ['a'], troubled: ['c'] });
     assert.deepEqual(both.calls, ['listed ', 'inspect a', 'inspect c']);
   });
@@ -68,7 +68,7 @@ describe('a relist of the node', () => {
     assert.deepEqual((await run({ known: ['a', 'b'], listed: ['a'] })).calls, ['listed ', 'gone b 1 0']);
   });
 
-  it('lists containers pod by pod where the list of all is refused for its size', async () => {
+  it('lists containers per pod when the full list is refused for its size', async () => {
     for (const refuses of ['Internal', 'Invalid'] as const) {
       const { calls } = await run({ known: ['k'], listed: ['a', 'b'], refuses });
       assert.deepEqual(calls.filter((call) => call.startsWith('list ')).sort(), ['list a', 'list b', 'list k']);

@@ -63,8 +63,8 @@ function setUp() {
   return { clock, cache, changes, stop, ids };
 }
 
-describe('what the cache knows of a pod', () => {
-  it('is nothing at first, and empty where a status is needed', async () => {
+describe('the cached state of a pod', () => {
+  it('is undefined at first, and empty where a status is required', async () => {
     const { cache, clock } = setUp();
     await clock.advance(7);
     assert.deepEqual(
@@ -74,7 +74,7 @@ describe('what the cache knows of a pod', () => {
     assert.deepEqual(cache.getOrEmpty(pod), { ...pod, sandboxes: [], containers: [], observedAtMs: 7 });
   });
 
-  it('is what the agent did and what it read', () => {
+  it("has the agent's own results and what it read", () => {
     const { cache, ids } = setUp();
     cache.noteSandbox(sandbox());
     cache.noteContainer(pod, container());
@@ -99,7 +99,7 @@ describe('what the cache knows of a pod', () => {
     assert.deepEqual([cache.wasRemoved('s9'), cache.wasRemoved('s8')], [true, false]);
   });
 
-  it('is read as a whole, later readings before earlier ones', () => {
+  it('is replaced by full readings, a later one before an earlier one', () => {
     const { cache, ids } = setUp();
     const early = cache.beginObservation();
     const late = cache.beginObservation();
@@ -128,7 +128,7 @@ describe('what the cache knows of a pod', () => {
 });
 
 describe('changes', () => {
-  it('are announced once they can be read, with their origin, and only where something changed', () => {
+  it('is announced when it can be read, with its origin, and only if it changed', () => {
     const { cache, changes, stop } = setUp();
     const shown: boolean[] = [];
     cache.onChange(({ after }) => shown.push(cache.get(uid) === after));
@@ -151,7 +151,7 @@ describe('changes', () => {
     assert.equal(changes.length, 3);
   });
 
-  it('wake who waits for the next one of their pod', async () => {
+  it('wakes callers that wait for the next state of the pod', async () => {
     const { cache } = setUp();
     const abort = new AbortController();
     const waits = [cache.whenChanged(uid), cache.whenChanged(uid, abort.signal)];
@@ -164,8 +164,8 @@ describe('changes', () => {
   });
 });
 
-describe('whether the cache can be relied on', () => {
-  it('is decided by the first list, and by the reading of each pod in it', () => {
+describe('the health of the cache', () => {
+  it('starts with the first list, and with the reading of each pod in it', () => {
     const { cache } = setUp();
     const other = podUid('other');
     assert.deepEqual([cache.isRead(uid), cache.isSure(uid)], [false, false]);
@@ -181,7 +181,7 @@ describe('whether the cache can be relied on', () => {
     assert.deepEqual([cache.isRead(other), [...cache.unread()]], [true, []]);
   });
 
-  it('is doubtful while a pod cannot be read, since the first failure', async () => {
+  it('is bad while a pod cannot be read, since the first failure', async () => {
     const { cache, clock } = setUp();
     cache.noteListed([]);
     const first = new Error('first');
@@ -195,7 +195,7 @@ describe('whether the cache can be relied on', () => {
     assert.deepEqual([cache.troubleOf(uid), cache.isSure(uid)], [undefined, true]);
   });
 
-  it('is doubtful after a call of unknown result, until the pod was read again', () => {
+  it('is uncertain after a call with an unknown result, until the pod was read again', () => {
     const { cache } = setUp();
     const asked: PodUid[] = [];
     const stop = cache.onUnsure((each) => asked.push(each));

@@ -189,7 +189,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls, ['sync old', 'kill old 30000', 'sync new']);
   });
 
-  it('cleans a deleted pod once, and keeps it as long as its source lists it', async () => {
+  it('cleans up a deleted pod once, and keeps it as long as its source lists it', async () => {
     const { clock, calls, workers } = harness();
     const deleted = pod('a', 'a', { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 5 });
     workers.update(deleted, true);
@@ -244,7 +244,7 @@ describe('pod workers', () => {
     assert.equal(workers.known().size, 0);
   });
 
-  it('starts a completed pod again only when nothing is left of it', async () => {
+  it('restarts a completed pod only when it is cleaned up', async () => {
     const { clock, calls, workers } = harness({ cleanMs: 500, sync: (_uid, pass) => ({ terminal: pass === 1 }) });
     workers.update(pod('a'), true);
     await clock.advance(1000);
@@ -256,7 +256,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls.slice(5), ['finished a gone, comes again', 'sync a']);
   });
 
-  it('cleans a pod again, and fully, that is removed during a partial clean-up', async () => {
+  it('repeats a full clean-up for a pod that is removed during a partial one', async () => {
     const { clock, calls, workers } = harness({ cleanMs: 500, sync: () => ({ terminal: true }) });
     workers.update(pod('a'), true);
     await clock.advance(100);
@@ -266,7 +266,7 @@ describe('pod workers', () => {
     assert.equal(workers.known().size, 0);
   });
 
-  it('never disturbs one pod because another hangs', async () => {
+  it('continues with other pods while one hangs', async () => {
     const { clock, calls, workers } = harness({ sync: () => ({ terminal: false }), syncMs: 0 });
     const hung = harness({ syncMs: 1e9 });
     hung.workers.update(pod('slow'), true);
@@ -300,7 +300,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls.slice(2), ['sync b']);
   });
 
-  it('runs a static pod after an orphan of its full name, and not after one of another', async () => {
+  it('runs a static pod after an orphan with the same full name, and does not wait for other orphans', async () => {
     const { clock, calls, workers } = harness({ killMs: 500 });
     workers.killOrphan(orphan('old', 'web'), 500);
     workers.killOrphan(orphan('elsewhere', 'db'), 500);
@@ -312,7 +312,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls.slice(3), ['finished old gone', 'sync new', 'finished elsewhere gone']);
   });
 
-  it('tells static pods of one name in two namespaces apart', async () => {
+  it('distinguishes static pods with the same name in two namespaces', async () => {
     const { clock, calls, workers } = harness();
     const inNamespace = (uid: string, namespace: string): Pod => ({
       ...staticPod(uid, 'web'),
@@ -341,7 +341,7 @@ describe('pod workers', () => {
     assert.equal(calls.at(-1), 'sync four');
   });
 
-  it('stops a finished pod again that turns out to run, and no other', async () => {
+  it('stops a finished pod again when it runs after all, and no other pod', async () => {
     const { clock, calls, workers } = harness({ sync: (uid) => ({ terminal: uid === 'done' }) });
     workers.update(pod('done'), true);
     workers.update(pod('live'), true);
@@ -352,7 +352,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls.slice(length), ['kill done 30000', 'clean done, keep', 'finished done kept']);
   });
 
-  it('syncs on demand a pod that runs, and none that is queued, finished or unknown', async () => {
+  it('syncs a running pod on demand, and no pod that is queued, finished or unknown', async () => {
     const { clock, calls, workers } = harness({ sync: (uid) => ({ terminal: uid === 'done' }) });
     workers.update(pod('done'), true);
     workers.update(staticPod('first', 'web'), true);
@@ -391,7 +391,7 @@ describe('pod workers', () => {
     assert.deepEqual(workers.failing(), []);
   });
 
-  it('says how a worker is doing, and nothing of one that is not there', async () => {
+  it('reports the state of a worker, and undefined for a missing one', async () => {
     const failure = new KubeletError('Unavailable', 'no answer');
     const { clock, workers } = harness({
       sync: (uid) => {
@@ -426,7 +426,7 @@ describe('pod workers', () => {
     await workers.stop();
   });
 
-  it('has a phase that began when it changed, and not when the pod is updated', async () => {
+  it('has a phase that starts with a change of the phase, and not with an update of the pod', async () => {
     const { clock, workers } = harness();
     workers.update(pod('a'), true);
     const beganMs = workers.sinceMs(podUid('a'));
@@ -436,7 +436,7 @@ describe('pod workers', () => {
     assert.equal(workers.sinceMs(podUid('a')), beganMs);
   });
 
-  it('logs a bug of the code that it calls at the end of a pod, and goes on with others', async () => {
+  it('logs a bug in a callback at the end of a pod, and continues with other pods', async () => {
     const { clock, calls, workers, log } = harness({
       finish: () => {
         throw new Error('a bug');
@@ -451,7 +451,7 @@ describe('pod workers', () => {
     assert.equal(calls.at(-1), 'sync b');
   });
 
-  it('says nothing of what its own stop aborts', async () => {
+  it('logs no errors of calls that its own stop aborts', async () => {
     const { clock, workers, log } = harness({ syncMs: 1000 });
     workers.update(pod('a'), true);
     await clock.advance(1);

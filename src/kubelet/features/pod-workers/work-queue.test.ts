@@ -14,7 +14,7 @@ function setUp() {
 }
 
 describe('the queue of pods that are due later', () => {
-  it('hands out each pod when it is due, those of one moment together', async () => {
+  it('returns each pod when it is due, and pods that are due at the same time together', async () => {
     const { clock, due, queue } = setUp();
     queue.schedule(a, 3000);
     queue.schedule(b, 1000);
@@ -29,7 +29,7 @@ describe('the queue of pods that are due later', () => {
     assert.deepEqual(due, ['b', 'a c'], 'once');
   });
 
-  it('keeps one plan for each pod: the last', async () => {
+  it('keeps only the last due time of each pod', async () => {
     const { clock, due, queue } = setUp();
     queue.schedule(a, 1000);
     queue.schedule(a, 5000);
@@ -39,7 +39,7 @@ describe('the queue of pods that are due later', () => {
     assert.deepEqual([due, queue.delayOf(a)], [['a'], undefined]);
   });
 
-  it('takes a delay below zero for now, and says so', async () => {
+  it('treats a negative delay as 0, and logs it', async () => {
     const { clock, due, queue } = setUp();
     queue.schedule(a, -5);
     assert.equal(queue.delayOf(a), 0);
@@ -47,7 +47,7 @@ describe('the queue of pods that are due later', () => {
     assert.deepEqual(due, ['a']);
   });
 
-  it('drops a pod that is forgotten, and all when it stops', async () => {
+  it('drops a forgotten pod, and all pods when it stops', async () => {
     const { clock, due, queue } = setUp();
     for (const uid of [a, b]) queue.schedule(uid, 1000);
     queue.forget(a);

@@ -68,7 +68,7 @@ describe('worker state', () => {
     assert.equal(state?.phase === 'terminating' && state.termination.graceMs, 1000);
   });
 
-  it('notes that an ending pod is wanted again, and drops that when the pod is removed after all', () => {
+  it('records that a terminating pod is wanted again, until the pod is removed', () => {
     const ending: WorkerEvent[] = [seen(), { kind: 'kill', cause: 'removed' }];
     const revived = after(...ending, seen());
     assert.equal(revived?.phase === 'terminating' && revived.revive?.metadata.uid, 'u1');
@@ -127,7 +127,7 @@ describe('worker state', () => {
     assert.equal(after(orphan, { kind: 'stopped' })?.phase, 'finished');
   });
 
-  it('interrupts work when the pod begins to end or must end sooner, and only then', () => {
+  it('interrupts work only when the pod starts to terminate or must terminate sooner', () => {
     const syncing = after(seen());
     const ending = after(seen(), { kind: 'kill', cause: 'evicted', graceMs: 10_000 });
     const sooner = after(seen(), { kind: 'kill', cause: 'evicted', graceMs: 1000 });
@@ -155,7 +155,7 @@ describe('what ends a pod and what is left of it', () => {
   const deletion = (graceSeconds: number): WorkerEvent =>
     seen(pod({ deletionTimestamp: 'now', deletionGracePeriodSeconds: graceSeconds }), false);
 
-  it('begins with an update or an orphan, and with nothing else', () => {
+  it('can start only with an update or an orphan', () => {
     for (const kind of ['nameFree', 'phaseTerminal', 'stopped', 'cameLate'] as const)
       assert.equal(after({ kind }), undefined);
     assert.equal(after({ kind: 'kill', cause: 'removed' }), undefined);
@@ -173,7 +173,7 @@ describe('what ends a pod and what is left of it', () => {
     assert.equal(after(seen(), deletion(5))?.phase, 'terminating');
   });
 
-  it('knows whether a source still wants the pod', () => {
+  it('reports whether a source still wants the pod', () => {
     const gone = (...events: WorkerEvent[]): boolean | undefined => {
       const state = after(seen(), ...events);
       return state !== undefined && 'termination' in state ? state.termination.gone : undefined;
@@ -229,13 +229,13 @@ describe('what ends a pod and what is left of it', () => {
     assert.equal(after(...deleted, seen())?.phase, 'terminated');
   });
 
-  it('does not concern an orphan that is over', () => {
+  it('ignores requests for an orphan that has ended', () => {
     const over = [orphan, { kind: 'stopped' } as const];
     for (const event of [seen(), { kind: 'cameLate' } as const, { kind: 'kill', cause: 'removed' } as const])
       assert.deepEqual(after(...over, event), after(...over));
   });
 
-  it('interrupts nothing that is over or that nothing is known of', () => {
+  it('interrupts nothing for a pod that has ended or is unknown', () => {
     const ending = after(seen(), { kind: 'kill', cause: 'removed' });
     const terminated = after(seen(), { kind: 'kill', cause: 'removed' }, { kind: 'stopped' });
     assert.deepEqual(

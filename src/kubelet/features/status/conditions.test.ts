@@ -70,7 +70,7 @@ describe('Initialized', () => {
     assert.match(of([], { previous: [{ type: 'Ready', status: 'True' }] }), /^False/);
   });
 
-  it('is completed with the pod, unless a container is not known', () => {
+  it('is completed with the pod, unless the state of a container is unknown', () => {
     const all = [done, status('side', 'terminated'), status('i2', 'terminated')];
     assert.equal(of(all, { phase: 'Succeeded' }), 'True | PodCompleted');
     assert.match(of(all.slice(1), { phase: 'Succeeded' }), /^False \| ContainersNotInitialized/);
@@ -93,14 +93,14 @@ describe('ContainersReady and Ready', () => {
     assert.match(of(ready.slice(1)), /unknown status: \[side\]/);
   });
 
-  it('say how the pod ended', () => {
+  it('report how the pod ended', () => {
     assert.equal(of(ready, { phase: 'Succeeded' }), 'False | PodCompleted');
     assert.match(of(ready.slice(1), { phase: 'Succeeded' }), /^False \| ContainersNotReady/);
     assert.equal(of(ready, { phase: 'Failed' }), 'False | PodFailed');
     assert.equal(verdict('Ready', pod, { statuses: ready, phase: 'Failed' }), 'False | PodFailed');
   });
 
-  it('are kept apart by readiness gates, which look at the condition of their own type', () => {
+  it('with the types of readiness gates are not overwritten', () => {
     const gated = (...conditions: PodCondition[]): string =>
       verdict(
         'Ready',
@@ -174,13 +174,13 @@ describe('conditions of others', () => {
   const typesOf = (conditions: readonly PodCondition[]): string[] =>
     conditions.slice(0, -5).map(({ type, reason = '' }) => `${type} ${reason}`.trim());
 
-  it('stay, and come first; what is known of a resize follows', () => {
+  it('come first and are kept; the resize conditions follow', () => {
     const pod = podOf({}, { status: { conditions: [disruption('theirs'), { type: 'Ready', status: 'True' }] } });
     const resize = [{ type: 'PodResizePending', status: 'True' as const }];
     assert.deepEqual(typesOf(conditionsOf(pod, { resize })), ['DisruptionTarget theirs', 'PodResizePending']);
   });
 
-  it('are replaced by what the agent itself said of a disruption', () => {
+  it('are replaced by a disruption condition of the agent itself', () => {
     const conditions = [{ type: 'lb', status: 'True' as const }, disruption('theirs')];
     const pod = podOf({}, { status: { conditions } });
     const previous = [{ type: 'Ready', status: 'True' as const }, disruption('own')];

@@ -65,7 +65,7 @@ describe('a container without a record in the runtime', () => {
     assert.deepEqual(statusOf(aPod({ initContainers: [] }), []).state, fresh.state);
   });
 
-  it('keeps the reported state of its end, but is not ready', () => {
+  it('keeps the published termination, but is not ready', () => {
     const published = said({ state: { terminated: { exitCode: 3 } }, restartCount: 4 });
     assert.deepEqual(statusOf(aPod(), [], { previous: [published] }), {
       ...published,
@@ -74,7 +74,7 @@ describe('a container without a record in the runtime', () => {
     });
   });
 
-  it('has ended unseen when it was reported as running, once, and not in a pod that is deleted', () => {
+  it('has an unknown termination if it was reported as running, once, and not in a pod that is deleted', () => {
     const published = said({ state: { running: {} }, restartCount: 4 });
     const status = statusOf(aPod(), [], { previous: [published] });
     assert.deepEqual(
@@ -90,7 +90,7 @@ describe('a container without a record in the runtime', () => {
     assert.deepEqual([waiting.restartCount, waiting.lastState], [2, {}]);
   });
 
-  it('was reset with all others of its pod, and counts that once', () => {
+  it('was restarted together with all others of its pod, which counts once', () => {
     const published = said({ state: { running: {} }, restartCount: 1 });
     const reason = 'RestartingAllContainers';
     const message = 'The container is removed because RestartAllContainers in place';
@@ -111,7 +111,7 @@ describe('a container with a record', () => {
     assert.equal(statusOf(aPod(), [aRun('app', 'running', { attempt: 2 })], { previous: [published] }).restartCount, 5);
   });
 
-  it('counts one more when a new run appears after an end that was reported with as high a number', () => {
+  it('counts one more restart when a new run appears after a termination that was published with the same or a higher count', () => {
     const published = said({
       restartCount: 5,
       containerID: 'containerd://gone',
@@ -128,7 +128,7 @@ describe('a container with a record', () => {
     assert.equal(of(1, 0), 5, 'only a start counts');
   });
 
-  it('of unknown state ended unseen if it was reported as running, which counts, and waits otherwise', () => {
+  it('with unknown state has an unknown termination and counts a restart if it was reported as running; otherwise it waits', () => {
     const running = said({ state: { running: {} }, restartCount: 2 });
     const ended = statusOf(aPod(), [aRun('app', 'unknown')], { previous: [running] });
     assert.deepEqual([ended.restartCount, ended.state?.terminated?.exitCode], [3, 137]);
@@ -154,7 +154,7 @@ describe('a container with a record', () => {
     assert.equal(status.state?.terminated?.exitCode, 1, 'the very run');
   });
 
-  it('shows the end before from the older run, else from the published status', () => {
+  it('shows the last termination from the older run, else from the published status', () => {
     const runs = [aRun('app', 'running', { attempt: 1 }), aRun('app', 4)];
     assert.equal(statusOf(aPod(), runs).lastState?.terminated?.exitCode, 4);
     const published = said({ containerID: 'containerd://other', state: { terminated: { exitCode: 6 } } });
@@ -166,7 +166,7 @@ describe('a container with a record', () => {
     assert.deepEqual(statusOf(aPod(), notEnded).lastState, {});
   });
 
-  it('shows its message if it left one, its user and, where asked, its stop signal', () => {
+  it('shows its message, its user and, if requested, its stop signal', () => {
     const run = aRun('app', 1, {
       message: 'bye',
       stopSignal: 'SIGUSR1',
@@ -207,7 +207,7 @@ describe('a container whose start failed', () => {
     assert.deepEqual([fresh.state, fresh.lastState], [waiting, published.lastState]);
   });
 
-  it('shows no such reason once it runs, nor as an ephemeral container that was made', () => {
+  it('does not show this reason while it runs, nor if it is an ephemeral container that was created', () => {
     assert.notEqual(statusOf(aPod(), [aRun('app', 'running')], { failures }).state?.running, undefined);
     const debug = aPod({ ephemeralContainers: [anEphemeral('debug')] });
     const made = statusOf(debug, [aRun('debug', 1)], { failures, kind: 'ephemeral' });
@@ -219,7 +219,7 @@ describe('a container whose start failed', () => {
 describe('init containers', () => {
   const pod = aPod({ initContainers: [aContainer('i')] });
 
-  it('that were made and not started do not count once the pod is past them', () => {
+  it('that were created and not started are ignored when the pod is past them', () => {
     const late = [aRun('i', 'created', { attempt: 1 }), aRun('i', 0)];
     const of = (...runs: ContainerRuntimeStatus[]): boolean =>
       statusOf(pod, [...runs, ...late], { kind: 'init' }).state?.terminated !== undefined;
@@ -233,7 +233,7 @@ describe('init containers', () => {
     assert.deepEqual(regular.state, { waiting: {} });
   });
 
-  it('stay in their order, all others come by name', () => {
+  it('keep their order; all others are sorted by name', () => {
     const containers = [aContainer('b'), aContainer('a')];
     const names = (of: Pod, kind: Kind): string[] => statusesOf(of, [], { kind }).map(({ name }) => name);
     assert.deepEqual(names(aPod({ initContainers: containers }), 'init'), ['b', 'a']);
@@ -250,7 +250,7 @@ describe('an OOM-killed container', () => {
     condition: undefined,
   };
 
-  it('says what it used of which limit, unless it left a message of its own', () => {
+  it('reports the exceeded limit, unless the container left a message', () => {
     assert.equal(messageOf({ oomKills }), 'used 32Mi of 32Mi');
     const spoke = statusOf(pod, [{ ...killed, message: 'out of heap' }], { oomKills });
     assert.equal(spoke.state?.terminated?.message, 'out of heap');
@@ -258,7 +258,7 @@ describe('an OOM-killed container', () => {
     assert.equal(other.state?.terminated?.message, undefined);
   });
 
-  it('keeps what an earlier agent said, also as the last state of the next run', () => {
+  it('keeps what an earlier agent reported, also as the last state of the next run', () => {
     const published = statusOf(pod, [killed], { oomKills });
     assert.equal(messageOf({ previous: [published] }), 'used 32Mi of 32Mi');
     const again = [aRun('app', 'running', { attempt: 1 }), killed];
@@ -269,7 +269,7 @@ describe('an OOM-killed container', () => {
   });
 });
 
-describe('mounts that are read only', () => {
+describe('read-only mounts', () => {
   const mounts = [
     { name: 'v', mountPath: 'data', readOnly: true },
     { name: 'w', mountPath: '/w' },
@@ -277,7 +277,7 @@ describe('mounts that are read only', () => {
   const pod = aPod({ containers: [aContainer('app', { volumeMounts: mounts })] });
   const said1 = (status: ContainerStatus): string | undefined => status.volumeMounts?.[0]?.recursiveReadOnly;
 
-  it('say whether that holds for what is mounted below, as made, else as reported before', () => {
+  it('report whether submounts are read-only too, as mounted, else as published before', () => {
     const made = (recursiveReadOnly: boolean): ContainerRuntimeStatus =>
       aRun('app', 'running', { mounts: [{ containerPath: '/data', recursiveReadOnly }] as never });
     assert.deepEqual(
@@ -293,7 +293,7 @@ describe('mounts that are read only', () => {
 });
 
 describe('a time', () => {
-  it('has whole seconds, and is none when the runtime does not know it', () => {
+  it('has whole seconds, and is absent when the runtime does not report it', () => {
     assert.equal(timestamp(Date.UTC(2026, 0, 1) + 999), '2026-01-01T00:00:00Z');
     assert.deepEqual([timestamp(0), timestamp(-1)], [undefined, undefined]);
   });

@@ -52,7 +52,7 @@ test('a pod is pending while a container waits or is not known', () => {
   assert.equal(phase(pod, {}), 'Pending');
 });
 
-test('a pod runs while one container does, and its end is good when all ends are', () => {
+test('a pod runs while one container runs, and succeeds when all containers succeed', () => {
   const pod = podOf();
   assert.equal(phase(pod, { web: RUNNING, log: ended(1) }), 'Running');
   assert.equal(phase(pod, { web: ended(0), log: ended(0) }), 'Succeeded');
@@ -71,7 +71,7 @@ test('a container that will restart keeps the pod running, also while it waits f
   assert.equal(phase(pod, { web: reset, log: reset }, { isGivenUp: true }), 'Failed');
 });
 
-test('an init container that is not done holds the pod, and one that failed without a restart ends it', () => {
+test('an unfinished init container keeps the pod pending, and one that failed without a restart ends it', () => {
   const pod = podOf(container('init'));
   const both = { web: RUNNING, log: RUNNING };
   assert.equal(phase(pod, { ...both, init: RUNNING }), 'Pending');
@@ -82,7 +82,7 @@ test('an init container that is not done holds the pod, and one that failed with
   assert.equal(phase(pod, { ...both, init: ended(1) }), 'Failed');
 });
 
-test('a sidecar holds the pod until it has started, but not once the pod was initialised', () => {
+test('a sidecar keeps the pod pending until it has started, but not after the pod was initialized', () => {
   const pod = podOf(side);
   const both = { web: RUNNING, log: RUNNING };
   assert.equal(phase(pod, { ...both, side: { state: RUNNING, started: true } }), 'Running');
@@ -93,7 +93,7 @@ test('a sidecar holds the pod until it has started, but not once the pod was ini
   assert.equal(phase(pod, { ...both, side: ended(1) }), 'Running');
 });
 
-test('a sidecar does not count for how the pod ended', () => {
+test('a sidecar does not affect how the pod ended', () => {
   const pod = podOf(side);
   assert.equal(phase(pod, { web: ended(0), log: ended(0), side: ended(1) }), 'Succeeded');
   assert.equal(phase(pod, { web: ended(0), log: ended(0), side: { state: RUNNING, started: true } }), 'Running');

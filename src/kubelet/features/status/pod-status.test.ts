@@ -94,12 +94,12 @@ describe('pod phase', () => {
 describe("a result of the agent's own", () => {
   const override = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' } as const;
 
-  it('takes precedence over what the containers say', () => {
+  it('takes precedence over the states of the containers', () => {
     const { phase, reason, message } = generate(pod(), runtime(record('web')), { override });
     assert.deepEqual({ phase, reason, message }, override);
   });
 
-  it('stands until the pod has stopped, where it is only for so long', () => {
+  it('is kept until the pod has stopped, if it is temporary', () => {
     const stopped = { override: { ...override, untilStopped: true }, isTerminal: true };
     assert.equal(generate(pod(), runtime(record('web')), { ...stopped, isTerminal: false }).reason, 'Evicted');
     const ended = generate(pod({ restartPolicy: 'Never' }), runtime(exited('web', 0)), stopped);
@@ -113,7 +113,7 @@ describe("a result of the agent's own", () => {
     assert.deepEqual([lasting.phase, lasting.reason], ['Failed', 'Evicted']);
   });
 
-  it('is kept with the phase that it gave, and goes with it', () => {
+  it('is kept together with its phase, and removed with it', () => {
     const previous = { phase: 'Failed' as const, reason: 'Evicted', message: 'm' };
     const kept = generate(pod(), runtime(), { previous });
     assert.deepEqual([kept.phase, kept.reason, kept.message], ['Failed', 'Evicted', 'm']);
@@ -134,7 +134,7 @@ describe("a result of the agent's own", () => {
 });
 
 describe('the end of a pod', () => {
-  it('that the API server knows is final', () => {
+  it('is final when the API server knows it', () => {
     const ended = { ...pod(), status: { phase: 'Succeeded' as const } };
     assert.equal(generate(ended, runtime(record('web'))).phase, 'Succeeded');
   });
@@ -189,7 +189,7 @@ describe('the addresses of a pod', () => {
     assert.equal(addresses(pod(), stopped), '[null,null,null,null]');
   });
 
-  it('are those of the node for a pod on its network, as they were at first', () => {
+  it("are the first addresses of the node for a pod on the host's network", () => {
     const own = pod({ hostNetwork: true });
     const node = '192.0.2.1,[{ip:192.0.2.1},{ip:fd00::1}]';
     assert.equal(addresses(own, runtime(), { hostIps }), `[${node},${node}]`);
@@ -198,7 +198,7 @@ describe('the addresses of a pod', () => {
 });
 
 describe('the parts of a status', () => {
-  it('are there where the pod has them', () => {
+  it('are present when the pod has them', () => {
     const names = (...[subject, actual, more]: Parameters<typeof generate>): string[] =>
       Object.keys(generate(subject, actual, more)).filter((name) => /Statuses|observed|allocated/.test(name));
     assert.deepEqual(names(pod(), runtime()), ['containerStatuses']);
@@ -219,7 +219,7 @@ describe('the parts of a status', () => {
     ]);
   });
 
-  it('say of each container whether it has started and is ready', () => {
+  it('report for each container whether it has started and is ready', () => {
     const probe = { tcpSocket: { port: 1 } };
     const verdict = (startup: 'success' | 'failure', readiness: 'success' | 'failure'): unknown => {
       const subject = pod({
@@ -264,12 +264,12 @@ describe('a container that is being replaced', () => {
     );
   });
 
-  it('is shown as ended when the worker is done, or its definition is the same', () => {
+  it('is shown as terminated when the worker is finished, or when its definition did not change', () => {
     assert.equal(states({ isUndecided: false }, exited('web', 0), record('b')), 'b running true, web terminated false');
     assert.equal(states({ rules }, exited('web', 0), record('b')), 'b running true, web terminated false');
   });
 
-  it('is shown as it is when it was not running before, or its record is gone', () => {
+  it('shows its real state when it was not running before, or its record is gone', () => {
     assert.equal(
       states({ previous: undefined }, exited('web', 0), record('b')),
       'b running true, web terminated false',

@@ -124,7 +124,7 @@ describe('the upload of pod statuses', () => {
     assert.equal(api.calls.length, tries);
   });
 
-  it('restores statuses that others change, at a limited rate', async () => {
+  it('restores a status that another client changed, at a limited rate', async () => {
     const { clock, api, seen, uploader, say, uploaded } = setUp();
     say(running);
     await clock.settle();
@@ -141,7 +141,7 @@ describe('the upload of pod statuses', () => {
     assert.deepEqual([uploaded()?.phase, api.writes.length], ['Running', 3]);
   });
 
-  it('repeats a status once, and not again, that the API server changed', async () => {
+  it('repeats a status once if the API server changed it, and not again', async () => {
     const { clock, api, uploader, say } = setUp({
       made: (pod) => ({ ...pod, status: { ...pod.status, message: 'cut' } }),
     });
@@ -190,7 +190,7 @@ describe('the upload of pod statuses', () => {
     }
   });
 
-  it('shows at its mirror that a static pod runs again, which was over', async () => {
+  it('shows in the mirror pod that a terminated static pod runs again', async () => {
     const { clock, say, uploaded } = setUp({
       changes: { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } },
     });
@@ -231,7 +231,7 @@ describe('the upload of pod statuses', () => {
 describe('the object of a deleted pod', () => {
   const deleted = { 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z', 'metadata.deletionGracePeriodSeconds': 30 };
 
-  it("is deleted when the pod's resources are released and its end was sent, and not before", async () => {
+  it("is deleted when the pod's resources are released and its final status was sent, and not before", async () => {
     const { clock, api, released, uploader, say } = setUp({ changes: deleted });
     say({ phase: 'Succeeded' });
     await clock.settle();
@@ -243,7 +243,7 @@ describe('the object of a deleted pod', () => {
     assert.deepEqual(api.calls.at(-1)?.body, { gracePeriodSeconds: 0, preconditions: { uid } });
   });
 
-  it('stays while the pod is not over, although nothing of it is left', async () => {
+  it('is kept while the pod has not ended, although nothing runs any more', async () => {
     const { clock, api, released, uploader, say } = setUp({ changes: deleted });
     released.add(uid);
     say(running);
@@ -273,7 +273,7 @@ describe('the object of a deleted pod', () => {
     assert.equal(api.peek(pods, key), undefined);
   });
 
-  it('is never that of a mirror pod, and is not deleted again when it is gone already', async () => {
+  it('is not deleted if it is a mirror pod or already gone', async () => {
     const mirror = setUp({ changes: { ...deleted, 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } } });
     mirror.released.add(uid);
     mirror.say({ phase: 'Failed' });
