@@ -15,7 +15,9 @@ export interface BenchContext {
   say(text: string): void;
 }
 
-/** What the runtime still holds of the agent's pod, found by the label it gives to sandboxes and containers. */
+/**
+ * The containers and sandboxes of the agent's pod that the runtime still has, found by the label that the agent sets.
+ */
 export async function countInRuntime({ containerd }: BenchContext, pod?: string): Promise<number> {
   const labelSelector: Record<string, string> =
     pod === undefined ? { 'io.kubernetes.pod.namespace': 'default' } : { 'io.kubernetes.pod.name': pod };

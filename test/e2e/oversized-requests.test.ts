@@ -117,7 +117,7 @@ describe('no request stops the others', () => {
   /** Why it grows too fast; undefined when it does not. */
   const growsTooFast = async ({ name, request, size }: Trial): Promise<string | undefined> => {
     const small = size(smallBytes);
-    // Most are done at once, and what takes the square of its size is not by then.
+    // Most requests end quickly. One with quadratic cost does not end within this time.
     const first = (await cluster.measure(request(4 * small))).heldMs;
     if (first < 8 || (first < worthComparingMs && first < (await cluster.measure(request(small))).heldMs * mostGrowth))
       return undefined;

@@ -8,7 +8,7 @@ export class SimulatedRuntime extends FakeRuntime {
   }
 
   /**
-   * Something is still to happen by calls made before: those that take effect late, and stops whose grace has not
+   * Whether earlier calls still have pending effects: calls that take effect late, and stops whose grace period has not
    * passed.
    */
   get isSettling(): boolean {

@@ -68,7 +68,7 @@ function capacityOf(node: Node, hostname: string, className: string, freeBytes: 
       namespace: CAPACITY_NAMESPACE,
       uid: '',
       labels: { [DRIVER_LABEL]: PROVISIONER, [MANAGER_LABEL]: managerOf(name) },
-      // Goes with the node.
+      // Deleted together with the node.
       ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }],
     },
     nodeTopology: { matchLabels: { [nodeLabels.hostname]: hostname } },

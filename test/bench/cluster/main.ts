@@ -29,7 +29,7 @@ import { parseOptions, USAGE } from './options.ts';
 import { PodBoard } from './pod-board.ts';
 import { upstreamColumn, withUpstream } from './upstream-column.ts';
 
-/** A run that takes longer hangs somewhere. */
+/** A run that takes longer has hung. */
 const LIMIT_MS = 15 * 60_000;
 const READY_TIMEOUT_MS = 60_000;
 const SUBJECT = 'kubelet';
@@ -106,7 +106,7 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Everything that was started is gone when it returns; what went wrong is the answer. */
+/** When it returns, everything that was started is gone. The result is the error, if there was one. */
 async function run(
   options: ClusterBenchOptions,
   sink: Pick<ClusterContext, 'add' | 'note' | 'say'>,

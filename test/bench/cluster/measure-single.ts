@@ -11,7 +11,7 @@ import type { Change } from './pod-board.ts';
 import { isReady } from './pod-board.ts';
 import { isTerminalPhase } from '../../../src/api/pod.ts';
 
-/** Between two steps of one sample: what the step before left under way ends. */
+/** The pause between two steps of a sample, so that the effects of the first one end. */
 const REST_MS = 150;
 const GOAL_MS = 80;
 
@@ -20,7 +20,7 @@ export async function measureStartAndDelete(context: ClusterContext): Promise<vo
   const { member, board, options } = context;
   const floor = { start: [] as number[], remove: [] as number[] };
   const own = { start: [] as number[], remove: [] as number[] };
-  // Sample 0 warms both up and is not counted.
+  // Sample 0 is a warm-up and is not counted.
   for (let sample = 0; sample <= options.samples; sample += 1) {
     await member.asleep(async () => {
       const raw = rawPod(context, `raw-start-${sample}`);
@@ -57,7 +57,7 @@ export async function measureStartAndDelete(context: ClusterContext): Promise<vo
     });
 }
 
-/** Row `restart`: a fresh pod each time, because the second crash of the same pod has to wait (CrashLoopBackOff). */
+/** Row `restart`: a new pod for each sample, because a second crash of the same pod waits (CrashLoopBackOff). */
 export async function measureRestart(context: ClusterContext): Promise<void> {
   const { member, board, containerd, options } = context;
   const floor: number[] = [];
@@ -94,8 +94,8 @@ export async function measureRestart(context: ClusterContext): Promise<void> {
 }
 
 /**
- * Row `exit`: killed from outside (Failed) and ended on its own on SIGTERM (Succeeded) by turns; the floor is the
- * runtime's own status.
+ * Row `exit`: alternately killed from outside (Failed) and ended on SIGTERM (Succeeded). The floor is the runtime's own
+ * status.
  */
 export async function measureExit(context: ClusterContext): Promise<void> {
   const { member, board, containerd, options } = context;

@@ -1,6 +1,6 @@
 /**
- * Creates and deletes pods through the API, and says at which moment a watch of them showed a pod as wanted: what any
- * client of the cluster sees.
+ * Creates and deletes pods through the API, and measures when a watch reported the wanted state, as any client of the
+ * cluster would see it.
  */
 import { nodes, pods } from '../../../src/api/client/resource-types.ts';
 import type { Probe } from '../../../src/api/core/probe.ts';
@@ -15,7 +15,7 @@ const NAMESPACE = 'default';
 export interface Change {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly pod: Pod;
-  /** Monotonic, when the event had been read here. */
+  /** Monotonic time when the event was read here. */
   readonly atMs: number;
 }
 
@@ -35,7 +35,7 @@ export class PodBoard {
   readonly #latest = new Map<string, Change>();
   readonly #waiters = new Map<string, Set<Waiter>>();
   readonly #ended = new AbortController();
-  /** Events of pods so far: what was said of them, as anybody who watches gets it. */
+  /** The events of pods so far, as any watch receives them. */
   events = 0;
 
   constructor(client: HttpApiClient, nodeName: string) {
@@ -44,7 +44,7 @@ export class PodBoard {
     void this.#follow();
   }
 
-  /** Asks for all at once, as fast as the API takes them; says when the first was sent. */
+  /** Creates all pods as fast as the API accepts them, and returns the time of the first request. */
   async create(names: readonly string[], restartPolicy: 'Always' | 'Never' = 'Always'): Promise<number> {
     const atMs = performance.now();
     await Promise.all(names.map((name) => this.#client.create(pods, this.#pod(name, restartPolicy))));
@@ -59,14 +59,14 @@ export class PodBoard {
     await this.#client.create(pods, { ...pod, metadata, spec: { ...pod.spec, containers } });
   }
 
-  /** Gracefully; says when the first was asked for. */
+  /** Deletes gracefully and returns the time of the first request. */
   async delete(names: readonly string[]): Promise<number> {
     const atMs = performance.now();
     await Promise.all(names.map((name) => this.#client.delete(pods, { namespace: NAMESPACE, name })));
     return atMs;
   }
 
-  /** The first event about the pod that is accepted, among the latest known and all that follow. */
+  /** The first accepted event of the pod: the latest known one, or one that follows. */
   until(name: string, accept: (change: Change) => boolean, timeoutMs = 60_000): Promise<Change> {
     const known = this.#latest.get(name);
     if (known !== undefined && accept(known)) return Promise.resolve(known);
@@ -113,7 +113,7 @@ export class PodBoard {
     );
   }
 
-  /** What this bench made there and is still there, without waiting for the node; then the node. */
+  /** Deletes the remaining objects of this bench without waiting for the node, and then the node. */
   async clear(): Promise<void> {
     this.#ended.abort();
     const { items } = await this.#client.list(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${this.#nodeName}` });
@@ -125,7 +125,7 @@ export class PodBoard {
     await this.#client.delete(nodes, { namespace: '', name: this.#nodeName }).catch(() => undefined);
   }
 
-  /** A watch that the server ends goes on where it ended: servers do that now and then. */
+  /** Continues a watch that the server ended, which servers do occasionally. */
   async #follow(): Promise<void> {
     const { signal } = this.#ended;
     let resourceVersion: string | undefined;

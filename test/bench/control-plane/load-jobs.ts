@@ -186,7 +186,7 @@ export const jobs = {
     await crowd.until(answeredAtMs.length, limitMs);
     return crowd.delays(answeredAtMs);
   },
-  /** The same puts with no API server before them: transactions that demand that the key is new. */
+  /** The same writes directly to etcd: transactions that require a new key. */
   etcdPuts: async ({
     endpoint,
     value,

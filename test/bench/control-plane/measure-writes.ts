@@ -45,7 +45,7 @@ export async function measureStore(store: Store, context: StageContext): Promise
 
 interface Floor {
   readonly puts: Rates;
-  /** SQLite is in the server's own process: to read it is no request. */
+  /** SQLite is in the server's own process, so reading it is not a request. */
   readonly gets: Rates | undefined;
 }
 
@@ -64,7 +64,7 @@ async function takeFloor(load: LoadProcess, folder: string, etcd: TestEtcd | und
 
 async function measureIdle(store: Store, cluster: TestCluster, { options, add }: StageContext): Promise<void> {
   const started: number[] = [];
-  // On etcd a control plane that was killed holds the lead until its lease ends.
+  // With etcd, a killed control plane remains leader until its lease expires.
   for (let i = 0; i < (store === 'sqlite' ? options.startups : 0); i++) {
     await cluster.kill();
     const startMs = performance.now();
@@ -116,7 +116,7 @@ async function measureConfigMaps({
   for (let round = 0; round < options.rounds; round++) {
     const floor = await takeFloor();
     const beforeMs = processCpuMs(cluster.pid());
-    // The gets' process is another, so that what its own event loop is late with is not the server's.
+    // The gets come from another process, so that delays of its event loop are not counted as the server's.
     const [creates, gets] = await withLoad((reader) =>
       Promise.all([
         load.run('creates', {
