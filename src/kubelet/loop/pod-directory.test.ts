@@ -117,6 +117,20 @@ describe('pod directory', () => {
     assert.deepEqual(answers, [false, false, false, true, true, true, true]);
   });
 
+  it('reports that a pod has ended by its published status, and a static pod that was turned away as not ended', () => {
+    const { store, statuses, directory } = harness();
+    store.set(named('a', { status: { phase: 'Succeeded' } }));
+    const answers = [directory.isTerminal(podUid('a')), directory.isTerminal(podUid('other'))];
+    statuses.set('a', { phase: 'Running' });
+    answers.push(directory.isTerminal(podUid('a')));
+    store.set(named('a', asStatic));
+    statuses.set('a', { phase: 'Failed', message: rejectionMessage('no room') });
+    answers.push(directory.isTerminal(podUid('a')));
+    statuses.set('a', { phase: 'Failed', message: 'it ran' });
+    answers.push(directory.isTerminal(podUid('a')));
+    assert.deepEqual(answers, [true, false, false, false, true]);
+  });
+
   it('reports nothing running for a pod without a worker, or whose worker has stopped it', () => {
     const { directory, at } = harness();
     const answers = [directory.hasStopped(podUid('a'))];

@@ -64,6 +64,17 @@ export class PodDirectory {
     return phase === 'terminating' || hasStopped(phase) || isTerminalPhase(this.#parts.statuses.get(uid)?.phase);
   }
 
+  /**
+   * Its status, as published or as its source has it, says that the pod has ended. A static pod that was turned away may
+   * be admitted again.
+   */
+  isTerminal(uid: PodUid): boolean {
+    const { statuses, store } = this.#parts;
+    const pod = store.byUid(uid);
+    if (pod !== undefined && this.wasTurnedAway(pod)) return false;
+    return isTerminalPhase(statuses.get(uid)?.phase ?? pod?.status?.phase);
+  }
+
   /** The pod has a worker, and something of it may run. */
   isPresent(uid: PodUid): boolean {
     return !this.hasStopped(uid);

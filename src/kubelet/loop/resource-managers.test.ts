@@ -22,6 +22,8 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
     present: 'a',
     place: '',
     unread: '',
+    ended: '',
+    running: '',
   };
   const listeners: (() => void)[] = [];
   const shared = new Set([0, 1]);
@@ -50,9 +52,9 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
       retain: () => undefined,
     },
     saved: async () => void calls.push('saved'),
-    directory: { isPresent: (uid) => uid === state.present },
+    directory: { isPresent: (uid) => uid === state.present, isTerminal: (uid) => uid === state.ended },
     admission: () => ({ hasPlace: (uid) => uid === state.place }),
-    runtime: { isRead: (uid) => uid !== state.unread },
+    runtime: { isRead: (uid) => uid !== state.unread, runsContainer: (uid) => uid === state.running },
     sourcesReady: () => state.ready,
     quotaOffWithExclusiveCpus,
     podLevel: true,
@@ -77,6 +79,15 @@ describe('resources of pods', () => {
     state.unread = '';
     managers.release();
     assert.deepEqual(calls, ['retain b', 'retain a', 'retain ']);
+  });
+
+  it('are returned when a pod has ended that its source still lists, but not while a container of it runs', () => {
+    const { managers, calls, state } = world();
+    Object.assign(state, { place: 'a', ended: 'a', running: 'a' });
+    managers.release();
+    state.running = '';
+    managers.release();
+    assert.deepEqual(calls, ['retain a', 'retain ']);
   });
 
   it('are not returned while a source of pods has not reported', () => {

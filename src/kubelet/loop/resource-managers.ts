@@ -22,9 +22,9 @@ export interface ResourceManagersParts {
   readonly updater: Pick<CpuSetUpdater, 'start' | 'stop' | 'wake' | 'noteCreated' | 'retain'>;
   /** Resolves when the state of the managers is on disk, or cannot be written now. */
   readonly saved: () => Promise<void>;
-  readonly directory: Pick<PodDirectory, 'isPresent'>;
+  readonly directory: Pick<PodDirectory, 'isPresent' | 'isTerminal'>;
   readonly admission: () => Pick<AdmissionManager, 'hasPlace'>;
-  readonly runtime: Pick<RuntimeCache, 'isRead'>;
+  readonly runtime: Pick<RuntimeCache, 'isRead'> & { runsContainer(uid: PodUid): boolean };
   /** All sources have reported: a pod that is not known is gone. */
   readonly sourcesReady: () => boolean;
   /** Gate DisableCPUQuotaWithExclusiveCPUs. */
@@ -37,7 +37,8 @@ export interface ResourceManagersParts {
 /**
  * Connects the managers of CPUs, memory and their topology with the life of pods.
  * 1. A pod that is admitted has its resources before its first container is created, and they are on disk by then.
- * 2. They are returned when nothing of the pod runs any more, and never before all sources have reported.
+ * 2. They are returned when nothing of the pod runs any more, also while a source still lists a pod that has ended, and
+ *    never before all sources have reported.
  * 3. A pod that was admitted and can have no resources of its own runs in the shared pool: an agent that lost its state
  *    stops no pod.
  */
@@ -94,7 +95,8 @@ export class ResourceManagers {
   /** The pod has, or will get, processes on this node. Before the runtime was read, anything may still run. */
   #mayRun(uid: PodUid): boolean {
     const { directory, admission, runtime } = this.#parts;
-    return directory.isPresent(uid) || admission().hasPlace(uid) || !runtime.isRead(uid);
+    if (!runtime.isRead(uid) || runtime.runsContainer(uid)) return true;
+    return !directory.isTerminal(uid) && (directory.isPresent(uid) || admission().hasPlace(uid));
   }
 
   /** A container started or ended. */

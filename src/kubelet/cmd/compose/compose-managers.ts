@@ -69,7 +69,10 @@ export function composeManagers(
     saved: () => records.saveManagers(),
     directory,
     admission,
-    runtime: cache,
+    runtime: {
+      isRead: (uid) => cache.isRead(uid),
+      runsContainer: (uid) => cache.get(uid)?.containers.some(({ state }) => state === 'running') === true,
+    },
     sourcesReady: parts.sourcesReady,
     quotaOffWithExclusiveCpus: config.gates.enabled('DisableCPUQuotaWithExclusiveCPUs'),
     podLevel: config.managers.podLevel,
