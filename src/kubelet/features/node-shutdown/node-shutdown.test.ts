@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { silentLogger } from '../../../base/log.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
+import { recordingLog } from '../../../base/testing/recording-log.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Changes } from '../../../api/testing/pod-builder.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
@@ -16,6 +16,7 @@ import { reportsShutdown, ShutdownState } from './shutdown-state.ts';
 /** A node whose pods end when the test says so, or at the end of their grace period. */
 function harness(shutdown = { graceMs: 30_000, criticalPodsGraceMs: 10_000, byPriority: [] }) {
   const clock = new FakeClock();
+  const log = recordingLog();
   const login = new FakeLoginManager(clock);
   const files = new FakeHostFiles(clock);
   files.seed({ '/var/lib/kubelet/.keep': '' });
@@ -67,7 +68,7 @@ function harness(shutdown = { graceMs: 30_000, criticalPodsGraceMs: 10_000, byPr
       recorder: { nodeEvent: (type, reason, message) => void seen.push(`${type} ${reason} ${message}`) },
       statusChanged: () => void seen.push('node status'),
       clock,
-      log: silentLogger,
+      log,
     });
   const add = (name: string, changes: Changes = {}): void => {
     const pod = buildPod({
@@ -85,7 +86,10 @@ function harness(shutdown = { graceMs: 30_000, criticalPodsGraceMs: 10_000, byPr
     await start;
   };
   const taken = (): string[] => seen.splice(0);
-  return { clock, login, files, state, world, seen, stuck, taken, add, end, make, started };
+  /** The pods of each group whose time was over before all had ended. */
+  const timedOut = (): unknown[] =>
+    log.lines.filter(({ message }) => message.includes('killing time out')).map(({ fields }) => fields?.['pods']);
+  return { clock, login, files, state, world, seen, stuck, taken, add, end, make, started, timedOut };
 }
 
 const CRITICAL: Changes = { 'spec.priority': 2_000_000_000 };
@@ -289,7 +293,7 @@ describe('graceful node shutdown', () => {
   });
 
   it('does not wait for pods that have ended already, and gives a pod two more seconds when earlier ones left time', async () => {
-    const { clock, add, end, make, started, stuck, taken } = harness();
+    const { clock, add, end, make, started, stuck, taken, timedOut } = harness();
     for (const name of ['quick', 'stuck']) add(name);
     for (const name of ['dns', 'proxy']) add(name, { ...CRITICAL, 'spec.terminationGracePeriodSeconds': 300 });
     for (const name of ['stuck', 'dns', 'proxy']) stuck.add(name);
@@ -312,10 +316,11 @@ describe('graceful node shutdown', () => {
     await clock.advance(1);
     assert.equal(isOver, true, 'of the time of all groups nothing was left for more than the configured time');
     await again;
+    assert.deepEqual(timedOut(), [['default/stuck'], ['default/dns']]);
   });
 
   it('is over at once when the pods of the last group have ended during the one before', async () => {
-    const { clock, login, add, end, make, started } = harness();
+    const { clock, login, add, end, make, started, timedOut } = harness();
     add('web');
     add('dns', CRITICAL);
     await started(make());
@@ -323,7 +328,7 @@ describe('graceful node shutdown', () => {
     end('dns');
     end('web');
     await clock.advance(0);
-    assert.equal(login.isDown, true);
+    assert.deepEqual([login.isDown, timedOut()], [true, []]);
   });
 
   it('gives a group no more than two seconds beyond its time, however much earlier ones left', async () => {
@@ -341,7 +346,7 @@ describe('graceful node shutdown', () => {
   });
 
   it('ends nothing more once the agent stops, and leaves no lock, connection or timer behind', async () => {
-    const { clock, login, add, make, started, taken } = harness();
+    const { clock, login, add, make, started, taken, timedOut } = harness();
     add('web');
     add('dns', CRITICAL);
     const shutdown = make();
@@ -352,7 +357,7 @@ describe('graceful node shutdown', () => {
     await ending;
     await clock.advance(60_000);
     assert.deepEqual([taken(), login.locks.length, login.connections, clock.armedTimers], [[], 0, 0, 0]);
-    assert.equal(shutdown.times().endMs, undefined);
+    assert.deepEqual([shutdown.times().endMs, timedOut()], [undefined, []]);
     login.shutDown();
     assert.deepEqual(taken(), []);
   });
