@@ -51,6 +51,41 @@ describe('answers of other name servers', () => {
     for (const code of [2, 5]) assert.equal(keptFor(reply({ flags: 0x8180 | code, answers: [a(9)] })), 0);
   });
 
+  it('that say of a failure are not kept, whatever they carry, nor are those without a question', () => {
+    for (const code of [1, 2, 4, 5]) assert.equal(keptFor(reply({ flags: 0x8180 | code, answers: [a(9)] })), 0);
+    const cache = new AnswerCache();
+    cache.store(Buffer.alloc(3), reply({ answers: [a(9)] }), 0);
+    cache.store(ask(), Buffer.alloc(3), 0);
+    cache.store(ask(), reply({ answers: [a(0)] }), 0);
+    assert.equal(cache.size, 0);
+    assert.equal(cache.find(Buffer.alloc(3), 0), undefined);
+  });
+
+  it('of a name that there is not are kept for the time of the zone, not of the records that led there', () => {
+    assert.equal(keptFor(reply({ flags: 0x8183, answers: [a(50)], authorities: [soa(60, 8)] })), 8);
+    assert.equal(keptFor(reply({ flags: 0x8183, authorities: [a(50)] })), 0, 'no SOA record');
+    assert.equal(keptFor(reply({ flags: 0x8183, answers: [soa(60, 8)] })), 0, 'an SOA record in another place');
+  });
+
+  it('have a record for options, which holds no time to live', () => {
+    const options = {
+      name: '.',
+      type: 'OPT',
+      udpPayloadSize: 4096,
+      extendedRcode: 0,
+      ednsVersion: 0,
+      flags: 0x8000,
+      options: [],
+    };
+    const cache = new AnswerCache();
+    const answer = reply({ answers: [a(900)], additionals: [options] as unknown as Answer[] });
+    assert.equal(keptFor(answer), 900);
+    cache.store(ask(), answer, 1_000_000);
+    const { additionals = [], answers = [] } = decode(cache.find(ask(), 1_005_000) ?? Buffer.alloc(0));
+    assert.equal((answers[0] as { ttl?: number }).ttl, 895);
+    assert.equal((additionals[0] as { flags?: number }).flags, 0x8000);
+  });
+
   it('come back under the number and in the writing of the question, with less time to live', () => {
     const cache = new AnswerCache();
     cache.store(ask(), reply({ answers: [a(20)] }), 0);

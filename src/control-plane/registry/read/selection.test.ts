@@ -59,3 +59,57 @@ test('fields of a kind that is stored as another are those of its own form', () 
   assert.equal(parseSelection(shown, { fieldSelector: 'spec.size=7' }).matches(widget({}, 1)), true);
   assert.equal(parseSelection(shown, { fieldSelector: 'spec.size=1' }).matches(widget({}, 1)), false);
 });
+
+test('whether all is selected is known, so that it need not be asked of each object', () => {
+  const everything = (options: Parameters<typeof parseSelection>[1], of = selectable): boolean =>
+    parseSelection(of, options).everything;
+  assert.deepEqual([everything({}), everything({ labelSelector: '', fieldSelector: '' })], [true, true]);
+  assert.deepEqual(
+    [everything({ labelSelector: 'a' }), everything({ fieldSelector: 'metadata.name=a' })],
+    [false, false],
+  );
+  assert.equal(parseSelection(selectable, {}).matches(widget({})), true);
+  const byLabel = parseSelection(plain, { labelSelector: 'a' });
+  assert.deepEqual([byLabel.matches(widget({ a: '' })), byLabel.matches(widget({}))], [true, false]);
+});
+
+test('objects that initializers have yet to act on are hidden from those who do not ask for them', () => {
+  const hiding = { ...widgets, isInitialized: true } as unknown as ResourceDefinition;
+  const pending = (labels: Record<string, string>): ApiObject => {
+    const { metadata, ...rest } = widget(labels);
+    return { ...rest, metadata: { ...metadata, initializers: { pending: [{ name: 'x.io' }] } } } as ApiObject;
+  };
+  const seen = (options: Parameters<typeof parseSelection>[1]): unknown[] => {
+    const { everything, matches } = parseSelection(hiding, options);
+    return [everything, matches(widget({ a: '' })), matches(pending({ a: '' })), matches(widget({}))];
+  };
+  assert.deepEqual(seen({}), [false, true, false, true]);
+  assert.deepEqual(seen({ labelSelector: 'a' }), [false, true, false, false]);
+  assert.deepEqual(seen({ includeUninitialized: false }), [false, true, false, true]);
+  assert.deepEqual(seen({ includeUninitialized: true }), [true, true, true, true]);
+  assert.deepEqual(seen({ includeUninitialized: true, labelSelector: 'a' }), [false, true, true, false]);
+  assert.equal(parseSelection(selectable, {}).matches(pending({})), true, 'other kinds have no initializers');
+});
+
+test('the namespace is a field of namespaced kinds, and of those that have no fields of their own', () => {
+  const clustered = (of: ResourceDefinition): ResourceDefinition => ({
+    ...of,
+    type: { ...of.type, namespaced: false },
+  });
+  const isField = (of: ResourceDefinition, fieldSelector: string): boolean => {
+    try {
+      return parseSelection(of, { fieldSelector }).matches(widget({}));
+    } catch {
+      return false;
+    }
+  };
+  for (const [of, is] of [
+    [selectable, true],
+    [plain, true],
+    [clustered(selectable), false],
+    [clustered(plain), true],
+  ] as const) {
+    assert.equal(isField(of, 'metadata.namespace=default'), is);
+    assert.equal(isField(of, 'metadata.name=a'), true);
+  }
+});

@@ -136,6 +136,26 @@ describe('a claim and its volume', () => {
     assert.deepEqual(changes, ['PersistentVolumeClaim data']);
   });
 
+  it('are polled until they are bound, while others wait for nothing, and then kept on the disk', async () => {
+    const { api, claims, clock, disk } = await inUse();
+    const late = { namespace: 'default', name: 'late' };
+    const lateClaim = (volumeName: string): PersistentVolumeClaim =>
+      claim(volumeName, { metadata: { ...late, uid: 'l' } });
+    api.seed(persistentVolumeClaims, lateClaim(''));
+    claims.use(late, 'pod');
+    await claims.claim(late);
+    await clock.advance(2000);
+    assert.deepEqual([...disk.keys()].sort(), [CLAIM_ID, VOLUME_ID, 'PersistentVolumeClaim/default/late'].sort());
+    api.seed(persistentVolumes, { ...volumeOf('1Gi'), metadata: { name: 'pv2', namespace: '', uid: 'v2' } });
+    api.seed(persistentVolumeClaims, lateClaim('pv2'));
+    await clock.advance(3000);
+    assert.equal((disk.get('PersistentVolumeClaim/default/late') as PersistentVolumeClaim).spec.volumeName, 'pv2');
+    assert.equal(disk.has('PersistentVolume//pv2'), true);
+    assert.deepEqual([claims.peekVolume('pv2')?.metadata.uid, claims.peekVolume('pv')?.metadata.uid], ['v2', 'v']);
+    claims.release(late, 'pod');
+    assert.deepEqual([...disk.keys()].sort(), [CLAIM_ID, VOLUME_ID].sort(), 'the volume of the other claim stays');
+  });
+
   it('are as last seen while the API server is away', async () => {
     const { api, claims, clock } = await inUse();
     assert.equal(claims.peekVolume('other'), undefined);
