@@ -41,7 +41,7 @@ describe('texts that are not what they should be', () => {
     );
     assert.equal(
       messageOf(() => parseJsonQuietly('{"a":1')),
-      'it is no JSON at position 6',
+      'it is not JSON at position 6',
     );
     assert.equal(
       messageOf(() => parseJsonQuietly('')),

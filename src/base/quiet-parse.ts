@@ -12,7 +12,7 @@ export function parseJsonQuietly(text: string): unknown {
     return JSON.parse(text) as unknown;
   } catch (error) {
     const place = / at position \d+/.exec(error instanceof Error ? error.message : '')?.[0] ?? '';
-    throw new UnreadableText(text.trim() === '' ? 'it is empty, not JSON' : `it is no JSON${place}`);
+    throw new UnreadableText(text.trim() === '' ? 'it is empty, not JSON' : `it is not JSON${place}`);
   }
 }
 

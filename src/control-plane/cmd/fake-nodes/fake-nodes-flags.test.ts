@@ -49,15 +49,15 @@ describe('the command line of fake nodes', () => {
     assert.deepEqual(errorsOf(), ['one number of nodes is needed, as in: fake-nodes 3']);
     assert.deepEqual(errorsOf('3', '4'), ['one number of nodes is needed, as in: fake-nodes 3']);
     for (const text of ['0', '5001', 'x', '1.5', '1e3'])
-      assert.deepEqual(errorsOf(text), [`N: "${text}" is no whole number from 1 to 5000`]);
+      assert.deepEqual(errorsOf(text), [`N: "${text}" is not a whole number from 1 to 5000`]);
   });
 
   it('tells all that is wrong at once', () => {
     assert.deepEqual(errorsOf('1', '--cpu=x', '--labels=a', '--react-ms=soon', '--lease-seconds=0'), [
       '--cpu: "x" is no amount such as 8, 500m or 32Gi',
       '--labels: a is not of the form KEY=VALUE',
-      '--react-ms: "soon" is no whole number from 0 to 3600000',
-      '--lease-seconds: "0" is no whole number from 1 to 3600',
+      '--react-ms: "soon" is not a whole number from 0 to 3600000',
+      '--lease-seconds: "0" is not a whole number from 1 to 3600',
     ]);
   });
 });

@@ -37,7 +37,7 @@ export function parseFakeNodes(args: readonly string[]): ParsedArguments<FakeNod
   const number = (name: string, text: string, [least, greatest]: readonly [number, number]): number => {
     const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
     if (!(value >= least && value <= greatest))
-      errors.push(`${name}: ${JSON.stringify(text)} is no whole number from ${least} to ${greatest}`);
+      errors.push(`${name}: ${JSON.stringify(text)} is not a whole number from ${least} to ${greatest}`);
     return value;
   };
   const amount = (name: string, text: string): string => {

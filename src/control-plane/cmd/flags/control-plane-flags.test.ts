@@ -90,7 +90,7 @@ describe('the command line of the control plane', () => {
       ),
       [
         '--bind-address: "here" is no IP address',
-        '--secure-port: "abc" is no whole number of at least 1 and at most 65535',
+        '--secure-port: "abc" is not a whole number of at least 1 and at most 65535',
         '--advertise-address: "there" is no IP address',
         '--service-cluster-ip-range: foo is no range of addresses, such as 10.96.0.0/12',
       ],
@@ -113,7 +113,7 @@ describe('the command line of the control plane', () => {
       overrides: [],
     });
     const etcd = (...flags: readonly string[]): readonly string[] => errorsOf('--storage-backend=etcd3', ...flags);
-    assert.match(etcd('--etcd-prefix=a b')[0] ?? '', /^--etcd-prefix: "a b" is no path of letters/);
+    assert.match(etcd('--etcd-prefix=a b')[0] ?? '', /^--etcd-prefix: "a b" is not a path of letters/);
     assert.match(etcd('--storage-media-type=text/plain')[0] ?? '', /^--storage-media-type: "text\/plain" is none of/);
     assert.deepEqual(errorsOf('--etcd-prefix=/a'), ['--etcd-prefix: only with --storage-backend=etcd3']);
     assert.deepEqual(errorsOf('--storage-backend=etcd3', '--etcd-servers='), ['--etcd-servers names no server']);

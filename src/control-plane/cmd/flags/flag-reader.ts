@@ -43,7 +43,7 @@ export class FlagReader {
     const number = /^\d+$/.test(value) ? Number(value) : NaN;
     if (!(number >= least && number <= most))
       this.errors.push(
-        `--${name}: ${JSON.stringify(value)} is no whole number of at least ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${most}`}`,
+        `--${name}: ${JSON.stringify(value)} is not a whole number of at least ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${most}`}`,
       );
     return number;
   }

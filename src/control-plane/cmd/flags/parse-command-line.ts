@@ -252,7 +252,7 @@ function storage(reader: FlagReader): ControlPlaneOptions['storage'] {
   const prefix = reader.required('etcd-prefix');
   if (!/^[\w./-]+$/.test(prefix))
     reader.errors.push(
-      `--etcd-prefix: ${JSON.stringify(prefix)} is no path of letters, digits and the characters . _ - /, such as /registry`,
+      `--etcd-prefix: ${JSON.stringify(prefix)} is not a path of letters, digits and the characters . _ - /, such as /registry`,
     );
   return {
     backend: 'etcd3',

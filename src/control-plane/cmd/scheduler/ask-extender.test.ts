@@ -64,7 +64,7 @@ describe('a question to an extender', () => {
       await failing((_, response) => response.writeHead(500).end('out of\norder')),
       /answered with status 500: out of order$/,
     );
-    assert.match(await failing((_, response) => response.end('<html>')), /it is no JSON/);
+    assert.match(await failing((_, response) => response.end('<html>')), /it is not JSON/);
     assert.match(
       await failing((_, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()),
       /status 302/,

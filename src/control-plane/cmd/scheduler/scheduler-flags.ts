@@ -71,7 +71,7 @@ export function parseSchedulerFlags(args: readonly string[]): ParsedArguments<Sc
     const text = values[flag];
     if (text === undefined) return undefined;
     const ms = parseDurationMs(text);
-    if (ms === undefined || ms <= 0) errors.push(`--${flag}: ${JSON.stringify(text)} is no duration such as 15s`);
+    if (ms === undefined || ms <= 0) errors.push(`--${flag}: ${JSON.stringify(text)} is not a duration such as 15s`);
     return ms;
   };
   const election = withoutAbsent({

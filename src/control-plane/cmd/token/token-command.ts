@@ -86,7 +86,7 @@ function parseRequest(args: readonly string[], defaultDataDir: string): TokenReq
     );
   const ttlMs = values.ttl === '0' ? 0 : parseDurationMs(values.ttl ?? '24h0m0s');
   if (ttlMs === undefined || ttlMs < 0)
-    throw new KubeletError('Invalid', `--ttl: ${JSON.stringify(values.ttl)} is no duration, such as 24h0m0s`);
+    throw new KubeletError('Invalid', `--ttl: ${JSON.stringify(values.ttl)} is not a duration such as 24h0m0s`);
   return {
     dataDir: values['data-dir'] ?? defaultDataDir,
     ttlMs,

@@ -77,7 +77,7 @@ export function readPriorities(answer: unknown): ReadonlyMap<string, number> {
   const points = new Map<string, number>();
   for (const each of isPresent(answer) ? listOf(answer, 'HostPriorityList') : []) {
     const score = fieldOf(each, 'score') ?? 0;
-    if (typeof score !== 'number' || !Number.isSafeInteger(score)) throw new Error('Score is no whole number');
+    if (typeof score !== 'number' || !Number.isSafeInteger(score)) throw new Error('Score is not a whole number');
     points.set(textOf(fieldOf(each, 'host'), 'Host'), score);
   }
   return points;

@@ -90,7 +90,7 @@ function parseLine(line: string): unknown {
   try {
     return JSON.parse(line) as unknown;
   } catch {
-    throw invalid('a line of it is no JSON');
+    throw invalid('a line of it is not JSON');
   }
 }
 

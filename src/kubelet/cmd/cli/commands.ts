@@ -191,7 +191,7 @@ function json(value: unknown): string {
 function duration(text: string): number {
   const ms = parseDurationMs(text);
   if (ms === undefined)
-    throw new KubeletError('Invalid', `--since: "${text}" is no duration such as 30s, 10m or 1h30m`);
+    throw new KubeletError('Invalid', `--since: "${text}" is not a duration such as 30s, 10m or 1h30m`);
   return ms;
 }
 

@@ -23,7 +23,7 @@ export const agentFlags: readonly FlagSpec[] = [
     [
       'config',
       'string',
-      'KubeletConfiguration file to start from, YAML or JSON. Flags given beside it win.',
+      'KubeletConfiguration file to start from, YAML or JSON. Flags override it.',
       { completes: 'file' },
     ],
     [

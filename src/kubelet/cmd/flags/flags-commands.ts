@@ -180,7 +180,7 @@ export const commands: readonly CommandSpec[] = [
     name: 'version',
     most: 0,
     usage: '[flags]',
-    help: 'Print the Kubernetes version the agent stands for, and its own.',
+    help: 'Print the Kubernetes version that the agent implements, and its own version.',
     flags: [output],
   },
 ];

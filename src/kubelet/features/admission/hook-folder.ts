@@ -50,7 +50,7 @@ async function hooksOf({ folder, files, clock, timeoutMs }: HookFolderOptions): 
   const read = async (): Promise<string[]> => {
     // A folder that is missing, or not mounted yet, must not admit everything.
     if ((await files.stat(folder))?.type !== 'directory')
-      throw new KubeletError('NotFound', `${folder} does not exist or is no folder`);
+      throw new KubeletError('NotFound', `${folder} does not exist or is not a folder`);
     const hooks: string[] = [];
     for (const name of await files.list(folder)) {
       if (name.startsWith('.') || name.endsWith('~')) continue;

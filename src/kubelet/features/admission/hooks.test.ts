@@ -104,7 +104,7 @@ describe('admission hooks', () => {
     await install('open', () => ({}), 0o777);
     await assert.rejects(ask(), /\/hooks\/open is not run: it is writable by its group or by others/);
     await files.removeTree('/hooks');
-    await assert.rejects(ask(), /\/hooks does not exist or is no folder/);
+    await assert.rejects(ask(), /\/hooks does not exist or is not a folder/);
     assert.deepEqual(processes.runs, []);
   });
 

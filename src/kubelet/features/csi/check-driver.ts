@@ -41,7 +41,7 @@ export function checkRegistering({
     Buffer.byteLength(endpoint) > MAX_SOCKET_PATH_BYTES ||
     /[\u0000-\u001f\u007f]/.test(endpoint)
   )
-    throw new KubeletError('Invalid', 'the endpoint is no path of a unix socket');
+    throw new KubeletError('Invalid', 'the endpoint is not a path of a unix socket');
   if (versions.length > MAX_VERSIONS || versions.some((version) => version.length > MAX_VERSION_LENGTH))
     throw new KubeletError(
       'Invalid',

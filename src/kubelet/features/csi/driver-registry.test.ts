@@ -98,7 +98,7 @@ test('a plugin with an invalid name, path or versions is refused before it is us
   for (const endpoint of endpoints)
     assert.throws(
       () => registry.validate({ ...registering, endpoint }),
-      /no path of a unix socket/,
+      /not a path of a unix socket/,
       JSON.stringify(endpoint),
     );
   for (const versions of [Array.from({ length: 100_000 }, () => '1.0.0'), [`1.${'0'.repeat(100_000)}`]]) {

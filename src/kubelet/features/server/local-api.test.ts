@@ -49,7 +49,7 @@ describe('local API', () => {
     const app = createLocalApi(sources());
     assert.equal(await (await app.request('/containerLogs/default/a/web?tailLines=2')).text(), 'line 1\nline 2\n');
     const bad = await app.request('/containerLogs/default/a/web?tailLines=-1');
-    assert.deepEqual([bad.status, await bad.text()], [400, 'tailLines: "-1" is no whole number of at least 0\n']);
+    assert.deepEqual([bad.status, await bad.text()], [400, 'tailLines: "-1" is not a whole number of at least 0\n']);
   });
 
   it('maps error kinds to status codes', async () => {

@@ -72,7 +72,10 @@ function readLogQuery(params: URLSearchParams): LogQuery {
   if (sinceTime !== '') {
     const atMs = Date.parse(sinceTime);
     if (Number.isNaN(atMs))
-      throw new KubeletError('Invalid', `sinceTime: "${sinceTime}" is no RFC 3339 time such as 2026-01-31T15:04:05Z`);
+      throw new KubeletError(
+        'Invalid',
+        `sinceTime: "${sinceTime}" is not an RFC 3339 time such as 2026-01-31T15:04:05Z`,
+      );
     query.sinceTimeMs = atMs;
   }
   return query;
@@ -89,7 +92,7 @@ function problemOf(query: LogQuery, params: URLSearchParams, splitStreams: boole
     ] as const
   ).find(([, value, limit]) => value !== undefined && value < limit);
   if (least !== undefined)
-    return { outcome: 'invalid', problem: `${least[0]}: "${least[1]}" is no whole number of at least ${least[2]}` };
+    return { outcome: 'invalid', problem: `${least[0]}: "${least[1]}" is not a whole number of at least ${least[2]}` };
   if (query.sinceSeconds !== undefined && query.sinceTimeMs !== undefined)
     return { outcome: 'invalid', problem: 'at most one of sinceTime or sinceSeconds may be specified' };
   if (!['', 'All', 'Stdout', 'Stderr'].includes(stream))
@@ -115,6 +118,6 @@ function whole(params: URLSearchParams, name: string): number | undefined {
   const value = params.get(name) ?? '';
   if (value === '') return undefined;
   const number = Number(value);
-  if (!Number.isSafeInteger(number)) throw new KubeletError('Invalid', `${name}: "${value}" is no whole number`);
+  if (!Number.isSafeInteger(number)) throw new KubeletError('Invalid', `${name}: "${value}" is not a whole number`);
   return number;
 }

@@ -62,7 +62,7 @@ export function parseSubIds(output: string): IdRange {
     .map((part) =>
       /^\d+$/.test(part) && Number(part) < ALL_IDS
         ? Number(part)
-        : refuse(`error parsing line ${JSON.stringify(output)}: ${JSON.stringify(part)} is no id`),
+        : refuse(`error parsing line ${JSON.stringify(output)}: ${JSON.stringify(part)} is not an id`),
     );
   return { hostId, length };
 }

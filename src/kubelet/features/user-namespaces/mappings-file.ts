@@ -55,7 +55,7 @@ function mappingsOf(value: unknown): Mapping[] {
     const id = (name: string): number => {
       const number = item?.[name] ?? 0;
       if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number >= 2 ** 32)
-        throw new Error(`${name} is no id`);
+        throw new Error(`${name} is not an id`);
       return number;
     };
     return { hostId: id('hostId'), containerId: id('containerId'), length: id('length') };

@@ -131,7 +131,7 @@ export class FlexDriver {
     if (status instanceof Error)
       throw new KubeletError(
         'Unavailable',
-        `flexVolume driver ${driver}: ${command}: exit status ${answer.exitCode}, its answer is no JSON: ${errorMessage(status)}`,
+        `flexVolume driver ${driver}: ${command}: exit status ${answer.exitCode}, its answer is not JSON: ${errorMessage(status)}`,
       );
     if (status['status'] === NOT_SUPPORTED) throw new KubeletError('Unimplemented', NOT_SUPPORTED);
     if (status['status'] !== 'Success')

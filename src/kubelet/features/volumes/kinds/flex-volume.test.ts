@@ -75,7 +75,7 @@ test("a driver's message is reported, and so is a driver that is missing or retu
   silent.processes.install(DRIVER, () => ({ exitCode: 1, stderr: 'Traceback' }));
   assert.match(
     (await firstEvent(silent)) ?? '',
-    /flexVolume driver example.org\/disk: init: exit status 1, its answer is no JSON/,
+    /flexVolume driver example.org\/disk: init: exit status 1, its answer is not JSON/,
   );
   const none = volumeWorld();
   assert.match(
