@@ -134,7 +134,12 @@ describe('the scheduler and what extends it', () => {
       '--scheduler-name=second',
       '--leader-elect-resource-name=second-scheduler',
       '--bind-address=127.0.0.1',
-      ...['--leader-elect-lease-duration=3s', '--leader-elect-renew-deadline=2s', '--leader-elect-retry-period=500ms'],
+      // A busy machine must not make the leader lose its lease; who stops releases it.
+      ...[
+        '--leader-elect-lease-duration=60s',
+        '--leader-elect-renew-deadline=40s',
+        '--leader-elect-retry-period=500ms',
+      ],
     ];
     await create('waits', { spec: { schedulerName: 'second' } });
     const port = await freePort(0);
