@@ -1,6 +1,6 @@
 import { goQuote } from '../go-quote.ts';
 
-/** What kind of thing is wrong with a field; the texts are upstream's (apimachinery util/validation/field). */
+/** The kinds of field errors; the texts are upstream's (apimachinery util/validation/field). */
 export type FieldErrorType =
   | 'Required value'
   | 'Invalid value'

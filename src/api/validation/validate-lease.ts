@@ -3,7 +3,7 @@ import { FieldErrors } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
 import { checkLabelKey } from './names.ts';
 
-/** Without its metadata (upstream: coordination/validation ValidateLeaseSpec); an update is checked as a new one. */
+/** Validates a lease, except its metadata (upstream: coordination/validation ValidateLeaseSpec). Updates have no other checks. */
 export function validateLease({ spec }: Lease): FieldError[] {
   const errors = new FieldErrors();
   const { leaseDurationSeconds, leaseTransitions, strategy, preferredHolder } = spec;

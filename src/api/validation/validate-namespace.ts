@@ -4,7 +4,7 @@ import type { FieldError } from './field-error.ts';
 import { isNamelessFinalizer, NAMELESS_FINALIZER } from './metadata.ts';
 import { checkLabelKey } from './names.ts';
 
-/** Without its metadata (upstream: core/validation ValidateNamespace). */
+/** Validates a namespace, except its metadata (upstream: core/validation ValidateNamespace). */
 export function validateNamespace({ spec }: Namespace): FieldError[] {
   const errors = new FieldErrors();
   for (const finalizer of spec.finalizers ?? []) validateFinalizer(errors, 'spec.finalizers', finalizer);

@@ -1,15 +1,15 @@
 /**
- * One table of nftables as it should be, and what has changed since it was last written.
- * 1. `takeChanges` costs what has changed, not what there is.
- * 2. What was put back to where it was is no change.
- * 3. The commands are in an order the kernel accepts: objects before what refers to them, references before what they
- *    refer to is deleted.
+ * The desired state of one nftables table, and its changes since the last write.
+ * 1. The cost of `takeChanges` depends on the number of changes, not on the size of the table.
+ * 2. A value that changed and changed back is not a change.
+ * 3. The commands are in an order the kernel accepts: an object is added before the references to it, and
+ *    references are deleted before the object.
  * Texts come from the caller, who builds them from checked values alone. No I/O.
  */
 
 export interface NftSet {
   readonly kind: 'set' | 'map';
-  /** What stands between the braces of its declaration: `type ipv4_addr;`. */
+  /** The text between the braces of its declaration: `type ipv4_addr;`. */
   readonly body: string;
 }
 
@@ -31,7 +31,7 @@ export class TableDraft {
   readonly #address: string;
   readonly #sets = new Map<string, LiveSet>();
   readonly #chains = new Map<string, NftChain>();
-  /** What was there at the last writing, of what has been touched since. */
+  /** The state at the last write, for each object that has changed since. */
   #setsBefore = new Map<string, LiveSet | undefined>();
   #elementsBefore = new Map<string, Map<string, string | undefined>>();
   #chainsBefore = new Map<string, NftChain | undefined>();
@@ -50,7 +50,7 @@ export class TableDraft {
     return this.#chains;
   }
 
-  /** The set, empty if it is new. A set of the name with another declaration is an error of the caller. */
+  /** The set, empty if it is new. Throws if a set of this name has another declaration. */
   putSet(name: string, set: NftSet): void {
     if (this.#sets.has(name)) return;
     this.#touchSet(name);
@@ -93,7 +93,7 @@ export class TableDraft {
     this.#chains.delete(name);
   }
 
-  /** Commands from the last writing to now; undefined when there are none. What it returned counts as written. */
+  /** The commands since the last write; undefined when nothing changed. The returned commands count as written. */
   takeChanges(): string | undefined {
     const [declared, undeclared] = this.#setCommands();
     const { deleted, added } = this.#elementCommands();
@@ -112,7 +112,7 @@ export class TableDraft {
     return commands.length === 0 ? undefined : `${commands.join('\n')}\n`;
   }
 
-  /** Commands that replace whatever the table holds. What it returned counts as written. */
+  /** The commands that replace the whole table. The returned commands count as written. */
   takeWhole(): string {
     this.#forget();
     const lines = [`add table ${this.#address}`, `delete table ${this.#address}`, `add table ${this.#address}`];
@@ -129,7 +129,7 @@ export class TableDraft {
     for (const [name, before] of this.#setsBefore) {
       const now = this.#sets.get(name);
       if (now === before) continue;
-      // A set cannot be deleted and made again under its name while rules refer to it: then its elements are exchanged.
+      // A set cannot be deleted and recreated while rules refer to it: only its elements are replaced.
       if (before === undefined && now !== undefined) declared.push(this.#declareSet(name, now));
       if (now === undefined && before !== undefined) undeclared.push(`delete ${before.kind} ${this.#address} ${name}`);
     }
@@ -198,7 +198,7 @@ export class TableDraft {
   #touchSet(name: string): void {
     if (this.#setsBefore.has(name)) return;
     const now = this.#sets.get(name);
-    // Its elements as they were written, should it come back under its name in the same writing.
+    // Keeps the written elements, in case a set of this name is added before the next write.
     const before = now === undefined ? undefined : { ...now, elements: this.#writtenElements(name, now) };
     this.#setsBefore.set(name, before);
   }
@@ -212,7 +212,7 @@ export class TableDraft {
   }
 
   #touchElement(set: string, key: string, elements: ReadonlyMap<string, string>): void {
-    // A set that is new since the last writing is written with all of its elements.
+    // A set that is new since the last write is written with all of its elements.
     if (this.#setsBefore.has(set)) return;
     let before = this.#elementsBefore.get(set);
     if (before === undefined) this.#elementsBefore.set(set, (before = new Map()));

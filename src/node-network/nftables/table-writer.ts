@@ -1,9 +1,9 @@
 /**
- * Brings a table into the kernel and keeps it there.
- * 1. The first writing replaces whatever an earlier run left, in one transaction.
- * 2. Later ones hold what has changed. One that was refused is followed by a whole one at once: programs before nft 1.0.7
- *    do not read back all that they have written, and refuse new rules over some maps.
- * 3. A check every `CHECK_MS` finds what others have removed.
+ * Writes a table to the kernel and keeps it there.
+ * 1. The first write replaces the table of an earlier run in one transaction.
+ * 2. Later writes contain only the changes. If the kernel refuses one, the whole table is written at once: nft before
+ *    1.0.7 cannot read back everything it has written, and refuses new rules that use some maps.
+ * 3. A check every `CHECK_MS` detects parts that other programs have removed.
  */
 import type { Clock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -30,7 +30,7 @@ export class TableWriter {
     this.#parts = parts;
   }
 
-  /** Rejects with what the kernel or the program said. Never called twice at once. */
+  /** Rejects with the error of the kernel or of nft. Calls never overlap. */
   async write(): Promise<void> {
     const { draft, nft, clock } = this.#parts;
     if (this.#isWritten && clock.monotonicMs() - this.#checkedMs >= CHECK_MS) await this.#check();
@@ -41,7 +41,7 @@ export class TableWriter {
     this.#checkedMs = clock.monotonicMs();
   }
 
-  /** False: refused, and nothing is known about what is there. */
+  /** False: the kernel refused the write, and the state of the table is unknown. */
   async #writeChanges(): Promise<boolean> {
     const { draft, nft, log } = this.#parts;
     const text = draft.takeChanges();
@@ -55,7 +55,7 @@ export class TableWriter {
     }
   }
 
-  /** The draft may be ahead of the kernel: what is not written yet is no difference. */
+  /** The draft may be ahead of the kernel: changes that are not written yet are not differences. */
   async #check(): Promise<void> {
     const { draft, nft, clock, log } = this.#parts;
     if (!(await this.#writeChanges())) {

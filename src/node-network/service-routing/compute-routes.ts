@@ -17,7 +17,7 @@ export interface ServiceRoute {
   readonly clusterIp: string;
   readonly port: number;
   readonly nodePort: number | undefined;
-  /** externalIPs, and the addresses of a load balancer that leaves the work to the nodes. */
+  /** externalIPs, and load balancer addresses unless their `ipMode` is Proxy. */
   readonly externalIps: readonly ExternalAddress[];
   /** How long a client keeps its endpoint (session affinity), in seconds; absent: no affinity. */
   readonly affinitySeconds: number | undefined;
@@ -31,7 +31,7 @@ export interface ServiceRoute {
 
 export interface ExternalAddress {
   readonly ip: string;
-  /** Absent: from everywhere. */
+  /** Allowed client ranges; absent: all clients. */
   readonly sourceRanges?: readonly string[];
   /** The node's own address, which the load balancer of the node gave to the service. */
   readonly isNodes?: true;
@@ -42,19 +42,19 @@ const protocols: ReadonlyMap<string, RouteProtocol> = new Map([
   ['UDP', 'udp'],
   ['SCTP', 'sctp'],
 ]);
-/** Upstream's, three hours; and the longest that the API takes, a day. */
+/** Upstream's default, three hours, and the maximum of the API, one day. */
 const AFFINITY_SECONDS = 10_800;
 const MAX_AFFINITY_SECONDS = 86_400;
 /**
- * Of a namespace, a service and a port: together they fit into a comment of iptables, of which one too long would spoil
- * all rules.
+ * The maximum length of a namespace, a service name and a port name. Together they fit into an iptables comment: one
+ * comment that is too long makes iptables-restore refuse all rules.
  */
 const MAX_NAME_LENGTH = 63;
 
 /**
- * Every port of every service with an address of its own, of one family. Headless services and those that are only names have
- * none; who asks for another proxy (`service.kubernetes.io/service-proxy-name`) gets none of us. Sorted, so that the
- * same services give the same routes in whatever order they came.
+ * The routes of one IP family: one for each port of each service that has a cluster IP. Headless and ExternalName
+ * services have no routes, and neither do services of another proxy (label `service.kubernetes.io/service-proxy-name`).
+ * The routes are sorted, so they do not depend on the order of the services.
  */
 export function computeRoutes(
   services: readonly Service[],
@@ -76,7 +76,7 @@ export interface RoutingPlace {
   readonly family?: IpFamily | undefined;
 }
 
-/** The node's address of the family for the services that have it. What the status says of it does not count: others write there. */
+/** The node's address for the services that own it. The status is ignored: other programs write there, too. */
 export function nodeAddresses(
   services: readonly Service[],
   balancer: NodeLoadBalancer | undefined,

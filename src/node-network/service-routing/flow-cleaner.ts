@@ -4,12 +4,12 @@ import type { ServiceRoute } from './compute-routes.ts';
 import type { FlowTable } from './stale-flows.ts';
 import { selectStaleFlows, udpEndpoints } from './stale-flows.ts';
 
-/** Each costs a process; the rest is forgotten with the next change, or by the kernel when the client is silent. */
+/** Each deletion starts a process. The next change deletes the rest, or the kernel does when the flow times out. */
 const MAX_REMOVALS = 500;
 
 /**
- * Lets the kernel forget UDP flows whose endpoints have changed. To be called when the rules are in the kernel: a flow
- * that is forgotten before would be tracked again by the old ones. Never rejects; what fails is tried again.
+ * Deletes conntrack entries of UDP flows whose endpoints have changed. Call it after the rules are written: a flow that
+ * is deleted earlier would be tracked again with the old rules. Never rejects; a failed deletion is tried again.
  */
 export class FlowCleaner {
   readonly #flows: FlowTable;

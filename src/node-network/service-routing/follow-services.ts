@@ -15,7 +15,7 @@ export function slicesByService(informers: Informers): SlicesOf {
   return ({ metadata }) => slices.get(`${metadata.namespace}/${metadata.name}`);
 }
 
-/** Calls `wake` when all is known, and when a service or an endpoint slice changes. Returns what ends it. */
+/** Calls `wake` after the first lists, and when a service or an endpoint slice changes. Returns the stop function. */
 export function followServices(informers: Informers, wake: () => void): () => void {
   const ends = [informers.for(services), informers.for(endpointSlices)].map((informer) =>
     informer.addHandlers({ onAdd: wake, onUpdate: wake, onDelete: wake }),

@@ -9,7 +9,7 @@ import type { HealthAnswer, HealthCheck } from './service-health.ts';
 import { computeHealthChecks, healthAnswer } from './service-health.ts';
 
 export interface HealthCheckPorts {
-  /** A port that cannot be opened is logged, and not open afterwards. */
+  /** If a port cannot be opened, logs the error and leaves the port closed. */
   open(port: number, answer: () => HealthAnswer): void;
   isOpen(port: number): boolean;
   close(port: number): void;

@@ -7,11 +7,11 @@ export type IpFamily = 'IPv4' | 'IPv6';
 /** Of an address or a range. */
 export const familyOf = (ip: string): IpFamily => (ip.includes(':') ? 'IPv6' : 'IPv4');
 
-/** What nftables calls it. */
+/** The family's name in nftables. */
 export const nftWord = { IPv4: 'ip', IPv6: 'ip6' } as const;
 export const nftAddress = { IPv4: 'ipv4_addr', IPv6: 'ipv6_addr' } as const;
 
-/** The address in its canonical form, if the text is one of the family: what comes from others goes into rules as text. */
+/** The address in its canonical form, if the text is an address of the family. Checked because rules contain it. */
 export function addressOf(text: unknown, family: IpFamily): string | undefined {
   if (typeof text !== 'string' || parseIp(text) === undefined) return undefined;
   const ip = canonicalIp(text);
@@ -27,7 +27,7 @@ export function rangeOf(text: string, family: IpFamily): string | undefined {
     : `${ip}/${Number(length)}`;
 }
 
-/** Addresses at which no pod and no service of another machine is. */
+/** Ranges that never contain an address of a pod or of another machine. */
 export function isSpecialAddress(ip: string): boolean {
   const bytes = parseIp(ip);
   return bytes === undefined || addressScope(bytes) !== 'other' || (bytes.length === 4 && (bytes[0] ?? 0) >= 240);

@@ -15,12 +15,12 @@ export interface LoadBalancerOptions extends ControllerOptions {
   readonly balancer: NodeLoadBalancer;
 }
 
-/** One pass over all services: which of them has a port depends on the others. */
+/** Each pass handles all services, because the owner of a port depends on the other services. */
 const ALL = 'all';
 
 /**
- * Writes the node's address into the status of services of the type LoadBalancer, which is when `kubectl get services`
- * shows it (upstream: cloud-provider controllers/service). The rules that lead to them are written by the router.
+ * Writes the node's address into the status of services of the type LoadBalancer, so that `kubectl get services` shows
+ * it (upstream: cloud-provider controllers/service). The service router writes the rules.
  */
 export function createLoadBalancerController(options: LoadBalancerOptions): Controller {
   const { informers, client, clock, log, balancer } = options;
@@ -85,7 +85,7 @@ export function createLoadBalancerController(options: LoadBalancerOptions): Cont
     restMs: () => restOfSet(informer.size),
   });
   const wake = (): void => queue.add(ALL);
-  /** It takes ports, or has the address. */
+  /** The service claims ports of the node, or its status has the address. */
   const concerns = (service: Service): boolean =>
     wantsNodeAddress(service) ||
     (service.status?.loadBalancer?.ingress ?? []).some(({ ip }) => isOwn(ip)) ||

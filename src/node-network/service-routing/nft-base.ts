@@ -13,18 +13,18 @@ export interface NftServiceFacts {
   readonly podCidr: string;
   /** Traffic to an unassigned address is refused at once. */
   readonly serviceCidr: string;
-  /** Without it the node stands in for every client: answers between two pods of a bridge would go past us. */
+  /** If false, all traffic is masqueraded: replies between two pods of one bridge would bypass the rules. */
   readonly bridgeNetfilter: boolean;
-  /** What the node itself serves: no service takes it. */
+  /** Addresses and ports that the node itself serves: no service can take them. */
   readonly kept: readonly AdmittedPort[];
   /** Of IPv4 alone. */
   readonly loopbackNodePorts: boolean;
 }
 
-/** Upstream's mark for what is to leave with the node's address. */
+/** Upstream's mark for packets to masquerade with the node's address. */
 export const MARK = '0x4000';
 export const setNames = {
-  /** Address, protocol and port of a service to what is to be done. */
+  /** Maps address, protocol and port of a service to a verdict. */
   services: 'services',
   nodePorts: 'node-ports',
   /** Without endpoints: refused, or dropped where another node may be meant. */
@@ -115,7 +115,7 @@ export function baseChains(facts: NftServiceFacts): ReadonlyMap<string, NftChain
     [
       'closed-input',
       filter('input', [
-        // What comes for a loopback address from elsewhere and is no answer (CVE-2020-8558).
+        // Packets from other hosts to a loopback address, except replies (CVE-2020-8558).
         ...(isLoopback ? ['ip saddr != 127.0.0.0/8 ip daddr 127.0.0.0/8 ct state new ct status != dnat drop'] : []),
         'ct state new jump closed',
       ]),

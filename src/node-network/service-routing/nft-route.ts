@@ -1,4 +1,4 @@
-/** What one port of one service has in the table of services. Depends on that service alone. Pure. */
+/** The nftables chains and elements of one service port. They depend on that service alone. Pure. */
 import { createHash } from 'node:crypto';
 import type { NftChain, NftSet } from '../nftables/table-draft.ts';
 import type { ExternalAddress, ServiceRoute } from './compute-routes.ts';
@@ -22,7 +22,7 @@ export interface NftRoute {
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 24);
 
-/** `isReserved`: whether an address from outside is refused to a service; unless given, if it is the cluster's own. */
+/** `isReserved`: whether a service may not use this external address; by default the cluster's own addresses. */
 export function renderNftRoute(
   route: ServiceRoute,
   facts: NftServiceFacts,
@@ -38,9 +38,9 @@ function isClusters({ ip, isNodes }: ExternalAddress, { podCidr, serviceCidr, ke
   );
 }
 
-/** Which maps hold the endpoints of an entrance. */
+/** The maps that hold the endpoints for cluster-internal or for external traffic. */
 interface Entrance {
-  /** What stands before the number in the key of a map, and names the service. */
+  /** The part of a map key before the endpoint number. It identifies the service. */
   readonly key: string;
   readonly lookup: string;
   readonly entries: string;
@@ -101,7 +101,7 @@ class RouteWriter {
     };
   }
 
-  /** The address of the service itself, for who is inside the cluster. */
+  /** The cluster IP, for clients inside the cluster. */
   #inside(entrance: Entrance, backends: readonly Backend[]): void {
     if (backends.length === 0) return this.#close(entrance);
     const { podCidr, bridgeNetfilter } = this.#facts;
@@ -110,7 +110,7 @@ class RouteWriter {
     this.#element(entrance.entries, entrance.key, `goto ${chain}`);
   }
 
-  /** From outside: through the node, or to its own pods with the client's address kept. */
+  /** External traffic: masqueraded to any endpoint, or (Local) to this node's endpoints with the client's address. */
   #outside(entrance: Entrance, ranges?: readonly string[]): void {
     const { all, local, externalLocal } = this.#route;
     if (all.length === 0) return this.#close(entrance);
@@ -142,7 +142,7 @@ class RouteWriter {
     this.#element(entrance.entries, entrance.key, `goto ${chain}`);
   }
 
-  /** With a policy that keeps traffic on its node another node may be meant: dropped, not refused (upstream's choice). */
+  /** With policy Local another node may have endpoints, so packets are dropped, not rejected (as upstream does). */
   #close({ closed, key }: Entrance): void {
     this.#element(closed, key, this.#route.all.length > 0 ? 'drop' : 'goto refuse');
   }
@@ -170,7 +170,7 @@ class RouteWriter {
     return chain;
   }
 
-  /** Each endpoint remembers its clients, for as long as they come back in time. */
+  /** Session affinity: each endpoint has a set of its clients, whose elements time out. */
   #sticky(name: string, before: readonly string[], entrance: Entrance, backends: readonly Backend[]): string {
     const { name: route, protocol, affinitySeconds } = this.#route;
     const { family } = this.#facts;

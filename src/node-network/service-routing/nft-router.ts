@@ -1,6 +1,6 @@
 /**
- * Service routing with nftables: one table for each family, each change in one transaction that holds what has changed.
- * Otherwise as the router with iptables (`service-router.ts`).
+ * Service routing with nftables: one table for each IP family. One transaction writes all changes.
+ * Otherwise the same as the router with iptables (`service-router.ts`).
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';

@@ -1,7 +1,7 @@
 /**
  * The table of services of one family, kept in step with the routes.
- * 1. A route that has not changed costs one comparison; one that has, its own elements and chains.
- * 2. Chains and elements that several services share stay while one of them has them.
+ * 1. An unchanged route costs one comparison; a changed route rewrites only its own elements and chains.
+ * 2. Chains and elements that several services share stay until the last of these services is removed.
  */
 import { TableDraft } from '../nftables/table-draft.ts';
 import type { NftChain } from '../nftables/table-draft.ts';
@@ -50,7 +50,7 @@ export class NftServices {
   readonly #facts: NftServiceFacts;
   readonly #known = new Map<string, Known>();
   readonly #uses = new Map<string, number>();
-  /** Of two services that want one key the first has it, and the next takes it over when that goes. */
+  /** If two services claim the same key, the first owns it, and the next takes it over when the first is removed. */
   readonly #claims = new Map<string, Map<string, string>>();
 
   constructor(tableName: string, facts: NftServiceFacts) {

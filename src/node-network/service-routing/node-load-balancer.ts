@@ -1,13 +1,13 @@
 import type { Service } from '../../api/core/service.ts';
 import { isPort } from './select-backends.ts';
 
-/** The value of `spec.loadBalancerClass` that asks for this load balancer by name. None asks for it, too. */
+/** The value of `spec.loadBalancerClass` that selects this load balancer. A service without a class selects it, too. */
 export const LOAD_BALANCER_CLASS = 'kubelet-ts/node';
 
 export interface NodeLoadBalancer {
   /** The addresses of the node, one per family, that services of the type LoadBalancer get. */
   readonly addresses: readonly string[];
-  /** `6443/tcp`: what the node itself serves on them. */
+  /** Ports that the node itself serves on these addresses, such as `6443/tcp`. */
   readonly reserved: ReadonlySet<string>;
 }
 
@@ -25,7 +25,7 @@ export type Assignments = ReadonlyMap<string, PortConflict | undefined>;
 /**
  * Which services of the type LoadBalancer get the node's addresses. Each port of the address leads to one service: the
  * oldest that wants it, by name among equals. A service gets the address with all of its ports or not at all (upstream
- * has no rule for it; a load balancer with half of its ports would be a riddle). Linear in the services.
+ * has no rule for it; a service with only some of its ports would be hard to diagnose). Linear in the services.
  */
 export function assignNodeAddress(services: readonly Service[], { reserved }: NodeLoadBalancer): Assignments {
   const holders = new Map<string, string>();
@@ -42,7 +42,7 @@ export function assignNodeAddress(services: readonly Service[], { reserved }: No
   return assignments;
 }
 
-/** Whether the service is of the type LoadBalancer, and of no other load balancer. */
+/** Whether the service has the type LoadBalancer and does not select another load balancer. */
 export function wantsNodeAddress({ metadata, spec }: Service): boolean {
   const ofUs = spec.loadBalancerClass === undefined || spec.loadBalancerClass === LOAD_BALANCER_CLASS;
   return spec.type === 'LoadBalancer' && ofUs && metadata.deletionTimestamp === undefined;

@@ -1,23 +1,23 @@
 import type { Jump, Ruleset, Table } from './ruleset.ts';
 import { DIGEST_LENGTH, tables } from './ruleset.ts';
 
-/** What of ours is in the kernel, as `iptables-save` tells it. */
+/** The chains and jumps of this program in the kernel, read from `iptables-save`. */
 export interface PresentRules {
   /** Own chains, and how many rules each has. */
   readonly chains: Readonly<Record<Table, ReadonlyMap<string, number>>>;
-  /** `FROM TO` for each jump from a chain of the kernel's to one of ours. */
+  /** `FROM TO` for each jump from a built-in chain to a chain of this program. */
   readonly jumps: Readonly<Record<Table, ReadonlySet<string>>>;
 }
 
 const jumpKey = ({ from, to }: Jump): string => `${from} ${to}`;
 
-/** Chains of ours alone: with the prefix `KTS` those of `KTS-0123abcd` are another's. */
+/** Matches only chains with exactly this prefix: `KTS-0123abcd` is another instance, not part of `KTS`. */
 const ownChains = (chainPrefix: string): RegExp =>
   new RegExp(
     `^${chainPrefix}-(SERVICES|NODEPORTS|MARK|POSTROUTING|REJECT|ADMIT|[SLXE][A-Za-z0-9_-]{${DIGEST_LENGTH}})$`,
   );
 
-/** The chain to which a rule jumps; what stands in its comment is others' text. */
+/** The chain to which a rule jumps. The rule's comment is ignored: it contains text of other programs. */
 const targetOf = (line: string): string =>
   / -[jg] (\S+)/.exec(line.replaceAll(/"(?:\\.|[^"\\])*(?:"|\\?$)/g, '""'))?.[1] ?? '';
 
@@ -42,8 +42,8 @@ export function parsePresent(saved: string, chainPrefix: string): PresentRules {
 }
 
 /**
- * Whether the kernel holds as many chains, rules and jumps of ours as it was given. A flush by any program is detected
- * here.
+ * Whether the kernel still has as many chains, rules and jumps of this program as were written. Detects a flush by
+ * another program.
  */
 export function isWhole(applied: Ruleset, present: PresentRules): boolean {
   return tables.every((table) => {
@@ -57,9 +57,9 @@ export function isWhole(applied: Ruleset, present: PresentRules): boolean {
 }
 
 /**
- * The input of `iptables-restore --noflush` that makes `present` into `wanted`: what has changed since `applied`
- * (absent: nothing is known, so all), each table at once. Undefined when there is nothing to do. Chains of others are
- * not touched.
+ * The input of `iptables-restore --noflush` that makes `present` into `wanted`: the changes since `applied`
+ * (absent: unknown, so everything), one transaction per table. Undefined when there is nothing to do. Chains of other
+ * programs are not changed.
  */
 export function computeRestore(wanted: Ruleset, present: PresentRules, applied?: Ruleset): string | undefined {
   const parts = tables.flatMap((table) => {
@@ -75,7 +75,7 @@ export function computeRestore(wanted: Ruleset, present: PresentRules, applied?:
       `*${table}`,
       ...[...changed.map(([chain]) => chain), ...stale].map((chain) => `:${chain} - [0:0]`),
       ...changed.flatMap(([chain, rules]) => rules.map((rule) => `-A ${chain} ${rule}`)),
-      // In front, because another's rule may accept everything; ours speak only of addresses of services.
+      // Inserted first, because a rule of another program may accept everything. These match service addresses only.
       ...missing.map(({ from, to, match }) => `-I ${from} 1 ${match === undefined ? '' : `${match} `}-j ${to}`),
       ...stale.map((chain) => `-X ${chain}`),
       'COMMIT',
@@ -85,7 +85,7 @@ export function computeRestore(wanted: Ruleset, present: PresentRules, applied?:
 }
 
 /**
- * The input of `iptables-restore --noflush` that takes away every chain with the prefix and every jump to one.
+ * The input of `iptables-restore --noflush` that deletes every chain with the prefix and every jump to one.
  * Undefined when there is none.
  */
 export function computeRemoval(saved: string, chainPrefix: string): string | undefined {

@@ -11,7 +11,7 @@ interface Cached {
   readonly routes: readonly ServiceRoute[];
 }
 
-/** Routes that stay the same objects while the service, its slices and the place do: who compares them sees what changed. */
+/** Returns the same route objects while the service, its slices and the node are unchanged: comparing is cheap. */
 export class RouteCache {
   #cached = new Map<string, Cached>();
   #place: RoutingPlace | undefined;

@@ -6,8 +6,8 @@ import type { NodeLoadBalancer } from './node-load-balancer.ts';
 import type { ExternalAddress, RouteProtocol, ServiceRoute } from './compute-routes.ts';
 
 /**
- * The part of the node's packet filter that is ours: chains with our prefix, and the jumps to them from the kernel's
- * own chains.
+ * The part of the node's packet filter that this program owns: chains with its prefix, and the jumps to them from the
+ * built-in chains.
  */
 export interface Ruleset {
   readonly nat: TableRules;
@@ -27,7 +27,7 @@ export interface Jump {
   readonly from: string;
   /** One of `chains`. */
   readonly to: string;
-  /** What stands before `-j`. */
+  /** The match part of the rule, before `-j`. */
   readonly match?: string;
 }
 
@@ -41,19 +41,19 @@ export interface RulesFacts {
   /** The service range: traffic to an unassigned address is rejected at once. */
   readonly serviceCidr: string;
   /**
-   * Bridged packets pass the filter, too. Without it answers between two pods of a bridge go past us: then the node
-   * stands in for every client.
+   * Bridged packets pass the filter, too. If false, replies between two pods of one bridge bypass it, so all traffic is
+   * masqueraded.
    */
   readonly bridgeNetfilter: boolean;
-  /** What pods may reach on the node itself, whatever its firewall says of others: the API server, the name service. */
+  /** Ports of the node that pods may always reach, despite its firewall: the API server and DNS. */
   readonly admitted?: readonly AdmittedPort[];
-  /** What else the node serves on addresses of its own: no service takes it. */
+  /** Other ports that the node serves on its own addresses: no service can take them. */
   readonly kept?: readonly AdmittedPort[];
   /** The addresses of the node, one per family, that services of the type LoadBalancer get. */
   readonly loadBalancerAddresses?: readonly string[];
   /**
-   * Of IPv4: node ports answer on 127.0.0.1, too. Only where the pods' bridge routes loopback addresses (`route_localnet`); what
-   * that would let in from the bridge is dropped (CVE-2020-8558).
+   * Of IPv4: node ports answer on 127.0.0.1, too. Only where the pods' bridge routes loopback addresses
+   * (`route_localnet`). Packets that this would admit from the bridge are dropped (CVE-2020-8558).
    */
   readonly loopbackNodePorts?: boolean;
 }
@@ -64,13 +64,13 @@ export interface AdmittedPort {
   readonly port: number;
 }
 
-/** Of what stands behind the kind in the name of a chain of a service. */
+/** Length of the digest in the name of a service chain, after the kind. */
 export const DIGEST_LENGTH = 12;
 
-/** What comes for a loopback address from elsewhere and is not an answer (upstream: the rule of KUBE-FIREWALL). */
+/** Matches packets from other hosts to a loopback address, except replies (upstream: the rule of KUBE-FIREWALL). */
 const FROM_OUTSIDE = '! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP';
 
-/** Upstream's mark for what is to leave with the node's address; who else uses it means the same. */
+/** Upstream's mark for packets to masquerade with the node's address. Other programs use it with the same meaning. */
 const MARK = '0x4000/0x4000';
 
 /**
@@ -96,8 +96,8 @@ export function nodeLoadBalancer({
 }
 
 /**
- * Renders routes; the same routes always give the same rules, and what a rule says of one service depends on that
- * service alone.
+ * Renders routes; the same routes always give the same rules, and the rules of one service depend on that service
+ * alone.
  */
 export function renderRuleset(routes: readonly ServiceRoute[], facts: RulesFacts): Ruleset {
   const writer = new RulesWriter(facts);
@@ -126,8 +126,8 @@ class RulesWriter {
     const comment = `-m comment --comment "${route.name}"`;
     const to = (ip: string): string =>
       `-d ${host(ip)} -p ${route.protocol} -m ${route.protocol} --dport ${route.port} ${comment}`;
-    // With policy "Local" and no local endpoint, the packet is dropped, not rejected: another node may be meant
-    // (upstream's choice).
+    // With policy "Local" and no local endpoint, the packet is dropped, not rejected: another node may have
+    // endpoints (as upstream does).
     const verdict = route.all.length > 0 ? '-j DROP' : refusal(route.protocol, this.#family);
     if (internal.length > 0)
       this.#services.push(`${to(route.clusterIp)} -j ${this.#chainOf(route, route.internalLocal ? 'L' : 'S')}`);
@@ -156,7 +156,7 @@ class RulesWriter {
       'REJECT',
     ].map((name) => `${chainPrefix}-${name}`) as [string, string, string, string, string];
     const { admitted: ports = [], kept = [] } = this.#facts;
-    // What the cluster itself serves on the node comes first: no service takes it, by whatever address or node port.
+    // Ports that the cluster itself serves on the node come first: no service can take them by address or node port.
     const untouched = [...ports, ...kept].map(
       ({ ip, protocol, port }) => `-d ${host(ip)} -p ${protocol} -m ${protocol} --dport ${port} -j RETURN`,
     );
@@ -204,7 +204,7 @@ class RulesWriter {
     };
   }
 
-  /** From outside: through the node, or to its own pods with the client's address kept. */
+  /** External traffic: masqueraded to any endpoint, or (Local) to this node's endpoints with the client's address. */
   #externalChain(route: ServiceRoute): string {
     const chain = this.#name('X', route);
     if (this.#nat.has(chain)) return chain;
@@ -254,7 +254,7 @@ class RulesWriter {
     const chain = this.#name('E', route, `${ip}:${port}`);
     if (this.#nat.has(chain)) return chain;
     const remember = route.affinitySeconds === undefined ? '' : `-m recent --name ${chain} --set --rsource `;
-    // A pod that reaches itself by its service would answer itself directly, and not understand the answer.
+    // A pod that reaches itself through its service would reply to itself directly, from an address it does not expect.
     this.#nat.set(chain, [
       `-s ${host(ip)} -j ${this.#markChain}`,
       `-p ${route.protocol} -m ${route.protocol} ${remember}-j DNAT --to-destination ${destination(ip, port)}`,

@@ -6,13 +6,13 @@ import { addressOf, isSpecialAddress } from './ip-family.ts';
 export interface Backend {
   readonly ip: string;
   readonly port: number;
-  /** It runs on this node. */
+  /** Whether the endpoint runs on this node. */
   readonly local: boolean;
 }
 
 export interface BackendQuery {
   readonly nodeName: string;
-  /** Of the node; absent: it has none, and hints of zones do not count. */
+  /** The zone of the node; absent: the node has none, and zone hints are ignored. */
   readonly zone?: string | undefined;
   /** IPv4 unless given. */
   readonly family?: IpFamily | undefined;
@@ -24,7 +24,7 @@ export interface BackendQuery {
 interface Candidate extends Backend {
   readonly ready: boolean;
   readonly drains: boolean;
-  /** Whether it is meant for this node, and for its zone; undefined: no hint says for which. */
+  /** Whether the hints name this node, and its zone; undefined: the endpoint has no hints. */
   readonly forNode: boolean | undefined;
   readonly forZone: boolean | undefined;
 }
@@ -33,10 +33,10 @@ export const isPort = (value: number | undefined): value is number =>
   value !== undefined && Number.isInteger(value) && value >= 1 && value <= 65535;
 
 /**
- * Where the traffic of one port of a service may go: to what is ready or, while nothing is, to what still serves while
- * it ends. The rule holds for all endpoints and, on its own, for those of this node (upstream: pkg/proxy/topology.go).
- * Hints (topology-aware routing, `trafficDistribution`) narrow all endpoints to those of this node or its zone. In the
- * order of their addresses, whatever the slices' order.
+ * The endpoints that receive traffic of one service port: the ready ones or, if none is ready, those that are serving
+ * and terminating. The rule applies to all endpoints, and separately to those of this node (upstream:
+ * pkg/proxy/topology.go). Hints (topology-aware routing, `trafficDistribution`) narrow all endpoints to those of this
+ * node or its zone. The result is sorted by address.
  */
 export function selectBackends(
   slices: readonly EndpointSlice[],
@@ -46,7 +46,7 @@ export function selectBackends(
   for (const candidate of slices.flatMap((slice) => candidatesOf(slice, query))) {
     const key = `${candidate.ip}:${candidate.port}`;
     const before = found.get(key);
-    // An address that two slices name counts as the better of both: it is between them for a moment.
+    // An endpoint that moves between slices is in both for a moment: the better of its two states counts.
     if (before === undefined || (!before.ready && candidate.ready)) found.set(key, candidate);
   }
   const candidates = [...found.entries()]
@@ -56,8 +56,8 @@ export function selectBackends(
 }
 
 /**
- * Hints count if every ready endpoint has one and at least one of them is for this node, or else for its zone: half of
- * the hints may be from before a change (upstream: topologyModeFromHints).
+ * Hints count if every ready endpoint has one and at least one of them is for this node, or else for its zone: some
+ * hints may be older than a change of the topology (upstream: topologyModeFromHints).
  */
 function hinted(candidates: readonly Candidate[]): readonly Candidate[] {
   const ready = candidates.filter((candidate) => candidate.ready);
@@ -79,7 +79,7 @@ function candidatesOf(
   return (slice.endpoints ?? []).flatMap(({ addresses, conditions, nodeName: on, hints }) => {
     // All addresses of an endpoint lead to the same place; one is enough.
     const ip = addressOf(addresses[0], family);
-    // Led to loopback or link-local, a packet of the node itself would reach what listens there for the node alone.
+    // A loopback or link-local endpoint would expose programs that listen there for the node alone.
     if (ip === undefined || isSpecialAddress(ip)) return [];
     const { forNodes = [], forZones = [] } = hints ?? {};
     const ready = conditions?.ready ?? true;

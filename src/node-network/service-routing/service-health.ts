@@ -1,6 +1,6 @@
 /**
- * What load balancers ask a node for: whether it has an endpoint of a service with `externalTrafficPolicy: Local`. Each
- * such service has a port for it (upstream: pkg/proxy/healthcheck/service_health.go). Pure.
+ * The health check of load balancers: whether the node has an endpoint of a service with
+ * `externalTrafficPolicy: Local`. Each such service has a port for it (upstream: pkg/proxy/healthcheck/service_health.go). Pure.
  */
 import type { Service } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
@@ -10,11 +10,11 @@ export interface HealthCheck {
   readonly port: number;
   readonly namespace: string;
   readonly name: string;
-  /** Ready ones on this node. */
+  /** The number of ready endpoints on this node. */
   readonly localEndpoints: number;
 }
 
-/** One for each port, by its number; the API server gives no number twice. */
+/** One for each port, by port number. The API server allocates each number once. */
 export function computeHealthChecks(
   services: readonly Service[],
   slicesOf: (service: Service) => readonly EndpointSlice[],
@@ -47,7 +47,7 @@ export interface HealthAnswer {
   readonly body: string;
 }
 
-/** `isProxyHealthy`: the rules in the kernel are as they should be. */
+/** `isProxyHealthy`: whether the kernel has the wanted rules. */
 export function healthAnswer({ namespace, name, localEndpoints }: HealthCheck, isProxyHealthy: boolean): HealthAnswer {
   return {
     status: localEndpoints > 0 && isProxyHealthy ? 200 : 503,

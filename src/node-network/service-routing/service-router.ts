@@ -1,10 +1,10 @@
 /**
- * What kube-proxy does: keeps the node's packet filter as services and their endpoints want it.
- * 1. Nothing is written before services and slices are known: a start with half a view would cut what runs.
- * 2. A change is written within milliseconds; what changes meanwhile is in the next writing, and no two are closer than
- *    `gapMs`.
- * 3. What a writing failed at is unknown: the next one writes all.
- * 4. A check every `checkMs` finds what others have flushed.
+ * The work of kube-proxy: keeps the node's packet filter in step with services and their endpoints.
+ * 1. The first write waits for the lists of services and slices: an incomplete view would break connections.
+ * 2. A change is written within milliseconds. Changes during a write are in the next one. Writes are at least `gapMs`
+ *    apart.
+ * 3. After a failed write the kernel's state is unknown: the next one writes everything.
+ * 4. A check every `checkMs` detects a flush by another program.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -49,7 +49,7 @@ export interface ServiceRouter {
   whenRouted(): Promise<void>;
   /** Whether the last writing succeeded. */
   isHealthy(): boolean;
-  /** Leaves the rules as they are: traffic goes on without us. */
+  /** Leaves the rules in the kernel, so that traffic continues. */
   stop(): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export function createServiceRouter(options: ServiceRouterOptions): ServiceRoute
   };
 }
 
-/** Of several families: each has its rules in a packet filter of its own. */
+/** A router for several IP families, each with its own packet filter. */
 export function joinRouters(routers: readonly ServiceRouter[]): ServiceRouter {
   return {
     start: () => routers.forEach((router) => router.start()),
@@ -91,7 +91,7 @@ export function joinRouters(routers: readonly ServiceRouter[]): ServiceRouter {
 }
 
 class RulesWriting {
-  /** Monotonic; no writing before it. */
+  /** Monotonic time of the earliest next write. */
   earliestMs = -Infinity;
   readonly #options: ServiceRouterOptions;
   readonly #slicesOf: SlicesOf;
@@ -133,7 +133,7 @@ class RulesWriting {
     }
   }
 
-  /** Once for each address that a service claims and does not get, as long as it claims it. */
+  /** Logs each address that a service claims but does not get, once for as long as it claims it. */
   #warnOfReserved(routes: readonly ServiceRoute[]): void {
     const { facts, log } = this.#options;
     const claims = new Set(
@@ -147,7 +147,7 @@ class RulesWriting {
     this.#refusedClaims = claims;
   }
 
-  /** What is in the kernel. When it is not what was written, nothing counts as written any more. */
+  /** The state of the kernel. If it differs from the last write, the next write contains everything. */
   async #readKernel(): Promise<PresentRules> {
     const { filter, clock, log, facts } = this.#options;
     const present = parsePresent(await filter.read(), facts.chainPrefix);

@@ -1,9 +1,9 @@
 /**
  * The input of `iptables-restore` in several parts, each of which takes effect at once. The program compares each chain
  * that it is given with all others, so thousands of chains at once take minutes. Pure.
- * 1. A chain comes before or with those that lead to it: nothing ever leads to what is missing.
- * 2. What leads into our chains from outside, and what is emptied and deleted, comes last: until then the former rules
- *    of a service are in force, and from then on the new ones.
+ * 1. A chain comes before, or together with, the chains that jump to it: no jump ever has a missing target.
+ * 2. Jumps from the built-in chains, and deletions, come last: until then the old rules of a service are in force, and
+ *    afterwards the new ones.
  */
 const CHAINS_AT_ONCE = 1500;
 
@@ -11,7 +11,7 @@ interface TableInput {
   readonly head: string;
   /** `:CHAIN` and its rules. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
-  /** Rules of chains of others, and deletions. */
+  /** Rules in chains of other programs, and deletions. */
   readonly tail: readonly string[];
 }
 
@@ -52,7 +52,7 @@ function readTables(text: string): TableInput[] {
   return tables;
 }
 
-/** Chains lead to few others in few steps: from the node's chain to that of a service, and from there to endpoints. */
+/** The jumps are only a few levels deep: from the node's chain to a service chain, and from there to endpoints. */
 function targetsFirst(chains: ReadonlyMap<string, readonly string[]>): string[] {
   const order = new Set<string>();
   const visit = (chain: string): void => {

@@ -1,7 +1,7 @@
 /**
- * UDP has no end of a connection: the kernel leads a client's packets where it led the first one, as long as they come.
- * A flow to an endpoint that has gone has to be forgotten by the kernel, and so has one to a service that had no
- * endpoint, once it has one (upstream: pkg/proxy/conntrack/cleanup.go). Pure.
+ * A UDP flow has no end: the kernel sends all packets of a client to the endpoint of the first one, until a pause. So
+ * flows to an endpoint that was removed have to be deleted, and also flows to a service that had no endpoint, once it
+ * has one (upstream: pkg/proxy/conntrack/cleanup.go). Pure.
  */
 import type { ServiceRoute } from './compute-routes.ts';
 
@@ -18,7 +18,7 @@ export interface Place {
   readonly port: number;
 }
 
-/** All flows of the same places: they go together. */
+/** The kernel's tracked flows. `remove` deletes all flows with the same addresses and ports. */
 export interface FlowTable {
   /** UDP flows of one family. Throws `NotFound` where the program is missing. */
   list(family: 'ipv4' | 'ipv6'): Promise<readonly UdpFlow[]>;
@@ -26,7 +26,8 @@ export interface FlowTable {
 }
 
 /**
- * What `conntrack -L -p udp` writes, a flow a line: the places of the client's packets, then those of the answers.
+ * The output of `conntrack -L -p udp`, one flow per line: addresses and ports of the client's packets, then of the
+ * replies.
  */
 export function parseFlows(text: string): UdpFlow[] {
   return text.split('\n').flatMap((line) => {
@@ -45,8 +46,8 @@ function placeOf(ip: string, port: string): Place | undefined {
 const keyOf = ({ ip, port }: Place): string => `${ip} ${port}`;
 
 /**
- * The flows that the kernel has to forget, each pair of places once. A node port is known by its number alone: it is
- * open on every address of the node, and no other program can have it.
+ * The flows to delete, each combination of addresses once. A node port is identified by its number alone: it is open on
+ * every address of the node, and no other program can use it.
  */
 export function selectStaleFlows(flows: readonly UdpFlow[], routes: readonly ServiceRoute[]): UdpFlow[] {
   const endpointsAt = new Map<string, Set<string>>();
@@ -60,18 +61,18 @@ export function selectStaleFlows(flows: readonly UdpFlow[], routes: readonly Ser
   }
   const stale = new Map<string, UdpFlow>();
   for (const flow of flows) {
-    // A flow to the same port of another machine is led nowhere.
+    // A flow to the same port of another machine is not redirected by a service.
     const byPort = flow.from.ip === flow.to.ip ? undefined : nodePorts.get(flow.to.port);
     const endpoints = endpointsAt.get(keyOf(flow.to)) ?? byPort;
     if (endpoints === undefined || endpoints.has(keyOf(flow.from))) continue;
-    // Without an endpoint nothing would be led elsewhere; the next packet would only track the same flow again.
+    // Without an endpoint there is no new target; the next packet would only create the same flow again.
     if (endpoints.size === 0 && keyOf(flow.from) === keyOf(flow.to)) continue;
     stale.set(`${keyOf(flow.to)} ${keyOf(flow.from)}`, flow);
   }
   return [...stale.values()];
 }
 
-/** What of the routes flows depend on: equal texts mean that no flow has become stale. */
+/** A text of the parts of the routes that flows depend on: equal texts mean that no flow has become stale. */
 export function udpEndpoints(routes: readonly ServiceRoute[]): ReadonlySet<string> {
   const found = new Set<string>();
   for (const { protocol, name, clusterIp, port, all, local } of routes)

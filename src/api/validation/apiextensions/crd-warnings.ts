@@ -18,7 +18,7 @@ export function crdWarnings(
     .map((format) => `unrecognized format ${goQuote(format)}`);
 }
 
-/** What the versions have in common counts once. */
+/** A format that several versions use is reported once. */
 function unknownFormats({ spec }: CustomResourceDefinition): readonly string[] {
   const schemas = spec.versions.map(({ schema }) => schema?.openAPIV3Schema ?? {});
   const [first, ...others] = schemas;

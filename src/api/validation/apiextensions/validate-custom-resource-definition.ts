@@ -23,7 +23,7 @@ import {
   validateSubresources,
 } from './validate-crd-parts.ts';
 
-/** What is wrong with a new definition (upstream: ValidateCustomResourceDefinition). */
+/** Validates a new CustomResourceDefinition (upstream: ValidateCustomResourceDefinition). */
 export function validateCustomResourceDefinition(definition: CustomResourceDefinition): FieldError[] {
   const errors = new FieldErrors();
   const { metadata, spec } = definition;

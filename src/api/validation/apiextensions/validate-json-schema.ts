@@ -3,7 +3,7 @@ import { additionalOf, itemsOf } from '../../structural/validate-structural.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { validateRuleTexts } from './validate-rule-texts.ts';
 
-/** What is forbidden where the schema stands. */
+/** The position of a schema inside its parent, and what the schema must not contain there. */
 interface Place {
   readonly path: string;
   readonly isRoot: boolean;

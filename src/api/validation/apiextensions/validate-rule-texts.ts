@@ -6,7 +6,7 @@ const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvali
 const isBlank = (text: string): boolean => text.trim() === '';
 const hasNewline = (text: string): boolean => /[\n\r]/.test(text);
 
-/** What can be seen of the rules of a schema without their language. */
+/** Checks the validation rules of a schema without compiling their CEL expressions. */
 export function validateRuleTexts(errors: FieldErrors, schema: JsonSchema, path: string): void {
   for (const [index, each] of (schema['x-kubernetes-validations'] ?? []).entries()) {
     const at = `${path}.x-kubernetes-validations[${index}]`;

@@ -8,7 +8,7 @@ import { validateReference } from './validate-ingress.ts';
 
 const MAX_CONTROLLER_BYTES = 250;
 
-/** Without its metadata (upstream: networking/validation ValidateIngressClass). */
+/** Validates an IngressClass, except its metadata (upstream: networking/validation ValidateIngressClass). */
 export function validateIngressClass({ spec: { controller = '', parameters } }: IngressClass): FieldError[] {
   const errors = new FieldErrors();
   if (byteLength(controller) > MAX_CONTROLLER_BYTES) errors.tooLong('spec.controller', MAX_CONTROLLER_BYTES);

@@ -22,14 +22,14 @@ import {
   checkWildcardDnsSubdomain,
 } from '../names.ts';
 
-/** What an object of old may keep (upstream: IngressValidationOptions). */
+/** Faults of the stored object that an update may keep (upstream: IngressValidationOptions). */
 interface Tolerance {
   readonly anySecretName: boolean;
   readonly anyWildcardRule: boolean;
 }
 const strict: Tolerance = { anySecretName: false, anyWildcardRule: false };
 
-/** Without its metadata (upstream: networking/validation ValidateIngressCreate). */
+/** Validates an Ingress, except its metadata (upstream: networking/validation ValidateIngressCreate). */
 export function validateIngress({ metadata, spec }: Ingress): FieldError[] {
   const errors = new FieldErrors();
   validateSpec(errors, spec, strict);

@@ -6,14 +6,14 @@ import type { FieldError } from '../field-error.ts';
 import { isInvalidSelector, validateLabelSelector } from '../metadata.ts';
 import { checkPortName, checkPortNumber, checkStrictCidr } from '../names.ts';
 
-/** What an object of old may keep. */
+/** Faults of the stored object that an update may keep. */
 interface Tolerance {
   /** Odd label values in selectors. */
   readonly anyValue: boolean;
   readonly knownCidrs: ReadonlySet<string>;
 }
 
-/** Without its metadata (upstream: networking/validation ValidateNetworkPolicy). */
+/** Validates a NetworkPolicy, except its metadata (upstream: networking/validation ValidateNetworkPolicy). */
 export function validateNetworkPolicy(policy: NetworkPolicy): FieldError[] {
   return validate(policy, { anyValue: false, knownCidrs: new Set() });
 }

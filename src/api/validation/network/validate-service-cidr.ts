@@ -8,7 +8,7 @@ import { checkCanonicalCidr } from './canonical-address.ts';
 
 const PATH = 'spec.cidrs';
 
-/** Without its metadata (upstream: networking/validation ValidateServiceCIDR). */
+/** Validates a ServiceCIDR, except its metadata (upstream: networking/validation ValidateServiceCIDR). */
 export function validateServiceCidr({ spec }: ServiceCIDR): FieldError[] {
   const errors = new FieldErrors();
   validateSpec(errors, spec);
@@ -43,7 +43,7 @@ function validateSpec(errors: FieldErrors, spec: ServiceCIDRSpec): void {
     );
 }
 
-/** Without its metadata (upstream: networking/validation ValidateIPAddress). */
+/** Validates an IPAddress, except its metadata (upstream: networking/validation ValidateIPAddress). */
 export function validateIpAddress({ spec: { parentRef } }: IPAddress): FieldError[] {
   const errors = new FieldErrors();
   if (parentRef === undefined) errors.required('spec.parentRef');

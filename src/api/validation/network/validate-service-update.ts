@@ -10,7 +10,7 @@ const isHeadless = ({ clusterIPs = [] }: ServiceSpec): boolean => clusterIPs.len
 const needsHealthPort = ({ type, externalTrafficPolicy }: ServiceSpec): boolean =>
   type === 'LoadBalancer' && externalTrafficPolicy === 'Local';
 
-/** What the API server holds against a change of a service (upstream: ValidateServiceUpdate). */
+/** Validates an update of a service (upstream: ValidateServiceUpdate). */
 export function validateServiceUpdate(service: Service, old: Service): FieldError[] {
   const unclear = validateIntent(service, old);
   if (unclear.length > 0) return unclear;

@@ -13,7 +13,7 @@ import { validateAnnotationChanges } from './validate-pod-update.ts';
 
 const systemConditions: ReadonlySet<string> = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
-/** What the API server holds against a write of a pod's status (upstream: core/validation ValidatePodStatusUpdate). */
+/** Validates an update of a pod's status (upstream: core/validation ValidatePodStatusUpdate). */
 export function validatePodStatusUpdate(pod: Pod, old: Pod, policy: ClusterPolicy): readonly FieldError[] {
   const errors = new FieldErrors();
   const status = pod.status ?? {};

@@ -24,8 +24,7 @@ const mutableFields = [
 ];
 
 /**
- * What the API server holds against a change of a pod by its users (upstream: core/validation ValidatePodUpdate). Both
- * pods are defaulted.
+ * Validates an update of a pod by a user (upstream: core/validation ValidatePodUpdate). Both pods have their defaults.
  */
 export function validatePodUpdate(pod: Pod, old: Pod, policy: ClusterPolicy): readonly FieldError[] {
   const errors = new FieldErrors();

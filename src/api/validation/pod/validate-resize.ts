@@ -10,8 +10,8 @@ import type { FieldError } from '../field-error.ts';
 const resizableNames = ['cpu', 'memory'] as const;
 
 /**
- * What the API server holds against a change of resources of a pod that exists (upstream: core/validation
- * ValidatePodResize). A pod from a file is checked nowhere else. Both pods have the same containers.
+ * Validates a resize of an existing pod (upstream: core/validation ValidatePodResize). For a pod from a file
+ * this is the only check of a resize. Both pods have the same containers.
  */
 export function validateResize(before: Pod, after: Pod): readonly FieldError[] {
   const errors = new FieldErrors();

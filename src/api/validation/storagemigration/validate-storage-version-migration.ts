@@ -7,7 +7,7 @@ import type { FieldError } from '../field-error.ts';
 import { IMMUTABLE_MESSAGE, validateImmutable } from '../immutable.ts';
 import { checkDns1035Label, checkDnsSubdomain } from '../names.ts';
 
-/** Without its metadata. */
+/** Validates a StorageVersionMigration, except its metadata. */
 export function validateStorageVersionMigration({ spec }: StorageVersionMigration): FieldError[] {
   const errors = new FieldErrors();
   validateSpec(errors, spec);

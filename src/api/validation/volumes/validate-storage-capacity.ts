@@ -20,7 +20,7 @@ export function validateCsiStorageCapacity({
   return errors.list;
 }
 
-/** What the driver was asked for stays; what it answered is free. */
+/** The topology and the storage class are immutable; the reported capacity may change. */
 export function validateCsiStorageCapacityUpdate(capacity: CSIStorageCapacity, old: CSIStorageCapacity): FieldError[] {
   const errors = new FieldErrors();
   validateImmutable(errors, 'nodeTopology', capacity.nodeTopology, old.nodeTopology);

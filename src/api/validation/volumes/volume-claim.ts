@@ -30,14 +30,14 @@ export function validateClaimTemplate(
   validateClaimSpec(errors, `${at}.spec`, template.spec);
 }
 
-/** What the API server would answer to the creation of this claim (upstream: ValidatePersistentVolumeClaim). */
+/** Validates a new PersistentVolumeClaim (upstream: ValidatePersistentVolumeClaim). */
 export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): FieldError[] {
   const errors = new FieldErrors();
   validateWholeClaim(errors, claim, {});
   return errors.list;
 }
 
-/** What a claim has that older versions let in. */
+/** Faults of a stored claim that older versions accepted. */
 export interface ClaimLeniency {
   /** Of label values in the selector. */
   readonly anyValue?: boolean;

@@ -3,7 +3,7 @@ import type { FieldErrors } from '../field-error.ts';
 import { validatePodTemplate } from '../pod/pod-template.ts';
 import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 
-/** What controllers that keep pods running have in common (upstream: apps/validation). */
+/** Shared checks of controllers that keep pods running (upstream: apps/validation). */
 
 export interface AlwaysRunning {
   readonly controller: 'ReplicaSet' | 'DaemonSet' | 'StatefulSet' | 'ReplicationController';

@@ -3,7 +3,7 @@ import { FieldErrors } from '../field-error.ts';
 import type { FieldError } from '../field-error.ts';
 import { validateImmutable } from '../immutable.ts';
 
-/** Without its metadata (upstream: apps/validation ValidateControllerRevisionCreate). */
+/** Validates a ControllerRevision, except its metadata (upstream: apps/validation ValidateControllerRevisionCreate). */
 export function validateControllerRevision({ data, revision }: ControllerRevision): FieldError[] {
   const errors = new FieldErrors();
   errors.nonNegative('revision', revision);

@@ -7,7 +7,7 @@ import { countIndexes, firstCommonIndex } from './index-intervals.ts';
 
 const CONDITIONS = 'status.conditions';
 
-/** What a job's status says, without the job around it. */
+/** Facts that follow from the status of a job alone. */
 interface Facts {
   readonly complete: boolean;
   readonly failed: boolean;
@@ -194,7 +194,7 @@ function validateCriteria(errors: FieldErrors, { spec }: Job, now: Facts): void 
     );
 }
 
-/** What is final stays, and counters do not go back; those of an elastic Indexed job may shrink with it. */
+/** Final conditions do not change and counters do not decrease, except those of an elastic Indexed job that shrinks. */
 function validateNoReturn(
   errors: FieldErrors,
   { spec, status = {} }: Job,

@@ -5,7 +5,7 @@ import type { FieldError } from '../field-error.ts';
 import { validateAtMostAll, validateIntOrPercent } from '../int-or-percent.ts';
 import { isInvalidSelector, validateLabelSelector } from '../metadata.ts';
 
-/** Without its metadata (upstream: policy/validation ValidatePodDisruptionBudget). */
+/** Validates a PodDisruptionBudget, except its metadata (upstream: policy/validation ValidatePodDisruptionBudget). */
 export function validatePodDisruptionBudget(budget: PodDisruptionBudget): FieldError[] {
   return validate(budget, false);
 }

@@ -17,7 +17,7 @@ import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 import { validateClaimSpec } from '../volumes/volume-claim.ts';
 import { validateAlwaysRunningTemplate, validateCollisions, validateCounts } from './replicas.ts';
 
-/** What an update need not get right because it cannot change it, or because it was wrong before. */
+/** Checks that an update skips: the field is immutable, or the stored object already has the fault. */
 interface Leniency {
   readonly isUpdate: boolean;
   readonly anyTemplate: boolean;
