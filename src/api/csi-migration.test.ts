@@ -110,14 +110,14 @@ describe('an inline volume of a cloud', () => {
     ],
   ];
   for (const [name, source, as, spec] of rows)
-    it(`stands for a volume of its CSI driver: ${name}`, () =>
+    it(`becomes a volume of its CSI driver: ${name}`, () =>
       assert.deepEqual(inline(source), { metadata: { name: as, namespace: '', uid: '' }, spec }));
 
-  it('of another kind is left alone', () => assert.equal(inline({ emptyDir: {} }), undefined));
+  it('of another kind is not migrated', () => assert.equal(inline({ emptyDir: {} }), undefined));
 });
 
 describe('a PersistentVolume of a cloud', () => {
-  it('keeps all but its source, and one of another kind is the same object', () => {
+  it('keeps all fields except its source, and other volume kinds are returned unchanged', () => {
     const given = pv({ cinder: { volumeID: 'c' } }, { spec: { capacity: { storage: '1Gi' } } });
     assert.deepEqual(migratedVolume(given), {
       metadata: given.metadata,
@@ -188,7 +188,7 @@ describe('a PersistentVolume of a cloud', () => {
   });
 });
 
-it('all of upstream’s migrated plugins are named, and what cannot be translated is no volume of theirs', () => {
+it('lists all migrated plugins of upstream, and skips volumes that cannot be translated', () => {
   assert.deepEqual(
     migratedPlugins.map((plugin) => plugin.slice('kubernetes.io/'.length)),
     ['aws-ebs', 'azure-disk', 'azure-file', 'cinder', 'gce-pd', 'portworx-volume', 'vsphere-volume'],

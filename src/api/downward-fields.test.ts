@@ -98,7 +98,7 @@ test('a container can be named; only files give an init container the limits of 
   assert.throws(() => value('none', true), { message: 'container none not found' });
 });
 
-test('a limit of the whole pod stands in for that of the node, for CPU and memory', () => {
+test('the default limit of CPU and memory is the pod-level limit before the allocatable of the node', () => {
   const limited = { ...pod, spec: { ...pod.spec, resources: { limits: { cpu: '1', memory: '0' } } } };
   assert.deepEqual(defaultLimitsOf(limited, allocatable), { ...allocatable, cpu: '1' });
   assert.deepEqual(defaultLimitsOf(pod, { memory: '1Gi' }), { memory: '1Gi' });

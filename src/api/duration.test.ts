@@ -29,7 +29,7 @@ test('durations print as Go prints them', () => {
   ]);
 });
 
-test('what is printed reads back the same', () => {
+test('a printed duration parses to the same value', () => {
   fc.assert(
     fc.property(
       fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }),

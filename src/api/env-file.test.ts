@@ -10,7 +10,7 @@ test('values stand in single quotes, as they are, over as many lines as it takes
   );
 });
 
-test('what follows the wanted variable is not checked, what stands before it is', () => {
+test('lines before the wanted variable are validated, lines after it are not', () => {
   assert.equal(envFileValue("A='1'\nbroken", 'A'), '1');
   assert.throws(() => envFileValue("broken\nA='1'", 'A'), {
     kind: 'Invalid',

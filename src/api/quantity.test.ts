@@ -52,7 +52,7 @@ test('the canonical text is the one upstream prints', () => {
   );
 });
 
-test('what is not a quantity is refused in upstream words', () => {
+test('invalid quantities are rejected with the error texts of upstream', () => {
   const shape = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
   assert.equal(tryParseQuantity(''), shape);
   assert.equal(tryParseQuantity('1 Gi'), shape);

@@ -3,7 +3,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { semanticEqual } from './semantic-equal.ts';
 
-test('what is empty counts as absent, what is zero does not', () => {
+test('an empty value equals an absent one, a zero does not', () => {
   assert.equal(semanticEqual({ a: [], b: {}, c: 1 }, { c: 1 }), true);
   assert.equal(semanticEqual({ a: { b: undefined } }, { a: {} }), true);
   assert.equal(semanticEqual({ a: 0 }, {}), false);

@@ -15,7 +15,7 @@ it('micro times have six decimals', () => {
   );
 });
 
-it('what was written is read back, and what is no time is none', () => {
+it('a formatted time parses to the same value, and an invalid time is undefined', () => {
   assert.deepEqual(
     [parseTime(formatMicroTime(at)), parseTime(formatTime(at)), parseTime('soon'), parseTime(undefined)],
     [at, at - 789, undefined, undefined],

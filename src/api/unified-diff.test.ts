@@ -52,7 +52,7 @@ test('the old text with the diff applied is the new text', () => {
   );
 });
 
-test('what is far too long to compare is still compared in time', () => {
+test('texts too long for an exact comparison are compared in bounded time', () => {
   const many = (from: number): number[] => Array.from({ length: 50_000 }, (_, index) => from + index);
   assert.ok(unifiedDiff(many(0), many(1_000_000)).startsWith('@@ -1,'));
 });

@@ -198,7 +198,7 @@ it('one watch per kind, for any number of handlers; a late handler gets the exis
   await informers.stop();
 });
 
-it('what one handler throws does not keep the others from hearing it', async () => {
+it('an exception in one handler does not keep events from the other handlers', async () => {
   const { clock, api, informers, informer } = setUp();
   const heard: string[] = [];
   informer.addHandlers({

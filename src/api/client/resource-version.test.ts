@@ -11,7 +11,7 @@ it('versions are compared as the numbers they are, however long', () => {
   );
 });
 
-it('what is no number, or not there, is never older', () => {
+it('a missing or non-numeric version is never older', () => {
   for (const strange of ['', 'a', '1a', '-1', undefined])
     assert.deepEqual([isOlderVersion(strange, '5'), isOlderVersion('5', strange)], [false, false]);
 });

@@ -86,7 +86,7 @@ test('half a character is no character, in YAML or in JSON', () => {
     assert.match(errorsOf(text).join(), /found invalid Unicode character escape code/);
 });
 
-test('one broken document does not hold back the others, and every error names file, line and column', () => {
+test('a broken document does not affect the others, and every error names file, line and column', () => {
   const text = `${pod('a')}---\nfoo: [1,\n---\n${pod('b', '    env: [{name: X, value: 12}]\n')}---\n${pod('c')}`;
   assert.deepEqual(names(text), ['a', 'c']);
   assert.deepEqual(errorsOf(text), [
@@ -128,7 +128,7 @@ test('a file that was cut off while it was written is an error that says so', ()
   assert.match(errorsOf('')[0] ?? '', /the manifest is empty/);
 });
 
-test('what a secret holds never stands in an error', () => {
+test('errors never contain the data of a Secret', () => {
   const text = 'apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: hunter2!}\nstringData: {b: 1234}\n';
   assert.deepEqual(errorsOf(text), [
     'f:4:8: data[a]: expected base64 text, found a string',

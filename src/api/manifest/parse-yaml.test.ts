@@ -4,7 +4,7 @@ import { parseYaml } from './parse-yaml.ts';
 
 const CANARY = 'cAnArY9f3c';
 
-test("what the parser says of a text that is broken quotes nothing of it: the text may be a Secret's", () => {
+test('parser errors do not quote the manifest, which may be a Secret', () => {
   const broken = [
     `a: "x"\n${CANARY}`,
     `a: >${CANARY}\n`,

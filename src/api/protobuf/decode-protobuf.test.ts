@@ -129,7 +129,7 @@ test('whatever bytes come, the answer is a value or a ProtobufError', () => {
   );
 });
 
-test('whatever stands behind the four bytes, the envelope opens or is a ProtobufError', () => {
+test('any bytes after the four magic bytes decode or raise a ProtobufError', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), (rest) => {
       try {

@@ -63,7 +63,7 @@ test('counts of a status that are zero are not said, but those behind pointers a
   );
 });
 
-test('what Go holds in a structure is always said', () => {
+test('fields that are Go structs are never omitted', () => {
   assert.deepEqual(
     cleaned(ServiceSchema, {
       spec: { ports: [{ port: 80, targetPort: 0, name: '' }] },

@@ -28,7 +28,7 @@ test('a zero is kept by pointers and by what is always there', () => {
   assert.deepEqual(keeps, { name: true, path: false, size: true, hidden: false, tags: true });
 });
 
-test('what need not be written is still there after decoding', () => {
+test('optional fields have their zero value after decoding', () => {
   assert.deepEqual(decode(Spec, { size: 0 }).value, { name: '', size: 0, tags: [] });
   assert.deepEqual(
     Object.entries(Spec.fields).filter(([, { mustBeWritten }]) => mustBeWritten),

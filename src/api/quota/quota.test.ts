@@ -30,7 +30,7 @@ const quota = (
 ): ResourceQuota => ({ metadata: { name: 'q', namespace: 'default', uid: 'q' }, spec: { hard, ...more }, status });
 const metadata = { name: 'x', namespace: 'default', uid: 'x' };
 
-describe('what objects use of quotas', () => {
+describe('the quota usage of objects', () => {
   it('counts of a pod what it asks for, under each name there is for it', () => {
     const pod = buildPod({
       [c0]: {

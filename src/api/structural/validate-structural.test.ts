@@ -183,7 +183,7 @@ describe('an alternative in a structural schema', () => {
 });
 
 describe('the items and other fields of a schema', () => {
-  it('are schemas, and nothing where a list or a word stands', () => {
+  it('are schemas, or undefined for lists and booleans', () => {
     assert.deepEqual([itemsOf({ items: text }), itemsOf({ items: [text] }), itemsOf({})], [text, undefined, undefined]);
     assert.deepEqual(
       [additionalOf({ additionalProperties: text }), additionalOf({ additionalProperties: true }), additionalOf({})],

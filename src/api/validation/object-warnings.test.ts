@@ -68,7 +68,7 @@ test('a service is warned of what does nothing', () => {
   ]);
 });
 
-test('a runtime class is warned of labels that are no more', () => {
+test('warns about deprecated labels in the node selector of a RuntimeClass', () => {
   assert.deepEqual(
     warnings(
       '{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: r}, handler: h, scheduling: {nodeSelector: {beta.kubernetes.io/arch: amd64}}}',

@@ -10,7 +10,7 @@ const ofConfigMap = (more: Partial<ConfigMap>): string[] =>
   validateConfigMap({ metadata, ...more }).map(formatFieldError);
 const ofSecret = (more: Partial<Secret>): string[] => validateSecret({ metadata, ...more }).map(formatFieldError);
 
-test('keys are words, and no key stands in both data and binaryData', () => {
+test('keys have valid names, and no key is in both data and binaryData', () => {
   assert.deepEqual(ofConfigMap({ data: { a: 'b' }, binaryData: { b: 'YQ==' } }), []);
   assert.deepEqual(ofConfigMap({ data: { '..': 'x' } }), ['data[..]: Invalid value: "..": must not be \'..\'']);
   assert.deepEqual(ofConfigMap({ data: { a: 'b' }, binaryData: { a: '' } }), [

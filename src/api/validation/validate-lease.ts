@@ -3,7 +3,7 @@ import { FieldErrors } from './field-error.ts';
 import type { FieldError } from './field-error.ts';
 import { checkLabelKey } from './names.ts';
 
-/** Validates a lease, except its metadata (upstream: coordination/validation ValidateLeaseSpec). Updates have no other checks. */
+/** Validates a lease on create and update, without metadata (upstream: coordination/validation ValidateLeaseSpec). */
 export function validateLease({ spec }: Lease): FieldError[] {
   const errors = new FieldErrors();
   const { leaseDurationSeconds, leaseTransitions, strategy, preferredHolder } = spec;

@@ -28,7 +28,7 @@ import {
 } from './testing/dns-fixture.ts';
 import type { Asked } from './testing/dns-fixture.ts';
 
-describe('what a client sends', () => {
+describe('messages of a client', () => {
   afterEach(closeAll);
 
   it('is not handed on as it is: the name server sees the question and the offered size, and nothing else', async () => {
@@ -164,7 +164,7 @@ describe('a client that takes all there is', () => {
     assert.deepEqual(dataOf(decode(answer)), ['192.0.2.77']);
   });
 
-  it('that asks and asks over TCP and reads no answer is held back, and ended', async () => {
+  it('that sends queries over TCP and reads no responses is throttled and disconnected', async () => {
     let asked = 0;
     const long = (message: Buffer): Buffer =>
       honest(message, { answers: Array.from({ length: 1500 }, (_, index) => address(`192.0.2.${index % 250}`)) });

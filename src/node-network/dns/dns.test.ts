@@ -272,7 +272,7 @@ describe('messages', () => {
     );
   });
 
-  it('an alias is followed, here and elsewhere; who asks for it alone gets it alone', async () => {
+  it('a CNAME is resolved inside and outside the cluster; a CNAME query returns only the CNAME', async () => {
     const ask = await start({
       ask: async () =>
         encode({
@@ -336,7 +336,7 @@ describe('messages', () => {
     assert.deepEqual(await count(query('many.default.svc.cluster.local'), 'tcp'), [false, 20, true]);
   });
 
-  it('what is no question is not answered, what cannot be read or is not done is refused, and nothing throws', async () => {
+  it('ignores messages that are not queries, returns an error for malformed or unsupported ones, and never throws', async () => {
     const service = createNameService({
       view: await viewOf(),
       forwarder: { ask: () => Promise.reject(new Error('no')), isOwn: () => false },
@@ -404,7 +404,7 @@ describe('a message as a whole', () => {
     );
   });
 
-  it('what the library writes is whole, and no bytes throw', () => {
+  it('encoded messages are complete, and arbitrary bytes do not throw', () => {
     fc.assert(
       fc.property(fc.array(fc.domain(), { minLength: 1, maxLength: 20 }), (names) => {
         const bytes = encode({

@@ -45,7 +45,7 @@ describe('the base chains of network policies', () => {
       ]);
   });
 
-  it('drop addresses of the link between pods of one bridge, once, before any policy is asked', () => {
+  it('drop link-local addresses between pods of one bridge, once, before the policies', () => {
     const drop = 'iifname "br0" oifname "br0" ip6 saddr fe80::/10 drop';
     assert.equal(rulesOf('egress', 'br0').indexOf(drop), 4);
     assert.equal(rulesOf('ingress', 'br0').includes(drop), false);

@@ -110,7 +110,7 @@ describe('the enforcer of network policies', () => {
     await stop();
   });
 
-  it('what another program flushed is back after the next check', async () => {
+  it('rules that another program flushed are restored by the next check', async () => {
     const { clock, nft, isolated, stop } = await start();
     nft.flush();
     await clock.advance(21_000);

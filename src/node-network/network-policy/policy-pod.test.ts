@@ -12,7 +12,7 @@ const base: Pod = {
 const shown = (spec: Partial<Pod['spec']>, status: Pod['status'] = base.status): PolicyPod =>
   policyPodOf({ ...base, spec: { ...base.spec, ...spec }, status });
 
-describe('what policies concern of a pod', () => {
+describe('the properties of a pod that policies use', () => {
   it('is where it is, how it is labelled, and what leads to it', () => {
     assert.deepEqual(policyPodOf(base), {
       key: 'n/p',

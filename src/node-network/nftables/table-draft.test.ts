@@ -42,7 +42,7 @@ describe('a table that is written as a whole', () => {
 });
 
 describe('a change of a table', () => {
-  it('is nothing where nothing changed, or where all was put back', () => {
+  it('is empty when nothing changed, or when all changes were reverted', () => {
     const draft = written((table) => {
       table.putSet('s', addresses);
       table.putElement('s', '10.0.0.1');
@@ -70,7 +70,7 @@ describe('a change of a table', () => {
     assert.equal(draft.takeChanges(), undefined);
   });
 
-  it('has the elements that came and went, and each value that is another now', () => {
+  it('has the added and removed elements, and each changed value', () => {
     const draft = written((table) => {
       table.putSet('m', verdicts);
       for (const key of ['1', '2', '3']) table.putElement('m', key, 'drop');
@@ -93,7 +93,7 @@ describe('a change of a table', () => {
     );
   });
 
-  it('empties a chain before it gets other rules, and deletes it when nothing refers to it any more', () => {
+  it('flushes a chain before it writes new rules, and deletes it after the last reference', () => {
     const draft = written((table) => {
       table.putChain('base', { rules: ['jump web'] });
       table.putChain('web', { rules: ['a'] });
@@ -112,7 +112,7 @@ describe('a change of a table', () => {
     ]);
   });
 
-  it('has a new set before the rules that use it, and deletes an old one behind them', () => {
+  it('adds a new set before the rules that use it, and deletes an old set after its rules', () => {
     const draft = written((table) => {
       table.putSet('old', verdicts);
       table.putElement('old', '1', 'drop');
@@ -132,7 +132,7 @@ describe('a change of a table', () => {
     ]);
   });
 
-  it('exchanges the elements of a set that came back under its name, as they were written', () => {
+  it('replaces the elements of a set that was removed and added again', () => {
     const draft = written((table) => {
       table.putSet('s', addresses);
       for (const key of ['1', '2']) table.putElement('s', key);
@@ -145,7 +145,7 @@ describe('a change of a table', () => {
     assert.deepEqual(lines(draft.takeChanges()), ['delete element inet t s { 1, 2 }', 'add element inet t s { 4 }']);
   });
 
-  it('leads to what writing all of it would, whatever came before', () => {
+  it('gives the same table as writing all of it, after any changes', () => {
     const name = fc.constantFrom('a', 'b', 'c');
     const act = fc.oneof(
       fc.record({ act: fc.constant('putSet' as const), name }),

@@ -269,7 +269,7 @@ describe('a node that cannot take part', () => {
   });
 });
 
-describe('what the node announces', () => {
+describe('the announcement of the node', () => {
   it('is written once, together with the condition', async () => {
     const world = await joined();
     assert.equal(world.patches, 1);
@@ -498,7 +498,7 @@ describe('other nodes', () => {
     await world.stop();
   });
 
-  it('are followed no more after the end, and the kernel stays as it is', async () => {
+  it('are not followed after stop, and the kernel keeps its routes', async () => {
     const world = await joined();
     world.addPeer('two', 2);
     await world.clock.advance(100);

@@ -4,7 +4,7 @@ import { parseAddresses, parseForwarding, parseNeighbours, parseRoutes } from '.
 
 const json = (...entries: object[]): string => JSON.stringify(entries);
 
-describe('what ip and bridge print', () => {
+describe('the output of ip and bridge', () => {
   it('is an empty list where nothing is printed', () => {
     for (const parse of [parseAddresses, parseRoutes, parseNeighbours, parseForwarding])
       assert.deepEqual([parse(''), parse(' \n'), parse('[]')], [[], [], []]);

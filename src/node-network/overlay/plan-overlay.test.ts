@@ -170,7 +170,7 @@ describe('the plan of the network between nodes', () => {
   });
 });
 
-describe('what is there already', () => {
+describe('existing state', () => {
   const ours: VxlanSettings = { vni: 1, port: 8472, local: '192.168.0.1', via: 'eth0', learning: false };
   const device = (more: Partial<KernelLink> = {}): KernelLink => ({
     name: 'flannel.1',

@@ -265,7 +265,7 @@ describe('endpoints that lead where they should not', () => {
   });
 });
 
-describe('who may reach a load balancer', () => {
+describe('the source ranges of a load balancer', () => {
   const reachedFrom = (ranges: readonly string[]): string[] => {
     const balanced = {
       ...service('web', { type: 'LoadBalancer', loadBalancerSourceRanges: [...ranges] }),
@@ -276,7 +276,7 @@ describe('who may reach a load balancer', () => {
       .map((rule) => /^-s (\S+)/.exec(rule)?.[1] ?? 'everywhere');
   };
 
-  it('only who is in one of the ranges', () =>
+  it('admit only clients in one of the ranges', () =>
     assert.deepEqual(reachedFrom([' 192.0.2.0/24 ', '198.51.100.0/24']), ['192.0.2.0/24', '198.51.100.0/24']));
   it('all clients, without any range', () => assert.deepEqual(reachedFrom([]), ['everywhere']));
   it('no client, when none of them can be used: ranges of the other family do not open it', () => {

@@ -1,6 +1,7 @@
 /**
  * The health check of load balancers: whether the node has an endpoint of a service with
- * `externalTrafficPolicy: Local`. Each such service has a port for it (upstream: pkg/proxy/healthcheck/service_health.go). Pure.
+ * `externalTrafficPolicy: Local`. Each such service has a port for it (upstream:
+ * pkg/proxy/healthcheck/service_health.go). Pure.
  */
 import type { Service } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';

@@ -51,14 +51,14 @@ describe('which endpoints get the traffic of a service', () => {
     return [all.map(({ ip }) => ip), local.map(({ ip }) => ip)];
   };
 
-  it('what is ready gets it, what is not does not; an absent condition counts as ready', () => {
+  it('ready endpoints get traffic, others do not; an absent condition counts as ready', () => {
     assert.deepEqual(
       ips([slice('web', [{ addresses: ['10.84.0.2'], conditions: { ready: false } }, { addresses: ['10.84.0.3'] }])]),
       [['10.84.0.3'], []],
     );
   });
 
-  it('while nothing is ready, what still serves as it ends gets it', () => {
+  it('without ready endpoints, serving terminating endpoints get traffic', () => {
     const ending = {
       addresses: ['10.84.0.2'],
       nodeName: 'node',
@@ -114,7 +114,7 @@ describe('the rules of services', () => {
     );
   });
 
-  it('a pod that reaches itself, and who is no pod, leaves with the address of the node', () => {
+  it('traffic of a pod to itself, and of clients that are not pods, is masqueraded', () => {
     const rules = serviceRules(rulesOf([service('web')], [slice('web', ['10.84.0.2'])]));
     assert.ok(rules.includes('-s 10.84.0.2/32 -j KTS-0123abcd-MARK'));
     assert.ok(rules.includes('! -s 10.84.0.0/22 -d 10.96.0.20/32 -p tcp -m tcp --dport 80 -j KTS-0123abcd-MARK'));
@@ -431,7 +431,7 @@ describe('the router', () => {
     await stop();
   });
 
-  it('what was flushed by others is back after the next look', async () => {
+  it('rules that other programs flushed are restored by the next check', async () => {
     const { clock, filter, leadsTo, stop } = await start();
     filter.flush('nat');
     assert.deepEqual(leadsTo(), []);

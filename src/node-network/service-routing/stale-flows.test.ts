@@ -28,7 +28,7 @@ const flow = (to: string, from: string): UdpFlow => {
 const [OLD, NEW] = ['10.0.0.1 5353', '10.0.0.2 5353'];
 
 describe('flows of UDP', () => {
-  it('are read as conntrack writes them, whatever stands between; other lines are no flows', () => {
+  it('are parsed from the output of conntrack, with any other fields; other lines are ignored', () => {
     const text = [
       'udp      17 29 src=10.0.0.9 dst=10.96.0.10 sport=4000 dport=53 [UNREPLIED] src=10.0.0.1 dst=10.0.0.9 sport=5353 dport=4000 mark=0 use=1',
       'udp      17 119 src=fd00::9 dst=fd00:96::a sport=4000 dport=53 src=fd00::1 dst=fd00::9 sport=5353 dport=4000 [ASSURED] mark=0 use=1',

@@ -97,7 +97,7 @@ describe('a fault that the pod had before', () => {
   });
 });
 
-describe('what is looked for in the old object', () => {
+describe('faults of the old object', () => {
   const container = { name: 'c', image: 'x' };
   const rows: readonly [fault: OldFault, changes: Changes][] = [
     ['comparingToleration', { 'spec.tolerations': [{ key: 'a', operator: 'Lt', value: '1' }] }],

@@ -9,7 +9,7 @@ const anyPath = fc
   .array(fc.constantFrom('a', 'b', 'a-', '/', '/a', '/b'), { maxLength: 4 })
   .map((parts) => parts.join(''));
 
-test('every pair of paths is named of which one is the other or stands in it, in the order of the list', () => {
+test('warns about each pair of equal or nested paths, in the order of the list', () => {
   fc.assert(
     fc.property(fc.array(anyPath, { maxLength: 10 }), (paths) => {
       const trimmed = paths.map((path) => path.replace(/\/+$/, ''));

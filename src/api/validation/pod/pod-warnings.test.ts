@@ -161,7 +161,7 @@ for (const [changes, ...expected] of cases) {
   });
 }
 
-test('ports that are all alike are warned of so often, and no more', () => {
+test('the number of warnings about duplicate ports is limited', () => {
   const pod = buildPod({ [`${c0}.ports`]: Array.from({ length: 400 }, () => ({ containerPort: 80 })) });
   assert.equal(podWarnings(pod).filter(({ message }) => message.startsWith('duplicate port definition')).length, 100);
 });

@@ -30,7 +30,7 @@ test('CPU and memory may grow, shrink and be added', () => {
   );
 });
 
-test('what the API server refuses is refused in its words', () => {
+test('rejects an invalid resize with the error texts of the API server', () => {
   const rows: [before: Changes, after: Changes, ...errors: string[]][] = [
     [
       { [c0]: { limits: { cpu: '1', memory: '1Gi' } } },

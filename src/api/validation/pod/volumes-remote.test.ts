@@ -61,7 +61,7 @@ const luns = 'must be between 0 and 255, inclusive';
 const pairs = 'must be a host:port pair or multiple pairs separated by commas';
 const reserved = 'kubernetes.io and k8s.io namespaces are reserved';
 
-describe('what a source says has to be right', () => {
+describe('validation of volume sources', () => {
   const iscsi = { targetPortal: 't', iqn: 'iqn.2020-01.example.com:disk', lun: 0 };
   const managed = { diskName: 'd', diskURI: '/subscriptions/x', kind: 'Managed' };
   const uris = {
