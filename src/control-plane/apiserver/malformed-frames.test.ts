@@ -118,7 +118,7 @@ describe('a flood of frames', () => {
     assert.equal(await honestStatus(), 200);
   });
 
-  it('of streams by a client that never agreed to a limit begins no more than the limit', async () => {
+  it('of streams stays below the limit, also for a client that never acknowledged it', async () => {
     const gate = Promise.withResolvers<void>();
     let [running, most] = [0, 0];
     const { list } = registry;

@@ -422,7 +422,7 @@ describe('over sockets', () => {
 });
 
 describe('stopping', () => {
-  it('ends watches, finishes what is in flight, closes idle connections, and takes no more', async () => {
+  it('ends watches, finishes requests in flight, closes idle connections, and accepts no new ones', async () => {
     const { server, registry, port } = await start();
     const held = Promise.withResolvers<void>();
     const list = registry.list.bind(registry);

@@ -114,7 +114,7 @@ test('a new leader decides nothing before it knows what was written until its te
   assert.deepEqual(await first, ['a', 'b', 'c']);
 });
 
-test('who holds a lease that was written again meanwhile begins no term', async (t) => {
+test('a holder of an outdated lease cannot begin a term', async (t) => {
   const fixture = await startRegistry();
   t.after(() => fixture.stop());
   const { storage } = fixture;

@@ -66,7 +66,7 @@ describe('the API for callers in this process', () => {
     );
   });
 
-  it('who may not is refused, before anything is done', async () => {
+  it('an unauthorized request is rejected before it takes effect', async () => {
     mayNot = 'create';
     const message =
       'widgets.test.io is forbidden: User "system:serviceaccount:kube-system:x" cannot create resource "widgets" in API group "test.io" in the namespace "default": no role';
@@ -89,7 +89,7 @@ describe('the API for callers in this process', () => {
     await assert.rejects(client.get(configMaps, key), (error) => isApiError(error, 'NotFound'));
   });
 
-  it('what a caller writes is judged strictly, and its fields are the caller’s unless it names another manager', async () => {
+  it('unknown fields are rejected, and the caller is the field manager unless it names another', async () => {
     await assert.rejects(client.create(type, { ...newWidget('a'), more: 1 } as Widget), (error) =>
       isApiError(error, 'BadRequest'),
     );

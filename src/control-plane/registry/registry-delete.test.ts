@@ -89,7 +89,7 @@ describe('the registry deletes', () => {
     assert.equal((await remove(widgets, 'a', { propagationPolicy: 'Background' })).gone, true);
   });
 
-  test('a kind that the garbage collector does not watch is removed at once, whatever propagation is asked for', async () => {
+  test('a kind that the garbage collector does not watch is deleted at once with any propagation policy', async () => {
     await fixture.create({ name: 'a' });
     await remove(widgets, 'a', { propagationPolicy: 'Foreground' });
     const { object } = await fixture.registry.get(fixture.request(widgets, 'a'), {});

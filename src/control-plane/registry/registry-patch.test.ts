@@ -80,7 +80,7 @@ describe('the registry patches', () => {
     assert.equal(((await patch('apply', nameless)).object as Widget).metadata.name, 'a');
   });
 
-  test('what applying creates is answered whole, in JSON too', async () => {
+  test('a create by apply returns the whole object, in JSON too', async () => {
     const { object, json, created } = await patch('apply', applied({ size: 3 }));
     assert.equal(created, true);
     assert.deepEqual(JSON.parse(json), JSON.parse(JSON.stringify(object)));
@@ -97,7 +97,7 @@ describe('the registry patches', () => {
     );
   });
 
-  test('what a PUT creates is answered whole, in JSON too', async () => {
+  test('a create by PUT returns the whole object, in JSON too', async () => {
     const { json, created } = await fixture.registry.update(fixture.request(gadgets, 'g'), {
       value: { metadata: { name: 'g' }, spec: {} },
       duplicates: [],
@@ -211,7 +211,7 @@ describe('the registry patches', () => {
     assert.deepEqual(again, first);
   });
 
-  test('what a patch makes of an object must be one; the patch is to blame', async () => {
+  test('a patch whose result does not decode is rejected as an invalid patch', async () => {
     await fixture.create({ name: 'a', spec: { size: 1 } });
     const error = await failureOf(patch('strategic', { spec: { size: 'x' } }));
     assert.deepEqual(
@@ -249,7 +249,7 @@ describe('the registry patches', () => {
     assert.equal(fixture.warnings.length, 2);
   });
 
-  test('what stands twice in a patch comes first, then what the object does not have, sorted', async () => {
+  test('strict errors of a patch list duplicate fields first, then unknown fields, sorted', async () => {
     await fixture.create({ name: 'a', spec: { size: 1 } });
     const refusalOf = async (type: PatchBody['type'], text: string): Promise<string> => {
       const { problems, lines } = scanJson(text);
@@ -277,7 +277,7 @@ describe('the registry patches', () => {
     );
   });
 
-  test('who applies what another set is refused unless by force', async () => {
+  test('apply conflicts with the fields of another manager unless forced', async () => {
     await patch('apply', applied({ size: 3 }));
     const error = await failureOf(patch('apply', applied({ size: 4 }), { fieldManager: 'other' }));
     assert.deepEqual(

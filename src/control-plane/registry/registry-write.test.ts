@@ -38,7 +38,7 @@ describe('the registry writes', () => {
     );
   });
 
-  test('what is served as text is what is served as an object', async () => {
+  test('the served text equals the served object', async () => {
     await fixture.create({ name: 'a', spec: { notes: { x: 'y' } } });
     const served = await fixture.registry.get(fixture.request(widgets, 'a'), {});
     assert.deepEqual(JSON.parse(served.json), JSON.parse(JSON.stringify(served.object)));
@@ -205,7 +205,7 @@ describe('the registry writes', () => {
     assert.equal((await update({ spec: { size: 2 } })).metadata.generation, 2);
   });
 
-  test('what an action of the server changes is no new generation', async () => {
+  test('a change by an action subresource keeps the generation', async () => {
     await fixture.create({ name: 'a' });
     await fixture.registry.create(
       fixture.request(widgets, 'a', 'fit'),
@@ -225,7 +225,7 @@ describe('the registry writes', () => {
     assert.deepEqual([spec.size, status], [5, { seen: 1 }]);
   });
 
-  test('what only the server may say of an object stays; another uid is a conflict', async () => {
+  test('an update cannot change server-owned metadata, and another UID is a conflict', async () => {
     const first = await fixture.create({ name: 'a' });
     const update = (metadata: object): Promise<unknown> =>
       fixture.registry.update(
@@ -261,7 +261,7 @@ describe('the registry writes', () => {
     );
   });
 
-  test('what replaces an object must name it', async () => {
+  test('an update without a name is rejected', async () => {
     await fixture.create({ name: 'a' });
     await assert.rejects(
       fixture.registry.update(fixture.request(widgets, 'a'), body({ spec: {} })),

@@ -188,7 +188,7 @@ describe('a scheduler with an extender', () => {
     await world.stop();
   });
 
-  it('does not lose what happens while the extender is asked', async () => {
+  it('keeps events that arrive during a request to the extender', async () => {
     const extender = new FakeExtender();
     const gate = Promise.withResolvers<void>();
     extender.answers.set('filter', async (args) => {

@@ -86,7 +86,7 @@ describe('discovery', () => {
     });
   });
 
-  it('has all of it in one document for who asks so, with an ETag that spares the second time', async () => {
+  it('serves aggregated discovery on request, with an ETag for conditional requests', async () => {
     const { server } = fixture();
     const ask = (path: string, headers: Record<string, string>): ReturnType<typeof server.handle> =>
       server.handle(fakeRequest('GET', path, { headers: { accept: aggregatedAccept, ...headers } }));

@@ -143,7 +143,7 @@ describe('snapshot', () => {
     },
   };
 
-  it('is a page at the position that is asked for', async () => {
+  it('is a page at the requested position', async () => {
     assert.equal(await ask('/snapshot', source), '200 {"revision":7,"items":[]}');
     await ask('/snapshot?revision=7&after=%2Fregistry%2Fa%26b', source);
     assert.deepEqual(asked, [{}, { revision: 7, after: '/registry/a&b' }]);

@@ -33,7 +33,7 @@ test('an idle one of any address goes before a busy one', () => {
   assert.deepEqual(fixture.gone, ['one:4']);
 });
 
-test('where all are busy an address that has more gives up its newest, and one that has no less than others gets no more', () => {
+test('when all connections are busy, the newest connection of the address with the most connections is closed', () => {
   const fixture = new Fixture();
   for (const address of ['many', 'many', 'many', 'one']) fixture.open(address, 1);
   fixture.open('other', 1);
@@ -43,7 +43,7 @@ test('where all are busy an address that has more gives up its newest, and one t
   assert.equal([...fixture.connections.all].length, 4);
 });
 
-test('who is gone takes no room', () => {
+test('a closed connection does not count', () => {
   const fixture = new Fixture();
   for (const address of ['a', 'b', 'c', 'd']) fixture.open(address, 1);
   fixture.connections.remove('b', 2);

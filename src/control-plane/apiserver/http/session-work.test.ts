@@ -8,7 +8,7 @@ import { makeTestCertificates } from '../testing/test-certificates.ts';
 import { textReply } from './reply.ts';
 import { HttpServer } from './server.ts';
 
-test('a client that resets its streams at once has no more begun for it than its streams may be, and is sent away in the end', async () => {
+test('a client that resets its streams at once cannot exceed the limit of concurrent requests, and is disconnected in the end', async () => {
   const { key, cert } = makeTestCertificates();
   let running = 0;
   let most = 0;

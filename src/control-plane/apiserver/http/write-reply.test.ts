@@ -6,7 +6,7 @@ import { fakeRequest } from '../testing/fake-request.ts';
 import type { NodeResponse } from './node-request.ts';
 import { writeBody, writeRaw } from './write-reply.ts';
 
-test('an answer to a refused upgrade has the headers it was given and no more: nothing in a value ends its line', () => {
+test('the response to a refused upgrade has only the given headers: no value can inject a line', () => {
   const socket = new PassThrough();
   writeRaw(
     socket,

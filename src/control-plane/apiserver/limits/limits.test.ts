@@ -169,7 +169,7 @@ describe('priority and fairness', () => {
     assert.equal(await waiting.done, 200);
   });
 
-  it('sends away who waited a quarter of the request time-out, and who waits no more holds no place', async () => {
+  it('rejects a request that waited a quarter of the request timeout; a cancelled request frees its place in the queue', async () => {
     const each = fixture({ limits: few });
     slow(each);
     for (let index = 0; index < 12; index++) await begin(each);
@@ -180,7 +180,7 @@ describe('priority and fairness', () => {
     assert.deepEqual([patient.status(), gone.status()], [429, 429]);
   });
 
-  it('sends away who finds the queues full, each flow for itself', async () => {
+  it('rejects requests of a flow whose queues are full, without effect on other flows', async () => {
     const each = fixture({ limits: few });
     slow(each);
     const greedy = [];

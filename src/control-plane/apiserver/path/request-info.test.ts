@@ -32,7 +32,7 @@ const of = (
   ...rest,
 });
 
-describe('what a path asks for', () => {
+describe('the request info of a path', () => {
   it('reads verbs, namespaces, names and subresources as upstream does', () => {
     const cases: readonly (readonly [string, string, object])[] = [
       ['GET', '/api/v1/namespaces', of('list', { resource: 'namespaces' })],

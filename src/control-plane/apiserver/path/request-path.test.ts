@@ -190,8 +190,8 @@ describe('the way of a request', () => {
   });
 });
 
-describe('what is not there', () => {
-  it('is said as upstream says it', async () => {
+describe('unknown paths', () => {
+  it('get the error responses of upstream', async () => {
     const { server } = fixture();
     const answers = async (method: string, target: string): Promise<string> => {
       const reply = await server.handle(fakeRequest(method, target, { headers: { authorization: 'Bearer a' } }));

@@ -120,7 +120,7 @@ describe('a watch', () => {
     assert.equal((await each.server.handle(fakeRequest('GET', `${maps}?watch=1`))).status, 400);
   });
 
-  it('ends with the server, and begins no more after that', async () => {
+  it('ends when the server stops, and new watches are refused', async () => {
     const each = fixture();
     const { stream } = await watch(each);
     await each.server.stop();
@@ -280,7 +280,7 @@ describe('sending to many at once', () => {
     );
   });
 
-  it('does not flush who has gone', async () => {
+  it('does not flush a target that was removed', async () => {
     const scheduler = new FlushScheduler(new FakeClock());
     const target = { flush: () => assert.fail('flushed') };
     scheduler.request(target);

@@ -130,7 +130,7 @@ it('other requests, and decided ones, cause no access review', async () => {
   }
 });
 
-it('who gets the right later is not forgotten', async () => {
+it('a request is approved later when its requester gets the permission', async () => {
   let may = false;
   const world = await setUp(
     approver(() => may, 'system:node:a'),

@@ -39,7 +39,7 @@ async function setUp(
 const isApproved = (world: ControllerWorld): boolean =>
   (world.api.peek(certificateSigningRequests, key)?.status?.conditions ?? []).some(({ type }) => type === 'Approved');
 
-describe('what a node requests to serve with', () => {
+describe('the serving certificate request of a node', () => {
   it('is approved for the addresses it has', async () => {
     const world = await setUp(own);
     assert.ok(isApproved(world));

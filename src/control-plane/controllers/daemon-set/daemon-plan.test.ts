@@ -33,13 +33,13 @@ describe('on a node that daemons may run on', () => {
     assert.equal(at(surging, daemon('a', 'n1', 'leaving')), 'create n1');
   });
 
-  it('one that has ended is deleted, and its successor waits until it is gone', () => {
+  it('a terminated pod is deleted, and its replacement waits until it is removed', () => {
     assert.equal(at({}, daemon('a', 'n1', 'failed')), 'delete a, ended a');
     assert.equal(at({}, daemon('a', 'n1', 'done')), 'delete a, ended a');
     assert.equal(at({}, daemon('a', 'n1', 'failed leaving')), '');
   });
 
-  it('only the oldest stays, and one that has its node is older than one that waits for it', () => {
+  it('only the oldest pod is kept; scheduled pods count as older than pending ones', () => {
     const at1 = { 'metadata.creationTimestamp': '2026-01-01T00:00:01Z' };
     const at2 = { 'metadata.creationTimestamp': '2026-01-01T00:00:02Z' };
     const [young, old] = [daemon('a', 'n1', 'ready', at2), daemon('b', 'n1', 'ready', at1)];

@@ -224,7 +224,7 @@ describe('placement', () => {
 });
 
 describe('a rolling update', () => {
-  it('replaces pods node by node, so that no more are missing than may be', async () => {
+  it('replaces pods node by node within maxUnavailable', async () => {
     const world = await setUp(
       build({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2, maxSurge: 0 } } }),
       { nodeCount: 6 },
@@ -245,7 +245,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('with surge never leaves a node without, and makes no more beside than may be', async () => {
+  it('with maxSurge always keeps a pod on each node, and creates at most maxSurge additional pods', async () => {
     const world = await setUp(
       build({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: '40%' } } }),
       { nodeCount: 4 },

@@ -268,7 +268,7 @@ describe('one step at a time', () => {
     assert.deepEqual(stepsOf(loose(4), sets), ['new 1->2']);
   });
 
-  it('takes no more of what does not work than the new set has made up for', () => {
+  it('scales down unavailable replicas of old sets only as far as the new set is available', () => {
     const sets = [newest({ size: 1, available: 0, desired: 3 }), aSet('old', { size: 3, available: 0, desired: 3 })];
     assert.deepEqual(stepsOf(aDeployment(3), sets), []);
     const several = [

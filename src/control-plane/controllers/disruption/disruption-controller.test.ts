@@ -196,7 +196,7 @@ it('reports when it selects nothing, or pods without a known scale', async () =>
   await Promise.all([empty.stop(), bare.stop()]);
 });
 
-it('what an eviction takes while a pass is under way is not given back', async () => {
+it('an eviction during a sync stays counted in disruptionsAllowed', async () => {
   const world = await setUp({ spec: { minAvailable: 1 }, all: [pod('a'), pod('b')] });
   world.api.change(pods, { namespace: 'default', name: 'b' }, (each) => ({
     ...each,

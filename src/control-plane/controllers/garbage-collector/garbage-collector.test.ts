@@ -157,7 +157,7 @@ it('cycles are collected, whichever object is deleted and however', async () => 
   }
 });
 
-it('what refers to an owner that never was, is another one by now, or is in another namespace, goes', async () => {
+it('deletes objects whose owner never existed, has another UID, or is in another namespace', async () => {
   const renewed = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'top', uid: 'an older one' }];
   const world = await setUp({
     top: {},

@@ -100,7 +100,7 @@ it('pods count as ready when they run and are ready', () => {
   assert.equal(countReady(pods), 1);
 });
 
-describe('what pods request', () => {
+describe('the requests of pods', () => {
   const cpu = (amount: string): object => ({ requests: { cpu: amount } });
   const containers = (...amounts: (string | undefined)[]): object[] =>
     amounts.map((amount, index) => ({

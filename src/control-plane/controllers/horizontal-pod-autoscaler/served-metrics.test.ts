@@ -21,7 +21,7 @@ function servers(answer: unknown, served: readonly string[] = ['custom.metrics.k
 const selector = { matchLabels: { verb: 'GET' } };
 const EXTERNAL = ['external.metrics.k8s.io/v1beta1'];
 
-it('a metric of pods is asked for by their labels, and has the time and the window that the server says', async () => {
+it('pod metrics are requested by label selector, and keep the timestamp and window of the server', async () => {
   const item = (name: string, more: object) => ({ describedObject: { kind: 'Pod', name }, value: '1500m', ...more });
   const { asked, metrics } = servers({
     kind: 'MetricValueList',
@@ -39,7 +39,7 @@ it('a metric of pods is asked for by their labels, and has the time and the wind
   ]);
 });
 
-it('a metric of an object is asked for by its resource, and one of a namespace by the namespace itself', async () => {
+it('an object metric is requested by resource, a namespace metric by the namespace itself', async () => {
   const { asked, metrics } = servers({ items: [{ describedObject: { name: 'x' }, value: '7' }] }, [
     'custom.metrics.k8s.io/v1beta1',
     'custom.metrics.k8s.io/v1beta2',

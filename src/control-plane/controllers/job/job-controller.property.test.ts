@@ -9,7 +9,7 @@ import type { PodFate } from '../../controller-runtime/testing/controller-world.
 import { isFinished } from './job-facts.ts';
 import { buildJob, startJobWorld, changeJob, statusOf, countsOf, work } from './testing/job-world.ts';
 
-it('each pod is counted exactly once, and no more run than may, wherever the controller is killed and however late it sees things', () => {
+it('each pod is counted exactly once, and at most parallelism pods run, despite crashes of the controller and late events', () => {
   const event = fc.oneof(
     fc.record({ kind: fc.constant('kill' as const), writes: fc.integer({ min: 1, max: 10 }) }),
     fc.record({ kind: fc.constant('parallel' as const), to: fc.integer({ min: 1, max: 5 }) }),

@@ -75,7 +75,7 @@ describe('a job with a number of completions', () => {
   });
 });
 
-it('a job without a number of completions starts no more pods, and stops none, once one has succeeded', () => {
+it('a job without completions neither starts nor stops pods after one has succeeded', () => {
   const spec = { parallelism: 3 };
   assert.equal(shown(plan({ spec, tally: { active: many(1) } })), 'create - -');
   assert.equal(shown(plan({ spec, tally: { active: many(4) } })), 'delete 1');

@@ -122,7 +122,7 @@ it('of a silent node nothing is known after fifty seconds: it is tainted and its
   await world.stop();
 });
 
-it('what a node never said is unknown, too, after a minute', async () => {
+it('conditions that a new node never reported become Unknown after a minute', async () => {
   const world = await setUp({ b: {} });
   world.api.seed(nodes, { metadata: { name: 'new', namespace: '', uid: 'new' }, spec: {} });
   await run(world, 50_000, ['b']);

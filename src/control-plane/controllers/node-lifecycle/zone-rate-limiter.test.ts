@@ -60,7 +60,7 @@ it('no node is evicted while none is ready anywhere; a change of that is returne
   assert.equal(setUp({}).limiter.isAllDown, false);
 });
 
-it('a node that moves to another zone, or is gone, counts no more in the old one', () => {
+it('a node that moves to another zone, or is deleted, no longer counts in the old one', () => {
   const { limiter } = setUp({ a: [1, 4], b: [5, 0] });
   assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'held' });
   assert.equal(limiter.set(node('a1', 'b'), true), false);

@@ -12,7 +12,7 @@ const name = (
   ]
 ): string | undefined => selectVolume(claim, volumes, delayed)?.metadata.name;
 
-it('takes the smallest that is large enough, of those that can do no more than needed', () => {
+it('chooses the smallest volume that is large enough and has the requested access modes', () => {
   const volumes = [
     buildVolume('big', { size: '100Gi' }),
     buildVolume('fits', { size: '10Gi' }),

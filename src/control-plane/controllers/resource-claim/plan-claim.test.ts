@@ -123,7 +123,7 @@ describe('a claim that was generated for a pod', () => {
   });
 });
 
-it('a pod uses its claims no more when it is over, or was deleted before it had a node', () => {
+it('a pod no longer uses its claims when it has terminated, or was deleted before it was scheduled', () => {
   assert.equal(isPodDone(pod('a')), false);
   assert.equal(isPodDone(pod('a', { 'status.phase': 'Failed' })), true);
   assert.equal(isPodDone(pod('a', { 'metadata.deletionTimestamp': LEAVING.deletionTimestamp })), false);

@@ -42,7 +42,7 @@ it('every namespace that stays has its default account, and gets it back when it
   await world.stop();
 });
 
-it('who made it first does not matter, and a refusal is tried again', async () => {
+it('a failed creation is retried, and an existing default service account is accepted', async () => {
   const world = await setUp();
   world.api.fail('create', 'serviceaccounts', new ApiStatusError('InternalError', 'no'), 3);
   seedNamespace(world, 'new');

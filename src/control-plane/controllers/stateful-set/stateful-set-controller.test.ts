@@ -237,7 +237,7 @@ describe('a parallel set', () => {
     await world.stop();
   });
 
-  it('updates no more pods at a time than may be unavailable', async () => {
+  it('updates at most maxUnavailable pods at a time', async () => {
     const set = build({
       replicas: 6,
       podManagementPolicy: 'Parallel',

@@ -93,7 +93,7 @@ it('a toleration that comes in time keeps the pod, one for less time counts from
   await world.stop();
 });
 
-it('one taint in place of another gives no more time', async () => {
+it('replacing a taint by another does not extend the toleration period', async () => {
   const both = {
     ...bound,
     'spec.tolerations': ['a', 'b'].map((key) => ({
@@ -113,7 +113,7 @@ it('one taint in place of another gives no more time', async () => {
   await world.stop();
 });
 
-it('a restart gives no more time where the taint says when it was added', async () => {
+it('a restart does not extend the toleration period of a taint that has timeAdded', async () => {
   const world = await setUp([noExecute('a', { timeAdded: '2026-01-01T00:00:00Z' })], tolerating(100));
   await world.clock.advance(60_000);
   world.restart();
@@ -139,7 +139,7 @@ it('pods on their way out, and those no node has, are left alone', async () => {
   await Promise.all([leaving.stop(), pending.stop()]);
 });
 
-it('a pod that replaced another starts from scratch, and the old one gets no more events', async () => {
+it('a replacement pod gets its own toleration period, and the old pod gets no further events', async () => {
   const world = await setUp([noExecute('a')], tolerating(30));
   await world.clock.advance(20_000);
   world.api.remove(pods, web);

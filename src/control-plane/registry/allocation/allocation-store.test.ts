@@ -28,7 +28,7 @@ describe('claims on names, kept in the store', () => {
   });
   afterEach(() => fixture.stop());
 
-  it('a name is its first taker’s, who may take it again', async () => {
+  it('a name belongs to its first owner, who may claim it again', async () => {
     assert.deepEqual(
       [
         await claims.take(space, '10.0.0.1', 'a'),
@@ -45,7 +45,7 @@ describe('claims on names, kept in the store', () => {
     assert.equal(answers.filter((answer) => answer === 'taken').length, 1);
   });
 
-  it('what its owner gives back is free; others cannot give it back, and giving back what is free is nothing', async () => {
+  it('only the owner can release a name, and releasing a free name does nothing', async () => {
     await claims.take(space, 'x', 'a');
     await claims.release(space, 'x', 'b');
     assert.equal(await claims.take(space, 'x', 'b'), 'used');

@@ -137,7 +137,7 @@ describe('the cache of objects', () => {
     assert.deepEqual(ends, [true]);
   });
 
-  test('a store that cannot be watched is asked again after a while, not at once', async () => {
+  test('a watch that fails is retried after a delay', async () => {
     let asked = 0;
     const watch = storage.watch.bind(storage);
     storage.watch = (...args) => {

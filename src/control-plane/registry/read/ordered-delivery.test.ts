@@ -42,7 +42,7 @@ function delivery(): {
   };
 }
 
-describe('what is delivered in order', () => {
+describe('ordered delivery', () => {
   it('comes at once when nothing has to be waited for', () => {
     const { push, seen } = delivery();
     push('a');
@@ -50,7 +50,7 @@ describe('what is delivered in order', () => {
     assert.deepEqual(seen, ['a', 'b']);
   });
 
-  it('waits behind what is converted, and is asked for together', async () => {
+  it('waits for earlier events in conversion, and converts waiting events in one batch', async () => {
     const { push, release, seen, asked } = delivery();
     push('slow-1');
     push('a');

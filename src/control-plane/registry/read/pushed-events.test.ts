@@ -24,7 +24,7 @@ async function readAll(events: AsyncIterable<number>): Promise<number[]> {
   return read;
 }
 
-it('what is pushed comes in order, what was pushed before the end too; then the source is stopped once', async () => {
+it('events arrive in order, including those pushed before the end; then the source is stopped once', async () => {
   const source = new Source();
   const reading = readAll(createPushedEvents(never(), source.begin));
   source.push(1);
@@ -58,7 +58,7 @@ it('an abort ends it while nothing comes, and keeps back what was pushed and not
   }
 });
 
-it('what is aborted already does not begin', async () => {
+it('an aborted signal does not start the source', async () => {
   const source = new Source();
   assert.deepEqual([await readAll(createPushedEvents(AbortSignal.abort(), source.begin)), source.begun], [[], 0]);
 });

@@ -31,13 +31,13 @@ test('a patch makes a new object of its kind, decoded and with its defaults', ()
   assert.equal(document.spec.size, 3);
 });
 
-test('what a patch adds that the kind does not have is dropped, and what is of a wrong type refused', () => {
+test('unknown fields of a patch are dropped, and a wrong type is rejected', () => {
   assert.deepEqual(patched({ op: 'add', path: '/spec/colour', value: 'red' }).spec, document.spec);
   assert.throws(() => patched({ op: 'replace', path: '/spec/size', value: 'big' }), /spec.size/);
   assert.throws(() => patched({ op: 'remove', path: '/spec/nothing' }), /the server rejected our request/);
 });
 
-test('what a mutating plugin answers is validated like anything else', async () => {
+test('the result of a mutating plugin is validated', async () => {
   const plugin: AdmissionPlugin = {
     name: 'Hook',
     handles: () => true,

@@ -90,7 +90,7 @@ test('a self subject review returns the user', async () => {
   assert.equal(answer?.metadata.creationTimestamp, '2026-01-01T12:00:00Z');
 });
 
-test('an access review gives the decision on the user it names, a self review on who asks', async () => {
+test('an access review decides for the named user, a self review for the caller', async () => {
   assert.deepEqual(await ask(authorization, 'SelfSubjectAccessReview', pods), {
     allowed: true,
     reason: 'RBAC: allowed',
@@ -110,7 +110,7 @@ test('an access review gives the decision on the user it names, a self review on
   });
 });
 
-test('what is asked is what the authorizer gets', async () => {
+test('the authorizer gets all attributes of the review', async () => {
   const access = new FakeReviewAccess();
   const resourceAttributes = {
     verb: 'list',

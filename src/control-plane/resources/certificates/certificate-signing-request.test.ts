@@ -62,7 +62,7 @@ test('a request has its authenticated user, whatever the client sets, and is not
   }
 });
 
-test('what a request has that an older version let in may stay, and nothing else like it may come', () => {
+test('an update keeps faults of the stored request, and cannot add others', () => {
   const faults: readonly (readonly [Changes, RegExp])[] = [
     [{ 'spec.usages': ['client auth', 'client auth'] }, /spec\.usages\[1\]: Duplicate value/],
     [{ 'spec.usages': ['fun'] }, /spec\.usages\[0\]: Unsupported value: "fun"/],
@@ -96,7 +96,7 @@ test('what a request has that an older version let in may stay, and nothing else
   }
 });
 
-test('what cannot be signed is refused', () => {
+test('invalid requests are rejected', () => {
   const signer = 'spec.signerName: Invalid value: ';
   const cases: readonly [Changes, string[]][] = [
     [{ 'spec.request': 'MQ==' }, ['spec.request: Invalid value: "MQ==": PEM block type must be CERTIFICATE REQUEST']],

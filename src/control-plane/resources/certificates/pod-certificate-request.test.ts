@@ -46,7 +46,7 @@ test('a new request is for a day, and has no answer', () => {
   assert.deepEqual(requests.refusals(), []);
 });
 
-test('what is not a signer, a name, a UID or a lifetime is refused', () => {
+test('invalid signer names, object names, UIDs and lifetimes are rejected', () => {
   for (const [path, value, why] of [
     ['spec.signerName', '', /Required value/],
     ['spec.podName', 'A B', /RFC 1123/],

@@ -85,7 +85,7 @@ test('taints, ranges and amounts are checked in the words of the API', () => {
   for (const [changes, expected] of cases) assert.deepEqual(nodes.refusals(changes), expected);
 });
 
-test('what a node is known by does not change, the rest may', () => {
+test('identity fields of a node are immutable, other fields may change', () => {
   const cases: readonly [changes: Changes, before: Changes, expected: string[]][] = [
     [{ 'spec.unschedulable': true, 'spec.taints': [{ key: 'a', effect: 'NoExecute' }] }, {}, []],
     [{ 'spec.podCIDRs': ['10.0.0.0/24'] }, {}, []],

@@ -107,7 +107,7 @@ test('a token may be bound to a pod and its node, to a node, or to a secret', as
   });
 });
 
-test('what cannot be signed is refused in the words of the API', async () => {
+test('invalid token requests are rejected with the error texts of the API', async () => {
   const invalid = 'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value:';
   assert.equal(
     await refusal({ expirationSeconds: 599 }),

@@ -117,7 +117,7 @@ test('a status is allocated once, is reserved only while allocated, and reports 
   ]);
 });
 
-test('what drivers reported goes with the devices', () => {
+test('the device status is removed with the allocation', () => {
   const report = { driver: 'gpu.example.com', pool: 'n', device: 'gpu-0', conditions: [] };
   const old = { ...claims.created(), status: { allocation, devices: [report] } };
   const { rules } = claims.definition;

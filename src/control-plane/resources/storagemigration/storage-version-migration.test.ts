@@ -32,7 +32,7 @@ test('a new migration has no status, and names a resource that can exist', () =>
   }
 });
 
-test('what is migrated cannot be changed', () => {
+test('the migrated resource is immutable', () => {
   assert.deepEqual(migrations.updateRefusals({ 'spec.resource.resource': 'pods' }), [
     'spec: Invalid value: {"Resource":{"group":"apps","resource":"pods"}}: field is immutable',
   ]);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { bound, buildNode, buildPod, cacheOf, decide, outcomeOf } from '../testing/builders.ts';
 
 describe('deciding about a pod', () => {
-  it('says for each reason how many nodes it keeps away, in the order of the texts, and what preemption came to', () => {
+  it('reports the number of nodes for each reason, sorted by text, and the result of preemption', () => {
     const nodes = [
       buildNode('a', { allocatable: { cpu: '1' } }),
       buildNode('b', { taints: [{ key: 'x', effect: 'NoSchedule' }] }),
@@ -16,7 +16,7 @@ describe('deciding about a pod', () => {
     );
   });
 
-  it('asks for nothing from preemption where no node could ever hold the pod', () => {
+  it('does not try preemption when no node can ever fit the pod', () => {
     assert.equal(
       outcomeOf(
         decide(
@@ -28,11 +28,11 @@ describe('deciding about a pod', () => {
     );
   });
 
-  it('knows a cluster without nodes', () => {
+  it('reports a cluster without nodes', () => {
     assert.equal(outcomeOf(decide({ nodes: [] }, buildPod('web'))), 'no nodes');
   });
 
-  it('spreads small pods by what is left', () => {
+  it('spreads small pods by free resources', () => {
     const nodes = [buildNode('a'), buildNode('b')];
     const pods = [bound(buildPod('one', { requests: { cpu: '1', memory: '1Gi' } }), 'a')];
     const decision = decide({ nodes, pods }, buildPod('two', { requests: { cpu: '1', memory: '1Gi' } }));
@@ -62,13 +62,13 @@ describe('deciding about a pod', () => {
     assert.deepEqual([...decision.diagnosis.rejectors].sort(), ['NodeAffinity', 'NodeUnschedulable']);
   });
 
-  it('goes first to the node that was promised to the pod', () => {
+  it('tries the nominated node of the pod first', () => {
     const pod = buildPod('web', { requests: { cpu: '1' }, status: { nominatedNodeName: 'b' } });
     const pods = [bound(buildPod('other', { requests: { cpu: '2' } }), 'b')];
     assert.equal(outcomeOf(decide({ nodes: [buildNode('a'), buildNode('b')], pods }, pod)), 'b');
   });
 
-  it('leaves the room of a more important pod that was promised the node', () => {
+  it('reserves resources for a nominated pod of higher priority', () => {
     const cache = cacheOf({ nodes: [buildNode('a')] });
     cache.nominator.nominate(
       buildPod('vip', { requests: { cpu: '3' }, spec: { priority: 10 }, status: { nominatedNodeName: 'a' } }),
@@ -82,7 +82,7 @@ describe('deciding about a pod', () => {
     assert.equal(outcomeOf(decide(cache, buildPod('higher', { ...wants, spec: { priority: 11 } }))), 'a');
   });
 
-  it('begins where the last search ended, and looks at no more nodes of a large cluster than it needs', () => {
+  it('starts where the last search ended, and stops when it has found enough nodes of a large cluster', () => {
     const nodes = Array.from({ length: 400 }, (_, index) => buildNode(`n${index}`));
     const decision = decide({ nodes }, buildPod('web', { requests: { cpu: '1' } }));
     // 50% less one for each 125 nodes.

@@ -17,7 +17,7 @@ const pod = buildPod('x');
 const parsed = (pieces: readonly string[]): Record<string, unknown> =>
   JSON.parse(pieces.join('')) as Record<string, unknown>;
 
-describe('what extenders are asked', () => {
+describe('requests to extenders', () => {
   it('has the names of the Go types', () => {
     const nodes = ['a', 'b'].map((name) => buildNode(name));
     const whole = parsed(filterArgs(pod, { texts: nodes.map(nodeText) }));
@@ -46,7 +46,7 @@ describe('what extenders are asked', () => {
   });
 });
 
-describe('what extenders answer', () => {
+describe('responses of extenders', () => {
   it('is read whatever the case of its fields', () => {
     const failed = { failednodes: { b: 'no' }, FailedAndUnresolvableNodes: { c: 'never' } };
     const { kept, ...rest } = readFilterAnswer({ NODENAMES: ['a'], ...failed }, true);

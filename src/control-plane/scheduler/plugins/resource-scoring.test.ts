@@ -34,7 +34,7 @@ const ratio = (shape: readonly ShapePoint[], resources = BOTH): ScoringStrategy 
 });
 const point = (utilization: number, points: number): ShapePoint => ({ utilization, score: points });
 
-describe('what is left of a node', () => {
+describe('scoring by free resources', () => {
   it('scores by the mean of the resources', () => {
     assert.equal(score(least(), { cpu: '1', memory: '4Gi' }), 62);
     assert.equal(score(most(), { cpu: '1', memory: '4Gi' }), 37);

@@ -353,7 +353,7 @@ describe('NodeVolumeLimits', () => {
   const claims = ['1', '2', '3'].map((number) => boundClaim(`c${number}`, `pv${number}`));
   const lists = { csiNodes, volumes, claims };
   const there = [bound(using('y', 'c1', 'c2'), 'a')];
-  it('takes no more volumes of a driver than the node can attach, one that is shared once', () => {
+  it('respects the attach limit of a driver, and counts a shared volume once', () => {
     assert.deepEqual(filterAll(nodeVolumeLimits, using('x', 'c3'), { ...lists, there }), [
       'node(s) exceed max volume count',
       '',

@@ -169,7 +169,7 @@ describe('making room', () => {
   });
 });
 
-describe('who may make room, and where', () => {
+describe('the choice of preemption victims and nodes', () => {
   const [a, b] = [buildNode('a'), buildNode('b')];
   const on = (node: string, name: string, more: object = {}): Pod =>
     bound(buildPod(name, { requests: { cpu: '4' }, labels: { app: name }, ...more }), node);

@@ -25,7 +25,7 @@ it('a decision holds between its writes, and until the cache shows the last of t
   assert.equal(isAllocated(claims, claim('4', false)), false);
 });
 
-it('what could not be written does not hold, unless another bind relies on it', () => {
+it('a failed write reverts an assumed claim unless another bind uses it', () => {
   const claims = new AssumedClaims();
   claims.assume(claim('1', true));
   claims.assume(claim('1', true));

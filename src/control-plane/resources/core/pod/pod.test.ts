@@ -215,7 +215,7 @@ test('of a status the class stays, done containers stay done, and addresses are 
   ]);
 });
 
-test('what old kubelets leave out of a status stays, and so do owners', () => {
+test('a status update keeps owner references and fields that old kubelets omit', () => {
   const old: Pod = {
     ...pods.created(),
     status: {

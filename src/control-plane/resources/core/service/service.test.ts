@@ -311,7 +311,7 @@ test('a write that leaves out what was given out keeps it, and ExternalName give
   assert.deepEqual(held(claims), [`serviceips/${back.spec.clusterIP}`]);
 });
 
-test('what was taken for a service that could not be stored is given back, and only that', async () => {
+test('a failed write of a service releases its own allocations and no others', async () => {
   const claims = new FakeAllocationStore();
   const first = await stored(claims, nodePort);
   const { settle } = await allocateService(
