@@ -188,7 +188,7 @@ describe('static pods of a node of a cluster', () => {
     await stop();
   });
 
-  it('get no more mirror pods after the agent stops', async () => {
+  it('get no further mirror pods after the agent stops', async () => {
     const { clock, store, notify, clusterPods, start, stop, inApi } = fixture();
     await start();
     await stop();

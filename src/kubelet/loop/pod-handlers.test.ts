@@ -212,7 +212,7 @@ describe('how the loop handles its inputs', () => {
   });
 });
 
-describe('what the loop does about mirrors and about what others say', () => {
+describe('mirror pods and reports of other components', () => {
   const mirror = (uid: string) => pod(uid, { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'hash' } });
 
   it('takes a mirror pod for no pod of its own: it is neither adopted, nor updated, nor killed', () => {

@@ -275,7 +275,7 @@ describe('a sync of a pod', () => {
     assert.equal((await sync()).terminal, true);
   });
 
-  it('starts nothing of a held pod, and reports who holds it, why, since when and until when', async () => {
+  it('starts no container of a held pod, and reports the holder, the reason, the start and the next attempt', async () => {
     const { sync, calls, world } = harness();
     world.admissionState = { kind: 'held', by: 'driver', why: 'no driver yet', sinceMs: 5, nextTryAtMs: 9 };
     world.deadlineInMs = 700;

@@ -110,7 +110,7 @@ describe('ports of the host', () => {
     assert.equal(conflict(web, podWith({ hostPort: 80, hostIP: '' })), true);
   });
 
-  it('conflict if one of several does, and not where none is asked for', () => {
+  it('conflict if one of several conflicts, and never without a host port', () => {
     assert.equal(conflict(podWith({ hostPort: 80 }, { hostPort: 81 }), podWith({ hostPort: 81 })), true);
     assert.equal(conflict(podWith({}), podWith({})), false);
     assert.equal(conflict(podWith({ hostPort: 0 }), podWith({ hostPort: 0 })), false);

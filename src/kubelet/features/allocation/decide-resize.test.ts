@@ -144,7 +144,7 @@ describe('the order of pending resizes', () => {
       }),
     ).map(({ desired }) => desired.metadata.name ?? '');
 
-  it('begins with those that ask for no more, because they may make room', () => {
+  it('begins with resizes that request no more, because they may free resources', () => {
     const less = { cpu: '500m', memory: '1Gi' };
     assert.deepEqual(order({ more: { priority: 9 }, less: { to: less } }), ['less', 'more']);
     const moreMemory = { cpu: '500m', memory: '2Gi' };

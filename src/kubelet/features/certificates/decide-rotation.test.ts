@@ -30,7 +30,7 @@ describe('a certificate', () => {
     assert.equal(decided({ nowMs: 2_001 }), 'rotate: it has expired');
   });
 
-  it('is asked for when there is none, and once the names are known', () => {
+  it('is requested when there is none, once the names are known', () => {
     assert.equal(decided({ current: undefined }), 'rotate: there is no certificate');
     assert.equal(decided({ current: undefined, wanted: undefined }), 'wait -');
     assert.equal(decided({ wanted: undefined, nowMs: 3_000 }), 'wait -');

@@ -183,7 +183,7 @@ describe('a claim and its volume', () => {
   });
 });
 
-describe('how often a claim is asked for', () => {
+describe('how often a claim is fetched', () => {
   it('is each minute when it is bound and its volume is known, and each second before', async () => {
     const { asked, api, clock, claims } = await inUse();
     const before = asked();

@@ -85,7 +85,7 @@ describe('any dead containers and any limits', () => {
     maxTotal: fc.integer({ min: -1, max: 5 }),
   });
 
-  it('leave no more than the limits, nothing younger goes before what is older, and nothing goes without need', () => {
+  it('respect the limits, remove the oldest first, and remove only as many as needed', () => {
     fc.assert(
       fc.property(fc.array(container, { maxLength: 12 }), policies, (facts, policy) => {
         const containers = facts.map((fact, index) => dead(`c${index}`, { ...fact, attempt: index }));

@@ -41,7 +41,7 @@ describe('hints for a container', () => {
       ?.filter((hint) => hint.endsWith('*'))
       .join(' ') ?? '';
 
-  it('are the nodes that have the CPUs free; those are preferred that are no more than the machine needs', () => {
+  it('are the node sets with enough free CPUs; the smallest possible sets are preferred', () => {
     assert.equal(hintsFor('11')?.length, 15);
     assert.equal(preferred('11'), '0* 1* 2* 3*');
     assert.equal(preferred('12'), '1* 2* 3*');

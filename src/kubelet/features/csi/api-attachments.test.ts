@@ -36,7 +36,7 @@ const failure = async (status?: VolumeAttachmentStatus, metadata?: object): Prom
       (error: unknown) => (error as Error).message,
     );
 
-describe('what is attached to the node', () => {
+describe('the volumes attached to the node', () => {
   it("is what its VolumeAttachment says, in upstream's words", async () => {
     assert.equal(await failure({ attached: true }), 'attached');
     assert.equal(await failure({ attached: false }), `volume h is not attached for volume attachment ${name}`);

@@ -250,7 +250,7 @@ describe('the health of devices', () => {
 });
 
 describe('a restart of the agent', () => {
-  it('keeps who has which device, and offers none until the plugin registers again', async () => {
+  it('keeps the device allocations, and offers no devices until the plugin registers again', async () => {
     const { one, plugin } = await world('a', 'b');
     await one.admit(gpuPod('p1'));
     await one.restart();

@@ -117,7 +117,7 @@ test('a claim is prepared once for its pods, and unprepared after the last of th
   ]);
 });
 
-test('a driver gets all claims of a pod in one call, and is asked again only for those that failed to be unprepared', async () => {
+test('a driver gets all claims of a pod in one call, and a retry has only the claims whose unprepare failed', async () => {
   const world = await setUp();
   const names = ['gpu', 'nic'];
   const pod = buildPod({
@@ -212,7 +212,7 @@ test('only pods that the claim is reserved for may use it', async () => {
   assert.deepEqual(world.calls, ['open /d.sock v1']);
 });
 
-test('what a driver may have done is on disk before it is called, and is undone after a restart', async () => {
+test('a claim is saved before the driver prepares it, and is unprepared after a restart', async () => {
   const world = await setUp();
   world.driver.error = 'no power';
   await assert.rejects(

@@ -67,7 +67,7 @@ test('reports of a driver hold until their timeout, and each change is reported 
   assert.equal(world.health(), 'Healthy');
 });
 
-test('the health is unknown once the driver is away, and is asked for when it is back', async () => {
+test('the health is unknown while the driver is disconnected, and is watched again afterwards', async () => {
   const world = await new Fixture().connected();
   world.driver.report(sick);
   await world.clock.settle();
@@ -79,7 +79,7 @@ test('the health is unknown once the driver is away, and is asked for when it is
   assert.deepEqual(world.driver.calls, ['watch', 'watch']);
 });
 
-test('a driver that watches no health is asked once in each connection', async () => {
+test('a driver without health watch is called once per connection', async () => {
   const world = new Fixture();
   const driver = new FakeDraDriver([]);
   world.watcher.connection(d, driver, true);

@@ -17,7 +17,7 @@ const table = (of: (signal: EvictionSignal, layout: DiskLayout) => object): Reco
     ]),
   );
 
-test('what of a pod counts for which file system depends on where images and layers are', () => {
+test('the usage of a pod on each file system depends on the location of images and layers', () => {
   assert.deepEqual(table(diskPartsOf), {
     shared: ['layers+logs+volumes', 'layers+logs+volumes', 'layers+logs+volumes'],
     dedicated: ['logs+volumes', 'layers', 'layers'],

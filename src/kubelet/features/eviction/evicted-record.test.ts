@@ -5,7 +5,7 @@ import { EvictedRecord, isEvictedPods } from './evicted-record.ts';
 
 const verdict = { reason: 'Evicted', message: 'why' };
 
-test('the first verdict stands, survives a restart and goes with the pod', () => {
+test('the first verdict is kept, survives a restart and is removed with the pod', () => {
   const record = new EvictedRecord();
   let changes = 0;
   record.onChange(() => changes++);

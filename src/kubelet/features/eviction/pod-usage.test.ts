@@ -34,7 +34,7 @@ const partsOf = (...pods: readonly RunningPod[]): PodUsageParts => ({
   diskUse: async (uids) => new Map([...uids].map((uid) => [uid, disk])),
 });
 
-describe('what a pod uses', () => {
+describe('the usage of a pod', () => {
   it('of memory and processes is that of its group', () => {
     const usage = PodUsage.ofGroups(partsOf(running));
     assert.deepEqual([usage.of(pod, 'memory.available'), usage.of(pod, 'pid.available')], [7, 70]);

@@ -45,7 +45,7 @@ test('the same reading is acted on once', () => {
   assert.equal(nextPressure(acted, seen(50, 11), settings, 11).toReclaim.length, 1);
 });
 
-test('what was acted on is over only with the minimum reclaim, what was not without it', () => {
+test('pressure that caused an action ends only after the minimum reclaim, other pressure ends at the threshold', () => {
   const { state } = nextPressure(noPressureYet, seen(50, 0), settings, 0);
   assert.deepEqual(keys(nextPressure(state, seen(149, 1), settings, 1).toReclaim), ['memory.available 0']);
   assert.deepEqual(keys(nextPressure(state, seen(150, 1), settings, 1).toReclaim), []);

@@ -13,7 +13,7 @@ const idle: ExplainWorkers = {
 };
 const facts = (worker: Partial<ExplainWorkers>) => workerFacts({ ...idle, ...worker }, uid, 50_000);
 
-describe('what explain says of a pod worker', () => {
+describe('the explanation of a pod worker', () => {
   it('is nothing for a pod that has none', () => {
     assert.deepEqual(facts({}), {
       worker: 'none',

@@ -430,7 +430,7 @@ describe('a prefetched image', () => {
   });
 });
 
-describe('what metrics learn of a request', () => {
+describe('the metrics of an image request', () => {
   const seenOf = async (
     image: string,
     imagePullPolicy: string | undefined,

@@ -311,7 +311,7 @@ describe('hints for a pod', () => {
   });
 });
 
-it('what is refused is counted, and what a container has already is not allocated again', () => {
+it('a refused allocation is counted, and a container keeps its existing allocation', () => {
   const { manager, counted } = start();
   const changes: string[] = [];
   manager.onChange(() => void changes.push('changed'));

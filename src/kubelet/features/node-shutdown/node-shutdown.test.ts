@@ -158,7 +158,7 @@ describe('graceful node shutdown', () => {
     assert.equal(state.get(podUid('other')), undefined);
   });
 
-  it('that is cancelled ends no more pods, starts static ones again and takes the lock again', async () => {
+  it('that is cancelled stops no further pods, restarts static pods and takes the lock again', async () => {
     const { clock, login, add, make, started, state, taken } = harness();
     add('web');
     add('proxy', STATIC);
@@ -331,7 +331,7 @@ describe('graceful node shutdown', () => {
     assert.deepEqual([login.isDown, timedOut()], [true, []]);
   });
 
-  it('gives a group no more than two seconds beyond its time, however much earlier ones left', async () => {
+  it('gives a group at most two seconds beyond its period, even if earlier groups left time', async () => {
     const { clock, add, make, started, stuck } = harness();
     add('dns', CRITICAL);
     stuck.add('dns');

@@ -72,7 +72,7 @@ describe('the app of the page', () => {
     assert.deepEqual(read, []);
   });
 
-  it('shows a wrong token no more than that it is wrong', async () => {
+  it('reveals only that the token is wrong', async () => {
     const { login } = fixture();
     const answer = await login('<script>');
     assert.equal(answer.status, 401);

@@ -88,7 +88,7 @@ for (const kind of ['cri', 'containerd'] as const) {
   });
 }
 
-test('a CRI event that contains the exit needs no call at once; the runtime is asked once, later, for the other details', async () => {
+test('a CRI event that contains the exit needs no call at once; one later call reads the other details', async () => {
   const world = await setUp({ before: async (early) => void (await early.pod()) });
   world.runtime.killContainer(world.runtime.containers('a')[0]?.id ?? '');
   await world.clock.settle();
@@ -112,7 +112,7 @@ for (const kind of ['cri', 'containerd'] as const) {
   });
 }
 
-test('a containerd event contains the exit; the runtime is asked once, later, for the other details', async () => {
+test('a containerd event contains the exit; one later call reads the other details', async () => {
   const world = await setUp({
     sources: ['containerd'],
     exitLagMs: 30,
@@ -166,7 +166,7 @@ for (const kind of ['cri', 'containerd'] as const) {
   });
 }
 
-test('after an OOM kill the runtime is asked for the reason', async () => {
+test('after an OOM kill the reason is read from the runtime', async () => {
   const world = await setUp({
     sources: ['containerd'],
     exitLagMs: 12,

@@ -210,7 +210,7 @@ describe('the health of the cache', () => {
   });
 });
 
-describe('what events report', () => {
+describe('the reports of events', () => {
   const started = () => {
     const made = setUp();
     made.cache.noteSandbox(sandbox());

@@ -41,7 +41,7 @@ test('a pod gets the overhead of its class, at once or when the class appears', 
   assert.deepEqual(delivered, ['file: a=- b=-', 'file: a=1Mi b=-']);
 });
 
-test('a pod whose class may not have been read yet is held back until it is', () => {
+test('a pod waits until its RuntimeClass can be read', () => {
   const { admission, classes, delivered } = fixture();
   const pods = [pod('a', { runtimeClassName: 'r' }), pod('b'), pod('c', { runtimeClassName: 'none' })];
   admission.setPods('file', pods, { complete: false });

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { CertificateState } from './certificate-state.ts';
 import { certificatePhase } from './certificate-state.ts';
 
-it('a certificate stands as upstream counts it, and as the old one while the next is requested', () => {
+it('a certificate has the phase of upstream, and keeps its phase while the next is requested', () => {
   const current = { key: 'k', chain: 'c', refreshAtMs: 1_000_000, notAfterMs: 9_000_000 };
   const pending = { name: 'req', key: 'k2' };
   const phase = (state: CertificateState, nowMs = 0): string => certificatePhase(state, nowMs);

@@ -143,7 +143,7 @@ describe('worker state', () => {
   });
 });
 
-describe('what ends a pod and what is left of it', () => {
+describe('the end of a pod and its remains', () => {
   const completed: WorkerEvent[] = [
     seen(),
     { kind: 'phaseTerminal' },

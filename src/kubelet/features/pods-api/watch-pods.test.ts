@@ -83,7 +83,7 @@ test('a reader that waits is woken by a change and by the end', async () => {
   assert.equal(listeners.size, 0);
 });
 
-test('a reader that is too slow is cut off, counted once, and holds no more events', async () => {
+test('a reader that is too slow is disconnected, counted once, and buffers no further events', async () => {
   const { next, send, events, dropped, listeners } = world();
   await next(1);
   for (let i = 0; i < 1500; i++) send('MODIFIED', pod('a'));

@@ -58,7 +58,7 @@ test('the limits themselves: a fifth of a second, a twentieth idle, four fifths 
   assert.deepEqual([after({ stalledMs: 900, idleMs: 101 }), after({ stalledMs: 900, idleMs: 0 })], [false, true]);
 });
 
-test('what counts is what came since: older counts change nothing', () => {
+test('only counts since the start of the probe matter', () => {
   const old = { idleMs: 5_000, capacityMs: 50_000, stalledMs: 7_000 };
   const since = (idleMs: number, stalledMs: number): boolean =>
     isOverloaded(

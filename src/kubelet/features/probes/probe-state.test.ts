@@ -108,7 +108,7 @@ test('for any sequence, the result is the last outcome that reached its threshol
   );
 });
 
-test('what is remembered of liveness does not count: it begins well and must fail as often as its threshold', () => {
+test('a remembered liveness result is ignored: the probe starts as success and must fail failureThreshold times', () => {
   for (const remembered of ['success', 'failure', undefined] as const)
     assert.deepEqual(adoptedState('liveness', id, remembered), freshState('liveness', id));
 });

@@ -35,7 +35,7 @@ test('a probe connects to the pod, or to the host it names; an empty name means 
   );
 });
 
-describe('what a probe comes to', () => {
+describe('the result of a probe', () => {
   const target = { id: containerId('c'), container: { name: 'web' }, podIp: '10.0.0.5' };
   const signal = new AbortController().signal;
   const httpGet = { port: 80, path: '/' };

@@ -104,7 +104,7 @@ function watchWrites(files: FakeHostFiles): { readonly text: string; readonly su
   return writes;
 }
 
-test('what has not changed is not written, and a write does not wait for the disk', async () => {
+test('an unchanged checkpoint is not written, and a write does not wait for the disk', async () => {
   const { file, files, clock } = await world('old');
   const writes = watchWrites(files);
   let text = 'old';

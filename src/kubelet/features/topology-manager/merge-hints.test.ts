@@ -41,7 +41,7 @@ describe('the placement of a container', () => {
     assert.equal(mergeHints([only()], two('restricted')).admit, false);
   });
 
-  it('prefers the closest nodes where that is asked for', () => {
+  it('prefers the closest nodes if configured', () => {
     const distances = [
       [10, 31, 11],
       [31, 10, 31],

@@ -16,7 +16,7 @@ test('a volume of a cloud in a pod is one of its CSI driver, in a folder of that
   );
 });
 
-test('one that its driver cannot serve is refused, and others stay inline', () => {
+test('a migrated volume that its driver cannot serve is rejected, and other volumes stay inline', () => {
   assert.throws(
     () => specOf({ awsElasticBlockStore: { volumeID: 'aws://zone/disk' } }),
     (error) => errorKind(error) === 'Invalid',

@@ -84,7 +84,7 @@ test('OnRootMismatch works when the root has another group, lacks a bit of the g
   }
 });
 
-test('very many files are reported after 30 s, then each minute with their number, and no more when it is done', async () => {
+test('a slow ownership change is reported after 30 s, then each minute with the number of files, until it ends', async () => {
   const { clock, events, apply } = world({ fsGroup: 2000 });
   let finish = (_outcome: OwnershipOutcome): void => undefined;
   const slow = {

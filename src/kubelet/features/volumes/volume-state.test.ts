@@ -100,7 +100,7 @@ it('an event that does not apply changes nothing', () => {
   for (const state of [waiting, ready]) for (const event of events) assert.equal(after(state, event), state);
 });
 
-describe('what keeps a pod from starting', () => {
+describe('reasons that keep a pod from starting', () => {
   it('is nothing once the volume can be used', () => {
     for (const state of [ready, after(ready, 'changed'), after(ready, 'begin', failed)])
       assert.equal(volumeBlocker('data', state), undefined);

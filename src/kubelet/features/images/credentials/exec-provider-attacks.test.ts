@@ -71,7 +71,7 @@ describe('an answer', () => {
     assert.deepEqual(keyring.lookup('r.local/a'), []);
   });
 
-  it('with thousands of registries and patterns costs no more than its length', async () => {
+  it('with thousands of registries and patterns has a linear cost', async () => {
     const auth = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, at) => [`${'*'.repeat(30)}a${at}.local`, { username: 'u', password: 'p' }]),
     );

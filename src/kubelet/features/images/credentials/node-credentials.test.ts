@@ -63,7 +63,7 @@ describe("the node's own credentials", () => {
     assert.deepEqual(await found(seed), { users: ['me'], warnings: 1, sources: [undefined] });
   });
 
-  it('may take ten mebibytes and no more', async () => {
+  it('may take at most ten mebibytes', async () => {
     const sized = (bytes: number): string => modern('me').padEnd(bytes);
     const limit = 10 * 1024 * 1024;
     assert.deepEqual((await found({ '/config.json': sized(limit) })).users, ['me']);

@@ -96,7 +96,7 @@ test('a runtime that cannot mount a part of an image never shows the whole of it
   assert.equal(harness.runtime.containers().length, 1);
 });
 
-test('the whole of an image needs no more than containerd 2.1', async () => {
+test('an image volume without subPath needs only containerd 2.1', async () => {
   const { harness, pod } = world();
   for (const mount of pod.spec.containers[0]?.volumeMounts ?? []) delete mount.subPath;
   harness.runtime.version = async () => ({ name: 'containerd', version: '2.1.0', apiVersion: 'v1' });

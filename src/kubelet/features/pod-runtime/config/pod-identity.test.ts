@@ -106,7 +106,7 @@ describe('name resolution', () => {
       ({ reason, message }) => `${reason} ${message}`,
     );
 
-  test('what the limits cut off is reported, with the remaining line', () => {
+  test('entries beyond the limits are reported, with the remaining line', () => {
     assert.deepEqual(remarks({ nameservers: ['1', '2', '3', '4'] }), [
       'DNSConfigForming Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 1 2 3',
     ]);

@@ -246,7 +246,7 @@ describe('killing a pod', () => {
     );
   });
 
-  test('what cannot be stopped is a failure, and the sandbox is stopped all the same', async () => {
+  test('a container that cannot be stopped is a failure, and the sandbox is stopped anyway', async () => {
     const { h } = await running(aPod(), (it) =>
       it.runtime.fail('stopContainer', { kind: 'Internal', message: 'stuck', times: 1 }),
     );
@@ -266,7 +266,7 @@ describe('killing a pod', () => {
     assert.deepEqual([outcome.failures, h.containers], [[], ['app#0 143']]);
   });
 
-  test('what is gone already is success', async () => {
+  test('killing a pod that no longer exists succeeds', async () => {
     const h = new Harness();
     const outcome = await h.finish(
       h.pods.killPod({ pod: aPod(), status: aStatus([aRun('app', 'running')]), signal: new AbortController().signal }),

@@ -98,7 +98,7 @@ function fate(kind: string, pod: Pod, exitCode: number): string {
   return started.join() === 'subject' ? 'again' : started.join() === 'other' ? 'next' : started.join();
 }
 
-describe('what happens to a container that ended', () => {
+describe('restarts of a container that exited', () => {
   const rows = TABLE.trim()
     .split('\n')
     .slice(1)

@@ -146,7 +146,7 @@ function setUp({ anonymous = false, tokens = true, certificates = true, mode = '
 const unauthorized = { outcome: 'refused', status: 401, body: 'Unauthorized' };
 const status = (verdict: GuardVerdict): number => (verdict.outcome === 'allowed' ? 200 : verdict.status);
 
-describe('who asks', () => {
+describe('the caller', () => {
   it('is identified by a certificate of the client CA, and is in system:authenticated', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow' });
     const verdict = await ask('/pods', {

@@ -76,7 +76,7 @@ test('an agent that was restarted goes on where the other one was, and undoes al
   assert.deepEqual([made.mounts.mounted, made.disk.attached], [[], false]);
 });
 
-test('what another program attached is neither attached nor detached here', async () => {
+test('a disk that another program attached is neither attached nor detached', async () => {
   const made = world({ isattached: { attached: true } });
   await made.manager.ensure(testPod('u1', [flex]));
   await made.manager.tearDown(podUid('u1'));
@@ -107,7 +107,7 @@ test('a name of a driver’s own is used, and one that leaves its folder is refu
   assert.match(wrong.events[0] ?? '', /is not a valid name of a volume/);
 });
 
-test('what a driver says it unmounted and did not is neither removed nor detached', async () => {
+test('a volume that is still mounted after a reported unmount is neither removed nor detached', async () => {
   const made = world({ unmountdevice: { status: 'Success' } });
   await made.manager.ensure(testPod('u1', [flex]));
   await made.manager.tearDown(podUid('u1'));

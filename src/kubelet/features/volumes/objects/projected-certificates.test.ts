@@ -39,7 +39,7 @@ function setUp(sources: readonly VolumeProjection[]) {
   return { ...world, pod, shown, orders, forgotten, read };
 }
 
-test('a certificate comes with its key, in one file or in one each, and is asked for again in time', async () => {
+test('a certificate and its key are in one or two files, and the certificate is renewed in time', async () => {
   const world = setUp([{ configMap: { name: 'none', optional: true } }, { podCertificate: certificateSource }]);
   const ready = world.manager.ensure(world.pod);
   await world.clock.settle();
