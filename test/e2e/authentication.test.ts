@@ -160,7 +160,7 @@ describe('a server with every way of authentication and authorization', () => {
     assert.ok(groups.includes('system:bootstrappers'));
   });
 
-  it('lets who shows nothing see its version, and nothing else', async () => {
+  it('lets anonymous clients read only the version', async () => {
     assert.equal((await ask(cluster, ['GET', '/version'])).status, 200);
     const { status, body } = await ask(cluster, ['GET', PODS]);
     assert.equal(status, 403);
@@ -176,7 +176,7 @@ describe('a server with every way of authentication and authorization', () => {
     assert.equal(await status('GET', '/api/v1/namespaces/default/services'), 403);
   });
 
-  it('allows what the webhook allows, which is asked with the attributes of the request', async () => {
+  it('allows what the webhook allows, and sends it the attributes of the request', async () => {
     const services = '/api/v1/namespaces/default/services';
     assert.equal((await ask(cluster, ['GET', services], 'Bearer token-of-carol')).status, 200);
     assert.equal((await ask(cluster, ['DELETE', `${services}/kubernetes`], 'Bearer token-of-carol')).status, 403);
@@ -298,7 +298,7 @@ describe('a server with narrow limits', () => {
     assert.ok(answers.includes(429), answers.join(' '));
   });
 
-  it('takes no more events of one source about one object than the burst of EventRateLimit', async () => {
+  it('limits events of one source about one object to the burst of EventRateLimit', async () => {
     const event = {
       metadata: { generateName: 'many-' },
       involvedObject: { kind: 'Pod', name: 'noisy', namespace: 'default' },

@@ -182,7 +182,7 @@ describe('a certificate request that can be read in two ways', () => {
   after(() => cluster.stop());
 
   for (const attack of attacks) {
-    it(`is not taken from who has a bootstrap token: ${attack.name}`, async () => {
+    it(`is rejected from a holder of a bootstrap token: ${attack.name}`, async () => {
       const { status, body } = await submit(cluster, token, attack);
       assert.ok(status === 422 || status === 403, `${status} ${JSON.stringify(body)}`);
       assert.match(body.message ?? '', /attributes of several types|tag 0x12|tag 0x2c/);

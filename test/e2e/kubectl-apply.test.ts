@@ -208,7 +208,7 @@ describe('kubectl apply', { concurrency: 4 }, () => {
 describe('kubectl apply --server-side', { concurrency: 4 }, () => {
   const apply = 'apply --server-side -f -';
 
-  it('tells conflicts, and who forces them owns the fields', async () => {
+  it('reports conflicts, and a forced apply takes over the fields', async () => {
     const scoped = await scopedKubectl(cluster, 'conflicts');
     const { run, refused } = scoped;
     const owned = async (manager: string): Promise<readonly string[]> =>
@@ -333,7 +333,7 @@ describe('kubectl replace and edit', { concurrency: 4 }, () => {
     assert.equal(await run('replace --force -f -', configMap({}, { name: 'none' })), 'configmap/none replaced');
   });
 
-  it('edit with any editor, which is asked again about what is invalid', async () => {
+  it('edit with any editor, which opens again after an invalid change', async () => {
     const { run, try: attempt } = await scopedKubectl(cluster, 'edits');
     await run('apply -f -', full);
     const edit = (script: string, ...words: readonly string[]): ReturnType<typeof attempt> =>

@@ -132,7 +132,7 @@ describe('kubectl and nodes', { concurrency: 4 }, () => {
     await run('uncordon fake-3');
   });
 
-  it('drains no more than a budget allows', async () => {
+  it('drains only as many pods as a budget allows', async () => {
     const { run, try: tried } = await scopedKubectl(cluster, 'budget');
     await run('apply -f -', onNode('kubernetes.io/hostname', 'fake-4'));
     await run('rollout status deployment/web --timeout=60s');

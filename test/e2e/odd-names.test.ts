@@ -78,7 +78,7 @@ function* variants(value: unknown, word: string): Generator<string> {
   }
 }
 
-describe('what every object of JavaScript inherits', { concurrency: 4 }, () => {
+describe('names of properties that every JavaScript object inherits', { concurrency: 4 }, () => {
   it('is a name like any other in methods, paths, queries and headers', async () => {
     const maps = `/api/v1/namespaces/${namespace}/configmaps`;
     for (const word of words) {

@@ -190,7 +190,7 @@ describe('no request stops the others', () => {
   const asYaml = { accept: 'application/yaml' };
   const inYaml = { 'content-type': 'application/yaml' };
 
-  it('what was found to stop it does not', async () => {
+  it('known oversized requests do not stop it', async () => {
     const rule = {
       apiGroups: many(250, (index) => `g${index}`),
       resources: many(250, (index) => `r${index}`),

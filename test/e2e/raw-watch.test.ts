@@ -76,7 +76,7 @@ describe('lists', { concurrency: 4 }, () => {
     assert.deepEqual(ownNames(await list(maps)), []);
   });
 
-  it('are of the version that is asked for', async () => {
+  it('are of the requested version', async () => {
     const maps = await newMaps('versions');
     const old = (await make(maps, 'a')).metadata.resourceVersion;
     await make(maps, 'b');
@@ -219,7 +219,7 @@ describe('watches', { concurrency: 4 }, () => {
   });
 });
 
-it('what was compacted away is gone, for lists and for watches of a server that began later', async () => {
+it('a compacted revision is reported as gone, for lists and for watches of a server that started later', async () => {
   const etcd = await startEtcd();
   const elsewhere = await startCluster({ etcd });
   try {

@@ -120,7 +120,7 @@ it('the etcd of a cluster is brought back to a snapshot: what came since is gone
   }
 });
 
-it('who is no administrator gets no snapshot, and a file that is none is refused', async () => {
+it('a user who is not an administrator gets no snapshot, and an invalid snapshot file is rejected', async () => {
   await cluster.kubectl(['create', 'serviceaccount', 'reader']);
   await cluster.kubectl([
     'create',

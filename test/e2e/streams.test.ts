@@ -29,7 +29,7 @@ describe('kubectl through the API server', { concurrency: 4 }, () => {
   const kubectl = (words: string, input?: string): ReturnType<TestCluster['tryKubectl']> =>
     cluster.tryKubectl(['--namespace=streams', ...words.split(' ')], input);
 
-  it('logs and node proxies reach the kubelet, which sees who asks', async () => {
+  it('logs and node proxies reach the kubelet, which sees the user', async () => {
     assert.equal((await kubectl('logs talks')).stdout, 'first\nsecond\n');
     assert.equal((await kubectl('logs talks -c main --tail=1')).stdout, 'second\n');
     assert.match((await kubectl('logs talks -c nobody')).stderr, /container nobody is not valid for pod talks/);

@@ -142,7 +142,7 @@ describe('a server with files of structured configuration', () => {
     assert.equal(await whoami(await issuer.token(claims, { forged: true })), 401);
   });
 
-  it('lets who shows nothing see the paths of the file only', async () => {
+  it('lets anonymous clients read only the configured paths', async () => {
     assert.equal((await ask('GET', '/livez'))[0], 200);
     for (const target of ['/readyz', '/version', '/livez/', PODS]) assert.equal((await ask('GET', target))[0], 401);
   });

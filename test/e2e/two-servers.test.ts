@@ -80,7 +80,7 @@ describe('two API servers on one etcd', () => {
     }
   });
 
-  it('what one lists, the other can be asked to watch from', async () => {
+  it('one server can watch from the resourceVersion of a list of the other', async () => {
     const namespace = await made('watched');
     const { resourceVersion } = await clients[0].list(configMaps, namespace);
     await clients[0].create(configMaps, configMap(namespace, 'new'));

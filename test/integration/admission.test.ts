@@ -69,7 +69,7 @@ async function sandboxesOf(name: string): Promise<number> {
   return items.filter((item) => item.metadata?.name === podName(name)).length;
 }
 
-test('a pod whose port of the host is taken is turned away; who has the port keeps it', async () => {
+test('a pod whose host port is in use is rejected, and the running pod keeps the port', async () => {
   const hostPort = await freePort(0);
   const ports = [{ containerPort: 80, hostPort }];
   const first = await agent.run(pod('port-first', { containers: [container('main', { ports })] }));
@@ -107,7 +107,7 @@ test('a pod that asks for more than there is does not run; with a manifest that 
   await agent.remove('big', 'next');
 });
 
-test('what has ended takes no room any more, also for the next agent', async () => {
+test('terminated pods use no resources, also after a restart of the agent', async () => {
   for (const name of ['task-one', 'task-two']) {
     agent.writeManifest(
       name,
@@ -127,7 +127,7 @@ test('what has ended takes no room any more, also for the next agent', async () 
   await agent.remove('task-one', 'task-two', 'after-tasks');
 });
 
-test('what a container may have by default is what the node offers, not what the machine has', async () => {
+test('the default limits of a container are the allocatable of the node, not the capacity of the machine', async () => {
   const env = [{ name: 'CPU', valueFrom: { resourceFieldRef: { resource: 'limits.cpu', divisor: '1m' } } }];
   const volumes = ['cpu', 'memory', 'ephemeral-storage'].map((name) => ({
     path: name,
@@ -245,7 +245,7 @@ test('a hook holds a pod, which says so, takes no room, survives the agent, and 
   await Promise.all([agent.gone('barred-one'), agent.remove('held-one')]);
 });
 
-test('what runs is never admitted again: not after the agent was killed, nor with other labels, taints, room, hooks, or without its records', async () => {
+test('a running pod is never admitted again: not after the agent was killed, nor with other labels, taints, resources, hooks, or without its records', async () => {
   await agent.run(pod('stays', asking('500m', { nodeSelector: { disk: 'ssd' } })));
   await agent.run(
     pod('stays-too', {

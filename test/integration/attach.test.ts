@@ -154,7 +154,7 @@ test('a command on a terminal says its word once', () =>
 test('how a command failed is the exit code of kubectl', () =>
   rounds({ command: ['sh', '-c', 'echo hi; exit 3'], flags: NEVER }, { ...hi, code: 3 }));
 
-test('what is written before the client comes, and what is written later, comes once and in order', () =>
+test('output from before and after the client attaches arrives once and in order', () =>
   rounds({ command: ['sh', '-c', 'echo one; sleep 1; echo hi'], flags: NEVER }, { ...hi, stdout: 'one\nhi\n' }));
 
 test('a shell on a terminal answers, and what it answered is not said again', async () => {

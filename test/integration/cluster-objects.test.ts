@@ -213,7 +213,7 @@ test("a CSI volume is attached by the control plane, used as soon as the node's 
   assert.equal(driver.calls('NodeUnstageVolume').length, 1);
 });
 
-test('what pods use is on disk for root alone, and gone with them', async () => {
+test('objects that pods use are stored for root alone, and removed with the pods', async () => {
   const folders = ['objects', 'tokens'].map((name) => join(fixture.agent.rootDir, 'agent-state', name));
   const modes = folders
     .flatMap((folder) => [folder, ...readdirSync(folder).map((file) => join(folder, file))])

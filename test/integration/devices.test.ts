@@ -226,7 +226,7 @@ describe('the Pod Resources API', () => {
 });
 
 describe('a restart of the agent', () => {
-  test('keeps who has which device: after kill -9, and with a corrupt checkpoint', async () => {
+  test('keeps the device allocations after kill -9, and with a corrupt checkpoint', async () => {
     const { agent } = fixture;
     const plugin = await pluginOf('kept', names('a', 'b', 'c'));
     const first = await agent.run(user('kept', 'kept', 1));

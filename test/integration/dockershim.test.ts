@@ -109,7 +109,7 @@ describe('pods on Docker', () => {
     await agent.remove('counts');
   });
 
-  test('what is removed by hand is made again, and its address is freed', async () => {
+  test('a container or sandbox that was removed by hand is recreated, and its address is freed', async () => {
     const before = await agent.ready('plain');
     await docker.docker('rm', '--force', containerId(before));
     const second = await agent.waitFor('plain', 'a new container', (each) => {

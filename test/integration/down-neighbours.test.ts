@@ -350,7 +350,7 @@ describe('down --purge', () => {
     assert.deepEqual(points, mounts);
   });
 
-  it('touches no folder that up has not made, whatever stands in it, and no process that a folder of another user names', async () => {
+  it('changes no folder that up did not create, and signals no process named in a folder of another user', async () => {
     const [strange, prepared] = [instanceOf('strange'), instanceOf('prepared')];
     const victim = spawn('sleep', ['1000'], { stdio: 'ignore' });
     try {

@@ -112,7 +112,7 @@ test('a pod above its own limits of storage is evicted although the node has roo
   assert.equal(await statusOf('DiskPressure'), 'False');
 });
 
-test('what would be evicted is shown before it happens, with numbers', async () => {
+test('a dry run shows the pods to evict, with numbers', async () => {
   const { code, stdout } = await fixture.agent.cli('evict', '--dry-run');
   assert.equal(code, 0);
   assert.match(stdout, /nodefs\.available +\d+Mi +256Mi +hard 100Mi +\d+Mi +ok\n/);

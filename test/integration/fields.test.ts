@@ -141,7 +141,7 @@ describe('a container', SIDE_BY_SIDE, () => {
 });
 
 describe('volumes of objects and fields', SIDE_BY_SIDE, () => {
-  test('have the modes that are asked for, the choice of keys, and only what is there of the optional', async () => {
+  test('have the requested file modes and selected keys, and skip missing optional objects', async () => {
     const { agent } = fixture;
     const volumes = [
       {

@@ -186,7 +186,7 @@ describe('containers', SIDE_BY_SIDE, () => {
     ['OnFailure', 4],
     ['Always', 0],
   ] as const) {
-    test(`exit code ${code} with restartPolicy ${policy} is restarted, then held back with CrashLoopBackOff and a next try`, async () => {
+    test(`exit code ${code} with restartPolicy ${policy} is restarted, then delayed with CrashLoopBackOff and a next try`, async () => {
       const { agent } = fixture;
       const name = `crash-${policy.toLowerCase()}`;
       agent.writeManifest(

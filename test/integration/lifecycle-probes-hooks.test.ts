@@ -177,7 +177,7 @@ describe('probes', SIDE_BY_SIDE, () => {
     await agent.waitFor('never-up', 'restarted', (seen) => containerOf(seen).restartCount >= 1);
   });
 
-  test('what a probe ends runs again in a pod that restarts on failure only, though it exits with 0 on SIGTERM', async () => {
+  test('a container that a probe killed restarts with restartPolicy OnFailure, though it exits with 0 on SIGTERM', async () => {
     const { agent } = fixture;
     const failsOnce = {
       exec: { command: shell('[ -e /host/ends-well ] || { touch /host/ends-well; false; }') },

@@ -331,7 +331,7 @@ describe('network and files', SIDE_BY_SIDE, () => {
     await assert.rejects(fetch(`http://${web.status?.hostIP}:${hostPort}/`, { signal: AbortSignal.timeout(3000) }));
   });
 
-  test('the termination message comes from its file, or from the log when it is asked for and the exit is bad', async () => {
+  test('the termination message comes from its file, or with FallbackToLogsOnError from the log of a failed container', async () => {
     const { agent } = fixture;
     const main = container('main', { command: shell('echo noise; printf "the end" > /dev/termination-log; exit 3') });
     const logs = container('logs', {

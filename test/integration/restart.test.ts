@@ -191,7 +191,7 @@ async function clearDespiteContainerd(): Promise<void> {
   }
 }
 
-test('what happened while the agent was away is made good: exits restarted, gone manifests stopped, new ones started', async () => {
+test('after downtime the agent restarts exited containers, stops removed pods and starts new ones', async () => {
   await Promise.all(
     ['away-exit', 'away-gone', 'away-stays'].map((name) =>
       agent.run(

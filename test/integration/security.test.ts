@@ -348,7 +348,7 @@ describe('sysctls', SIDE_BY_SIDE, () => {
   });
 });
 
-describe('what the node cannot keep', SIDE_BY_SIDE, () => {
+describe('settings that depend on the node', SIDE_BY_SIDE, () => {
   test('an AppArmor profile needs a kernel with AppArmor, and one of its own needs to be loaded', async () => {
     const { agent } = fixture;
     const enabled = '/sys/module/apparmor/parameters/enabled';

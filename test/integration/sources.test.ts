@@ -167,7 +167,7 @@ describe('folder', () => {
       rmSync(join(agent.manifestsDir, name), { recursive: true });
   });
 
-  test('a file may come and go many times; in the end what stands there runs', async () => {
+  test('after many changes of a file its last version runs', async () => {
     const { agent } = fixture;
     for (let round = 0; round < 20; round++) {
       agent.writeManifest('restless', pod('restless', {}, { labels: { round: String(round) } }));
@@ -237,7 +237,7 @@ describe('manifest server', () => {
     assert.equal((await fetch(`http://127.0.0.1:${serverPort}/manifests`)).status, 401);
   });
 
-  test('what is put runs, survives the agent, and ends when it is deleted', async () => {
+  test('a pod created by PUT runs, survives a restart of the agent, and ends on DELETE', async () => {
     const { agent } = fixture;
     assert.equal((await call('PUT', '/manifests/given', JSON.stringify(pod('given')))).status, 201);
     const seen = await agent.ready('given');
@@ -258,7 +258,7 @@ describe('manifest server', () => {
     await agent.gone('given');
   });
 
-  test('what is wrong is refused in full, and changes nothing', async () => {
+  test('an invalid manifest is rejected with all errors, and changes nothing', async () => {
     const answer = await call(
       'PUT',
       '/manifests/bad',

@@ -348,7 +348,7 @@ describe('kubectl', { concurrency: 3 }, () => {
     );
   });
 
-  test('who may only read nodes/proxy is let into no container, whichever method leads there', async () => {
+  test('a user who may only get nodes/proxy cannot execute commands in a container with any method', async () => {
     const { cluster } = fixture;
     await cluster.kubectl(['create', 'serviceaccount', 'reader']);
     await cluster.kubectl(['create', 'clusterrole', 'proxy-reader', '--verb=get', '--resource=nodes/proxy']);

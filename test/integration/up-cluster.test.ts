@@ -101,7 +101,7 @@ function askPage(path: string, method: string, headers: Record<string, string>, 
   });
 }
 
-test('the page of the node is on the bridge, for who has its token or the right to see the node', async () => {
+test('the page of the node is on the bridge, for holders of its token and users who may read the node', async () => {
   const token = readFileSync(/token in (\S+)/.exec(said)?.[1] ?? '', 'utf8').trim();
   assert.equal((await askPage('/api/session', 'GET', {})).statusCode, 401);
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -334,7 +334,7 @@ test('a claim gets a volume on the disk of the node, which grows', async () => {
   assert.equal(await kubectl('get', 'pv', '-o', 'jsonpath={.items[*].spec.capacity.storage}'), '32Mi');
 });
 
-test('what dies is started again, and no container notices', async () => {
+test('killed processes are restarted, and containers keep running', async () => {
   const url = await serviceUrl();
   const before = await containers();
   const files = ['kubelet', 'control-plane', 'node-network', 'node-storage', 'registry', 'containerd'].map((name) =>

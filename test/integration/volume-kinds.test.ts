@@ -222,7 +222,7 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
     await agent.remove('huge');
   });
 
-  test('what upstream rejects is rejected in its words, and delays no other pod', async () => {
+  test('volumes that upstream rejects fail with its error texts, and delay no other pod', async () => {
     const { agent } = fixture;
     const refused: Record<string, [Record<string, unknown>, RegExp]> = {
       git: [
@@ -295,7 +295,7 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
     await agent.remove('many');
   });
 
-  test('an immutable ConfigMap is followed no more, whatever its file says', async () => {
+  test('an immutable ConfigMap is not updated when its file changes', async () => {
     const { agent } = fixture;
     const fixed = (text: string) => ({ ...configMap('fixed', { k: text }), immutable: true });
     await agent.run(

@@ -58,7 +58,7 @@ describe('propagation of mounts', SIDE_BY_SIDE, () => {
     );
   });
 
-  test('what a container mounts into a volume of its pod goes with the pod', async () => {
+  test('a mount that a container makes in a volume is removed with the pod', async () => {
     const { agent } = fixture;
     const main = container('main', {
       securityContext: { privileged: true },

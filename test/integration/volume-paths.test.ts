@@ -71,7 +71,7 @@ describe('parts of volumes', SIDE_BY_SIDE, () => {
     );
   });
 
-  test('what leads out of the volume or has no value is refused with upstream’s words, and the container waits', async () => {
+  test('a path that leaves the volume or has no value is rejected with the error text of upstream, and the container waits', async () => {
     const { agent } = fixture;
     const init = container('make', {
       command: shell(

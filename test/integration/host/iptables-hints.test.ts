@@ -54,7 +54,7 @@ async function heard(from: string): Promise<string> {
 const rules = async (table: string): Promise<string> =>
   runCommand(inside(node, ['iptables', '-w', '5', '-t', table, '-S']));
 
-test('who is next to the node does not reach its loopback address (CVE-2020-8558), and the node does', async () => {
+test('a neighbour of the node cannot reach its loopback address (CVE-2020-8558), but the node can', async () => {
   assert.equal(await heard(neighbour), 'secret', 'without the rule the attack works here');
   const start = (): IptablesHints =>
     new IptablesHints({

@@ -138,7 +138,7 @@ test('each of them is refused, and the one that is in order is registered at onc
   );
 });
 
-test('what they said stands in no log at length, and the error of a huge answer names the limit', async () => {
+test('logs shorten the texts of plugins, and the error of a huge response names the limit', async () => {
   assert.ok(
     await waitUntil(() => log.lines.some(({ fields }) => String(fields['socket']).includes('a-huge-name')), 10_000),
   );

@@ -146,7 +146,7 @@ describe('on file systems that may hang', () => {
     );
   });
 
-  test('one that falls silent is given up and killed', async () => {
+  test('a worker without progress is abandoned and killed', async () => {
     let exited = (): void => undefined;
     const gone = new Promise<void>((resolve) => (exited = resolve));
     await assert.rejects(
@@ -156,7 +156,7 @@ describe('on file systems that may hang', () => {
     await gone;
   });
 
-  test('one that hangs holds no place; with the places taken others wait for their turn', async () => {
+  test('a hanging worker frees its place; when all places are taken, other calls wait', async () => {
     await assert.rejects(
       work.run({ op: 'removeTree', path: join(folder, 'none') }, { silenceMs: 1 }),
       (error) => errorKind(error) === 'Timeout',

@@ -156,7 +156,7 @@ test('a third node joins a network of two, and leaves it without a trace', async
   assert.ok(await reaches(1, 2));
 });
 
-test('what another hand removes is there again at once: a route, an entry, a neighbour, the device', async () => {
+test('a route, an entry, a neighbour or a device that another program removes is restored at once', async () => {
   const machine = space('n1');
   for (const args of [
     ['ip', '-n', machine, 'route', 'del', '10.244.2.0/24'],
