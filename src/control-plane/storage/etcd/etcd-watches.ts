@@ -7,15 +7,10 @@ import type { ValueCodec } from '../value-codec.ts';
 import type { EtcdClient } from './etcd-client.ts';
 import { EtcdWatchStream } from './etcd-watch-stream.ts';
 import type { Feed } from './etcd-watch-stream.ts';
+import { WatchPatience } from './watch-patience.ts';
 
 /** How long an answer to a writer waits for the watch to catch up with its write. */
 const LONGEST_WAIT_MS = 2000;
-/**
- * A watch that is behind and brings nothing for so many ticks is on a member that is paused or cut off. Ticks rather
- * than one timer, so that a busy process has read what has arrived before it judges.
- */
-const TICK_MS = 150;
-const STALLED_TICKS = 5;
 
 interface Watcher extends WatchListener {
   readonly onEnd: (error: StorageWatchEnd) => void;
@@ -45,14 +40,17 @@ export class EtcdWatches {
   readonly #watchers = new Set<Watcher>();
   readonly #writers = new Set<{ readonly revision: number; readonly go: () => void }>();
   #main: Feed | undefined;
-  /** The newest revision that the store is known to have. */
-  #expected = 0;
-  #tick: Timer | undefined;
+  readonly #patience: WatchPatience;
 
   constructor(options: { client: EtcdClient; clock: Clock; log: Logger; codec: ValueCodec }) {
     this.#clock = options.clock;
     this.#log = options.log;
     this.#stream = new EtcdWatchStream({ ...options, onBreak: () => this.#releaseWriters(Infinity) });
+    this.#patience = new WatchPatience({
+      clock: options.clock,
+      position: () => (this.#stream.open ? this.#main?.position : undefined),
+      onStalled: () => this.#stream.restart('it brings nothing, although the store has changed'),
+    });
   }
 
   add(watch: WatchListener & Pick<Watcher, 'onEnd'>, after: number): StorageWatch {
@@ -92,27 +90,11 @@ export class EtcdWatches {
 
   /** The store has this revision: if the watch neither reaches it nor gets on, it is opened on another member. */
   expect(revision: number): void {
-    this.#expected = Math.max(this.#expected, revision);
-    if (this.#tick === undefined && this.#isBehind()) this.#watchProgress(this.#main?.position ?? 0, 1);
-  }
-
-  #isBehind(): boolean {
-    return this.#main !== undefined && this.#stream.open && this.#main.position < this.#expected;
-  }
-
-  #watchProgress(position: number, ticks: number): void {
-    this.#tick = this.#clock.setTimer(TICK_MS, () => {
-      this.#tick = undefined;
-      if (!this.#isBehind()) return;
-      const now = this.#main?.position ?? 0;
-      if (now > position) this.#watchProgress(now, 1);
-      else if (ticks < STALLED_TICKS) this.#watchProgress(position, ticks + 1);
-      else this.#stream.restart('it brings nothing, although the store has changed');
-    });
+    this.#patience.expect(revision);
   }
 
   close(): void {
-    this.#tick?.cancel();
+    this.#patience.close();
     for (const watcher of this.#watchers) watcher.state = 'closed';
     this.#watchers.clear();
     this.#stream.close();

@@ -1,0 +1,55 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+
+/** Ticks rather than one timer, so that a busy process has read what has arrived before it judges. */
+const TICK_MS = 150;
+const FIRST_TICKS = 5;
+const LONGEST_TICKS = 80;
+
+export interface WatchPatienceOptions {
+  readonly clock: Clock;
+  /** The revision that the watch has reached; undefined while there is no watch that could reach one. */
+  readonly position: () => number | undefined;
+  /** Opens the watch on another member. */
+  readonly onStalled: () => void;
+}
+
+/**
+ * Finds a watch that is behind the store and brings nothing: its member is paused or cut off. Each time that another
+ * member brings nothing either, it waits twice as long, because a watch that is opened again and again on a busy machine
+ * would never bring anything.
+ */
+export class WatchPatience {
+  readonly #options: WatchPatienceOptions;
+  #expected = 0;
+  #patience = FIRST_TICKS;
+  #timer: Timer | undefined;
+
+  constructor(options: WatchPatienceOptions) {
+    this.#options = options;
+  }
+
+  /** The store has this revision. */
+  expect(revision: number): void {
+    this.#expected = Math.max(this.#expected, revision);
+    const position = this.#options.position();
+    if (this.#timer === undefined && position !== undefined && position < this.#expected) this.#wait(position, 1);
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+  }
+
+  #wait(position: number, ticks: number): void {
+    const { clock, position: reached, onStalled } = this.#options;
+    this.#timer = clock.setTimer(TICK_MS, () => {
+      this.#timer = undefined;
+      const now = reached();
+      if (now !== undefined && now > position) this.#patience = FIRST_TICKS;
+      if (now === undefined || now >= this.#expected) return;
+      if (now > position) return this.#wait(now, 1);
+      if (ticks < this.#patience) return this.#wait(position, ticks + 1);
+      this.#patience = Math.min(2 * this.#patience, LONGEST_TICKS);
+      onStalled();
+    });
+  }
+}
