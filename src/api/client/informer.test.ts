@@ -52,7 +52,7 @@ const setValue = (api: FakeApiClient, name: string, value: string): void =>
 
 for (const streamsLists of [true, false]) {
   describe(streamsLists ? 'informer on a server that streams lists' : 'informer on a server that only lists', () => {
-    it('tells what is there, then every change, and knows when it has all', async () => {
+    it('delivers the existing objects, then every change, and has synced after the first list', async () => {
       const { clock, api, informers, informer, said } = setUp({ streamsLists });
       api.seed(configMaps, build('a'));
       assert.equal(informer.hasSynced(), false);
@@ -70,7 +70,7 @@ for (const streamsLists of [true, false]) {
       assert.deepEqual([api.openWatches, clock.armedTimers], [[], 0]);
     });
 
-    it('lists again when the past is forgotten, telling what was missed: deletions as such, replaced objects as two', async () => {
+    it('lists again after a compaction and delivers missed changes: deletions, and replaced objects as deletion and addition', async () => {
       const { clock, api, informers, said } = setUp({ streamsLists });
       for (const name of ['a', 'b', 'c', 'd']) api.seed(configMaps, build(name));
       informers.start();

@@ -31,7 +31,7 @@ const quota = (
 const metadata = { name: 'x', namespace: 'default', uid: 'x' };
 
 describe('the quota usage of objects', () => {
-  it('counts of a pod what it asks for, under each name there is for it', () => {
+  it('counts the requests of a pod under each quota name of the resource', () => {
     const pod = buildPod({
       [c0]: {
         requests: { cpu: '100m', memory: '1Gi', 'ephemeral-storage': '1Gi', 'hugepages-2Mi': '4Mi', 'x.io/gpu': '2' },
@@ -239,7 +239,7 @@ describe('the usage of a quota', () => {
     });
   });
 
-  it('leaves out what is not in its scopes', () => {
+  it('ignores objects outside its scopes', () => {
     assert.deepEqual(
       formatAmounts(computeQuotaUsage(quota({ 'requests.cpu': '9' }, { scopes: ['Terminating'] }), all, list, nowMs)),
       { 'requests.cpu': '500m' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { forbidden, invalid } from './api-status-error.ts';
 
-it('a refusal tells what it is about: an object, a collection, or a path, which has no details', () => {
+it('an error names its object or collection; for a path it has no details', () => {
   const pods = { group: '', plural: 'pods' };
   const shown = (error: ReturnType<typeof forbidden>) => [error.message, error.details];
   assert.deepEqual(shown(forbidden({ group: 'apps', plural: 'deployments' }, 'web', 'no')), [

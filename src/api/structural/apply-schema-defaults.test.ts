@@ -8,7 +8,7 @@ const of = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({ 
 const filled = (value: unknown, schema: JsonSchema): unknown => applySchemaDefaults(value, compileSchema(schema));
 
 describe('the defaults of a schema', () => {
-  it('fill in what is missing, and leave alone what is there', () => {
+  it('set missing fields, and keep existing ones', () => {
     const schema = of({ a: { default: 1 }, b: { default: 2 }, c: {} });
     assert.deepEqual(filled({ a: 7 }, schema), { a: 7, b: 2 });
     assert.deepEqual(filled({ a: 0, b: '' }, schema), { a: 0, b: '' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { PatternTotal } from './pattern-total.ts';
 
-it('accepts the patterns of a large definition, and says what is wrong with one', () => {
+it('accepts the patterns of a large definition, and reports an invalid one', () => {
   const total = new PatternTotal();
   for (let index = 0; index < 300; index++)
     assert.equal(total.problemOf(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]+)*${index}$`), undefined);

@@ -110,7 +110,7 @@ describe('clients that do not read', () => {
     }
   });
 
-  it('hold bounded memory on each connection and in all: the oldest answers of who holds the most are reset first', async () => {
+  it('hold bounded memory on each connection and in total: the oldest responses of the largest user are reset first', async () => {
     // Each answer is about 100 KiB.
     const limits = { unreadBytesPerConnection: 1024 * 1024, unreadBytes: 3 * 1024 * 1024 };
     const each = await start(limits, 100 * 1024);

@@ -158,7 +158,7 @@ describe('over sockets', () => {
     assert.match(error.message, /protocol|version|alert/i);
   });
 
-  it('compresses long answers for who takes that', async () => {
+  it('compresses long responses for clients that accept it', async () => {
     const { port, registry } = served;
     const bytes = { name: 'long', data: 'x'.repeat(200_000) };
     await ask(port, maps, {
@@ -326,7 +326,7 @@ describe('over sockets', () => {
     assert.match(read(), /^HTTP\/1\.1 (404|500) .*"kind":"Status"/s);
   });
 
-  it('answers what is no HTTP, and heads that are too long', async () => {
+  it('responds to data that is not HTTP, and to headers that are too long', async () => {
     const garbage = await raw(served.port, 'BREW / COFFEE\r\n\r\n');
     const long = await raw(served.port, `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(300_000)}\r\n\r\n`);
     await Promise.all([once(garbage.socket, 'close'), once(long.socket, 'close')]);

@@ -94,7 +94,7 @@ test('a write that was under way when its leader was deposed is refused when it 
   assert.deepEqual(await namesOf(next), ['next']);
 });
 
-test('a new leader decides nothing before it knows what was written until its term, however far behind its cache is', async (t) => {
+test('a new leader takes no decision until its cache has all writes before its term', async (t) => {
   const fixture = await startRegistry();
   t.after(() => fixture.stop());
   const { promise: released, resolve: release } = Promise.withResolvers<void>();

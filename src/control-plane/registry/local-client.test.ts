@@ -122,7 +122,7 @@ describe('the API for callers in this process', () => {
     assert.deepEqual([second.continue, first.resourceVersion], [undefined, second.resourceVersion]);
   });
 
-  it('a watch tells what comes to be, changes and goes, until it is aborted', async () => {
+  it('a watch delivers creations, changes and deletions until it is aborted', async () => {
     const { resourceVersion } = await client.list(type, 'default');
     const controller = new AbortController();
     const seen: string[] = [];

@@ -169,7 +169,7 @@ describe('the registry lists and watches', () => {
     assert.deepEqual(names(await list({ labelSelector: 'odd=true', limit: 1 })), ['w1']);
   });
 
-  test('a list of an exact older version shows what was then', async () => {
+  test('a list of an exact older version shows the objects of that version', async () => {
     await makeMany(1);
     const { resourceVersion } = await list();
     await fixture.create({ name: 'later' });
@@ -191,7 +191,7 @@ describe('the registry lists and watches', () => {
     await tooFar;
   });
 
-  test('a watch from a version delivers what came after it, and goes on', async () => {
+  test('a watch from a version delivers the later changes, and continues', async () => {
     await makeMany(1);
     const { resourceVersion } = await list();
     await fixture.create({ name: 'b' });
@@ -203,7 +203,7 @@ describe('the registry lists and watches', () => {
     assert.deepEqual(events, ['ADDED b', 'ADDED c', 'DELETED b']);
   });
 
-  test('a watch from nowhere, or for a stream of the state, begins with what is there', async () => {
+  test('a watch without a version, or with sendInitialEvents, begins with the existing objects', async () => {
     await makeMany(2);
     const plain = await watch({});
     const stream = await watch({ sendInitialEvents: true, allowBookmarks: true });

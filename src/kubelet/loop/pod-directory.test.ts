@@ -117,7 +117,7 @@ describe('pod directory', () => {
     assert.deepEqual(answers, [false, false, false, true, true, true, true]);
   });
 
-  it('reports that a pod has ended by its published status, and a static pod that was turned away as not ended', () => {
+  it('reports by the published status that a pod has ended, and a rejected static pod as not ended', () => {
     const { store, statuses, directory } = harness();
     store.set(named('a', { status: { phase: 'Succeeded' } }));
     const answers = [directory.isTerminal(podUid('a')), directory.isTerminal(podUid('other'))];

@@ -254,7 +254,7 @@ describe('a sync of a pod', () => {
     assert.ok(world.refreshedAfter.includes('ensure volumes'), world.refreshedAfter.join());
   });
 
-  it('does nothing to a pod that is over, and says so', async () => {
+  it('does nothing to a terminated pod, and reports it as terminal', async () => {
     for (const phase of ['Succeeded', 'Failed'] as const) {
       const { sync, calls, world } = harness();
       world.phases = [phase];

@@ -18,7 +18,7 @@ function drain(queue: SyncQueue): string[] {
 }
 
 describe('sync queue', () => {
-  it('keeps what is posted before there is a loop, in order, and one clean-up behind it', () => {
+  it('keeps events posted before the loop starts, in order, and one clean-up after them', () => {
     const queue = new SyncQueue();
     queue.post({ kind: 'housekeeping' });
     queue.post({ kind: 'sync', uids: [podUid('a')] });

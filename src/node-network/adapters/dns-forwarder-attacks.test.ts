@@ -108,7 +108,7 @@ describe('an answer that is not that of the name server', () => {
   });
 });
 
-describe('an answer of the name server that is made to harm', () => {
+describe('a malicious response of the name server', () => {
   afterEach(closeAll);
 
   const header = (message: Buffer, answers: number): Buffer => {

@@ -106,7 +106,7 @@ describe('messages of a client', () => {
     assert.ok(answer.length <= 512, `${answer.length} bytes`);
   });
 
-  it('an answer sent as a question is answered by nothing, so that two servers cannot be set upon each other', async () => {
+  it('a response sent as a query gets no response, so that two servers cannot be made to answer each other', async () => {
     const service = nameService({ ask: () => Promise.reject(new Error('no')), isOwn: () => false });
     for (const message of [honest(question()), encode({ type: 'response', id: 1, flags: 1 }), Buffer.alloc(11)])
       assert.equal(await service(message, 'udp'), undefined);

@@ -5,7 +5,7 @@ import { parseNodeNetwork } from './node-network-flags.ts';
 const both = ['--kubeconfig=k', '--node-name=n'];
 const routing = ['--pod-cidr=10.84.0.0/22', '--service-cidr=10.96.0.0/16'];
 
-it('names, routes and policies are asked for by their own flags', () => {
+it('DNS, service routing and network policies each have their own flag', () => {
   const dns = {
     ...{ listen: [{ address: '10.84.0.1', port: 10053 }], local: undefined, domain: 'cluster.local' },
     ...{ resolvConf: '/etc/resolv.conf', upstream: [], stubDomains: new Map(), cacheSeconds: 30 },

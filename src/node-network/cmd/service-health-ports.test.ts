@@ -22,7 +22,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-it('the health check port of a service answers what is so at that moment, and closes with the service', async (context) => {
+it('the health check port of a service reports the current state, and closes with the service', async (context) => {
   const port = await freePort();
   const parts = { clock: systemClock, random: seededRandom(1), log: recordingLog() };
   const api = new FakeApiClient(parts);

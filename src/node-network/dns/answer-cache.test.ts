@@ -38,7 +38,7 @@ describe('answers of other name servers', () => {
     assert.equal(keptFor(reply({ answers: [a(500)] }), 0), 0);
   });
 
-  it('that there is nothing are kept for as long as the SOA record says', () => {
+  it('that a name does not exist are cached for the time in the SOA record', () => {
     for (const code of [0, 3]) {
       assert.equal(keptFor(reply({ flags: 0x8180 | code, authorities: [soa(60, 8)] })), 8);
       assert.equal(keptFor(reply({ flags: 0x8180 | code, authorities: [soa(4, 8)] })), 4);
@@ -117,7 +117,7 @@ describe('answers of other name servers', () => {
     assert.equal(small.size, few, 'an answer that replaces another takes its room');
   });
 
-  it('of any bytes harm nothing', () => {
+  it('of arbitrary bytes do not throw', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 90 }), fc.uint8Array({ maxLength: 90 }), (question, answer) => {
         const cache = new AnswerCache();

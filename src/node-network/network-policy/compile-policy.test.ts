@@ -43,7 +43,7 @@ const choices = ({ groups }: CompiledPolicy): (PodGroup['choices'] | string)[] =
   groups.map(({ choices: of, port }) => (port === undefined ? of : `${port.protocol} ${port.name}`));
 
 describe('a compiled policy', () => {
-  it('is nothing for a direction that it does not restrict', () => {
+  it('has no rules for a direction that it does not restrict', () => {
     assert.equal(compilePolicy(policy('Ingress', []), 'Egress'), undefined);
     assert.equal(compilePolicy(policy('Egress', []), 'Ingress'), undefined);
   });

@@ -118,7 +118,7 @@ describe('the enforcer of network policies', () => {
     await stop();
   });
 
-  it('says so, once, when packets between pods of one bridge go past the filter', async () => {
+  it('logs once when packets between pods of one bridge bypass the filter', async () => {
     const { clock, log, bridge, stop } = await start();
     bridge.isFiltered = false;
     await clock.advance(40_000);

@@ -25,7 +25,7 @@ describe('the properties of a pod that policies use', () => {
     });
   });
 
-  it('is nothing of what the pod does not have yet', () => {
+  it('omits properties that the pod does not have yet', () => {
     const bare = policyPodOf({ metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec: { containers: [] } });
     assert.deepEqual([bare.labels, bare.node, bare.addresses, bare.since], [{}, '', [], ' u']);
   });

@@ -167,7 +167,7 @@ function change(world: Model, tables: readonly PolicyTable[], generator: Cluster
   }
 }
 
-it('after any changes the kernel holds what a fresh start would give it, and no step refers to what is missing', () => {
+it('after any changes the kernel has the state of a fresh start, and no step refers to a missing object', () => {
   for (let seed = 1; seed <= 20; seed++) {
     const generator = new ClusterGenerator(seededRandom(seed));
     const world = generate(generator);

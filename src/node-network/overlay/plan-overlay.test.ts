@@ -250,7 +250,7 @@ describe('existing state', () => {
     assert.equal(stepsFor(state({ links: [plain] }))[0], 'deleteLink flannel.1');
   });
 
-  it('loses what no node asks for, and what is of another device or of the kernel stays', () => {
+  it('loses entries that no node needs, and keeps entries of other devices and of the kernel', () => {
     const elsewhere = {
       route: { range: '10.244.9.0/24', gateway: '10.244.9.0', device: 'eth1', protocol: '84' },
       neighbour: { ip: '10.244.9.0', mac: '02:00:00:00:00:09', device: 'eth1' },

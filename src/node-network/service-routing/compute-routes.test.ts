@@ -90,7 +90,7 @@ describe('a route', () => {
     assert.deepEqual([0, 86_401, 1.5, undefined].map(seconds), [10_800, 10_800, 10_800, 10_800]);
   });
 
-  it('stays on the node where the service says so', () => {
+  it('stays on the node if the policy of the service is Local', () => {
     assert.deepEqual(
       [routeOf({}).internalLocal, routeOf({ internalTrafficPolicy: 'Cluster' }).internalLocal],
       [false, false],

@@ -176,7 +176,7 @@ describe('text that is made to be a rule', () => {
     );
   });
 
-  it('a name that a comment of iptables has no room for spoils its own service alone', () => {
+  it('a name too long for an iptables comment affects only its own service', () => {
     const text = textOf(
       [service('a'.repeat(300)), service('good', { clusterIP: '10.96.0.21' })],
       [slice('good', ['10.84.0.2'])],
@@ -186,7 +186,7 @@ describe('text that is made to be a rule', () => {
   });
 });
 
-describe('a service that claims what is the cluster’s own', () => {
+describe('a service that claims an address of the cluster', () => {
   const claims = (ip: string): Service =>
     ({
       ...service('claim', { type: 'LoadBalancer', externalIPs: [ip], ports: [{ port: 6443, protocol: 'TCP' }] }),

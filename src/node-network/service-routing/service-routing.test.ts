@@ -83,7 +83,7 @@ describe('which endpoints get the traffic of a service', () => {
     assert.deepEqual(ips([slice('web', [ending, elsewhere])]), [['10.85.0.2'], ['10.84.0.2']]);
   });
 
-  it('ports are found by name and protocol; other families, and what is no address, are left out', () => {
+  it('ports are found by name and protocol; other families and invalid addresses are ignored', () => {
     const ports = [
       { name: 'dns', port: 53, protocol: 'UDP' as const },
       { name: 'dns', port: 54, protocol: 'TCP' as const },
@@ -134,7 +134,7 @@ describe('the rules of services', () => {
     ]);
   });
 
-  it('pods reach what is admitted on the node, others only what the node’s firewall lets them', () => {
+  it('pods reach the admitted ports of the node, other clients only those that its firewall allows', () => {
     const { filter } = rulesOf([], [], { admitted: [{ ip: '10.84.0.1', protocol: 'udp', port: 10053 }] });
     assert.deepEqual(filter.chains.get('KTS-0123abcd-ADMIT'), [
       '-s 10.84.0.0/22 -d 10.84.0.1/32 -p udp -m udp --dport 10053 -j ACCEPT',
@@ -232,7 +232,7 @@ describe('the rules of services', () => {
     assert.deepEqual(targets(serviceRules(elsewhere)), ['10.85.0.2:8080']);
   });
 
-  it('with the internal policy Local pods reach only what is here', () => {
+  it('with internalTrafficPolicy Local pods reach only endpoints of their node', () => {
     const local = service('web', { internalTrafficPolicy: 'Local' });
     const [here, there] = [
       { addresses: ['10.84.0.2'], nodeName: 'node' },
@@ -282,7 +282,7 @@ const world = fc.array(anyService, { maxLength: 5 }).map((list) => {
 });
 
 describe('laws of the rules', () => {
-  it('every chain has a name the kernel takes, is led to, and leads only to what is there', () => {
+  it('every chain has a valid name, is the target of a jump, and jumps only to existing chains', () => {
     fc.assert(
       fc.property(world, ({ services, slices }) => {
         const { nat } = rulesOf(services, slices);
@@ -314,7 +314,7 @@ describe('laws of the rules', () => {
     );
   });
 
-  it('from whatever was there, one writing makes what is wanted, and a second writes nothing; what others have stays', async () => {
+  it('one write reaches the wanted state from any state, a second writes nothing, and rules of other programs are kept', async () => {
     await fc.assert(
       fc.asyncProperty(world, world, fc.boolean(), async (before, after, knows) => {
         const filter = new FakePacketFilter();
@@ -334,7 +334,7 @@ describe('laws of the rules', () => {
     );
   });
 
-  it('written in parts, they are the same in the end, and each part leads only to what is there', async () => {
+  it('rules written in parts have the same result, and each part jumps only to existing chains', async () => {
     await fc.assert(
       fc.asyncProperty(world, world, fc.integer({ min: 1, max: 5 }), async (before, after, chainsAtOnce) => {
         const [whole, parts] = [new FakePacketFilter(), new FakePacketFilter()];

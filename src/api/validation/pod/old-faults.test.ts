@@ -135,7 +135,7 @@ describe('faults of the old object', () => {
         assert.deepEqual(all.filter(context.hadBefore), [fault]);
     });
 
-  it('is nothing in a new object, nor in an old one without faults', () => {
+  it('are absent from a new object, and from an old one without faults', () => {
     const clean = buildPod({ 'spec.hostNetwork': true });
     const own = buildPod({ 'spec.hostUsers': false });
     for (const context of [

@@ -82,7 +82,7 @@ describe('documents', () => {
     );
   });
 
-  it('serves what others make, and spares what the client has already', async () => {
+  it('serves generated documents, and answers 304 if the client already has one', async () => {
     const { server } = fixture({
       documents: ({ path, query }) =>
         Promise.resolve(
@@ -149,7 +149,7 @@ describe('snapshot', () => {
     assert.deepEqual(asked, [{}, { revision: 7, after: '/registry/a&b' }]);
   });
 
-  it('refuses what is no revision, and says when the history is gone', async () => {
+  it('rejects an invalid revision, and reports a compacted one', async () => {
     for (const revision of ['', '0', '-1', '1.5', '1e3', '07', '1'.repeat(16), 'x'])
       assert.equal((await ask(`/snapshot?revision=${revision}`, source)).slice(0, 3), '400', revision);
     assert.match(await ask('/snapshot?revision=7&after=gone', source), /^410 .*compacted/);

@@ -154,7 +154,7 @@ describe('priority and fairness', () => {
   // 10 seats: global-default has 1 of its own (20 of 245 shares) and may borrow what others lend.
   const few = { maxRequestsInflight: 5, maxMutatingRequestsInflight: 5 };
 
-  it('lets a level borrow idle seats, waits beyond that, and serves who waits when one is done', async () => {
+  it('lets a priority level borrow idle seats, queues requests beyond that, and serves the queue when a request ends', async () => {
     const each = fixture({ limits: few });
     const { answer } = slow(each);
     const all = [];

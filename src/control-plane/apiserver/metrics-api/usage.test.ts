@@ -161,7 +161,7 @@ describe('metrics.k8s.io', () => {
     assert.deepEqual([containers, window], [[{ name: 'web', usage: { cpu: '500000000n', memory: '1024Ki' } }], '21s']);
   });
 
-  it('chooses by labels and names, and knows what is not there', async () => {
+  it('selects by labels and names, and reports missing objects', async () => {
     const { registry, request, settled, nodeDefinition, podDefinition } = fixture();
     const list = async (options: { labelSelector?: string; fieldSelector?: string }) =>
       (await settled(registry.list(request(podDefinition), options))).items.map(({ object }) => object.metadata.name);

@@ -60,7 +60,7 @@ describe('answers as messages', () => {
     assert.equal(own.as, 'meta.k8s.io/v1 PartialObjectMetadata');
   });
 
-  it('are a Status for errors and for what is deleted', async () => {
+  it('are a Status for errors and for deleted objects', async () => {
     const each = served();
     await make(each, 'a');
     const missing = opened(await ask(each, 'GET', `${maps}/x`, protobuf), StatusSchema);

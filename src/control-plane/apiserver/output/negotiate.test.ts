@@ -6,7 +6,7 @@ import { negotiate, prefersProtobuf } from './negotiate.ts';
 const plain = { tables: false, messages: true };
 const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 
-test('a Table of what has no columns is not acceptable, unless another type is', () => {
+test('a Table of a kind without columns is not acceptable, unless another type is', () => {
   assert.equal(negotiate(table).form.as, 'table');
   assert.throws(
     () => negotiate(table, false, plain),

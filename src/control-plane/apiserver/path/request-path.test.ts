@@ -31,11 +31,11 @@ describe('the way of a request', () => {
     );
   });
 
-  it('refuses who brings none when anonymous is off', async () => {
+  it('rejects requests without credentials when anonymous access is off', async () => {
     assert.equal((await fixture({ anonymousAuth: false }).server.handle(fakeRequest('GET', pods))).status, 401);
   });
 
-  it('lets who brings none in at the paths for that, written as they are', async () => {
+  it('admits requests without credentials on the configured paths, which match exactly', async () => {
     const { server } = fixture({ anonymousAuth: new Set(['/livez', '/version']) });
     const statusOf = async (path: string): Promise<number> => (await server.handle(fakeRequest('GET', path))).status;
     assert.deepEqual(

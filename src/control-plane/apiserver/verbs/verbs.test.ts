@@ -29,7 +29,7 @@ const last = ({ registry }: Fixture): { verb: string; options: unknown; context:
 const messageOf = (reply: { body: Record<string, unknown> }): unknown => reply.body.message;
 
 describe('verbs onto the registry', () => {
-  it('answers 201 to what is new and 200 to what is not', async () => {
+  it('answers 201 for a created object and 200 for an updated one', async () => {
     const each = fixture();
     const body = { metadata: { name: 'a' } };
     const statuses = [

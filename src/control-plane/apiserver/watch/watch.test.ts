@@ -35,7 +35,7 @@ const names = (stream: FakeStream): readonly string[] =>
   );
 
 describe('a watch', () => {
-  it('begins with what is there when no version is given, and goes on with what happens', async () => {
+  it('without a version begins with the existing objects, then sends changes', async () => {
     const each = fixture();
     await make(each, 'a');
     const { stream } = await watch(each);
@@ -45,7 +45,7 @@ describe('a watch', () => {
     assert.deepEqual(names(stream), ['ADDED a', 'ADDED b', 'DELETED a']);
   });
 
-  it('sends bookmarks only to who wants them, the first with the mark of the initial events’ end', async () => {
+  it('sends bookmarks only on request, the first with the annotation for the end of the initial events', async () => {
     const each = fixture();
     await make(each, 'a');
     const quiet = await watch(each, '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan');
@@ -75,7 +75,7 @@ describe('a watch', () => {
     );
   });
 
-  it('ends after the time that was asked for, or else after a random one from half an hour on', async () => {
+  it('ends after the requested timeout, or after a random time of at least half an hour', async () => {
     const each = fixture();
     const short = await watch(each, '&timeoutSeconds=5');
     const long = await watch(each);

@@ -166,7 +166,7 @@ describe('a volume that pods of the node want', () => {
 describe('a volume that another node has', () => {
   const elsewhere = new Set([keyOf('a'), 'iscsi/x']);
 
-  it('waits until that node has let go, and says so', () => {
+  it('waits until the volume is detached from that node, and reports it', () => {
     const result = plan({ wanted: [csi('a')], elsewhere });
     assert.deepEqual([result.create, result.attached], [[], undefined]);
     assert.deepEqual(words(result), [

@@ -249,7 +249,7 @@ describe('the history', () => {
     assert.deepEqual(forgotten({}, ...ended), []);
   });
 
-  it('neither counts nor deletes what is being deleted', () => {
+  it('neither counts nor deletes jobs that are being deleted', () => {
     const leaving = job('c0', 'Complete', { start: '12:00:00', deleted: true });
     assert.deepEqual(forgotten({ successfulJobsHistoryLimit: 2 }, leaving, ...ended), ['c1']);
   });

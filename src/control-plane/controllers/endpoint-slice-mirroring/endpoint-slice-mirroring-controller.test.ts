@@ -87,7 +87,7 @@ it('copies labels and annotations, and belongs to the Endpoints', async () => {
   await world.stop();
 });
 
-it('leaves alone what is not written by hand for a service', async () => {
+it('ignores Endpoints that are not written by hand for a service', async () => {
   const subsets = [{ addresses: at('192.0.2.1'), ports: [port(80)] }];
   const selecting = { ...service, spec: { ...service.spec, selector: { app: 'web' } } };
   for (const [source, of] of [

@@ -34,7 +34,7 @@ function plan(existing: readonly EndpointSlice[], ...groups: Group[]) {
 const nothing = { create: [], update: [], delete: [] };
 
 describe('slices of endpoints', () => {
-  it('stay when what they say is right', () => {
+  it('are kept when they are correct', () => {
     assert.deepEqual(plan([slice('a', endpoints(0, 3))], group(endpoints(0, 3))), nothing);
     assert.deepEqual(plan([slice('a', [])], group([])), nothing);
   });

@@ -73,7 +73,7 @@ async function remove(
   await world.clock.advance(5_000);
 }
 
-it('in the background what is owned goes after its owner, down to the last', async () => {
+it('background deletion removes all dependents after their owner, recursively', async () => {
   const world = await setUp({
     top: {},
     middle: { owners: ['top'] },
@@ -193,7 +193,7 @@ it('owners in no namespace may own everywhere', async () => {
   await world.stop();
 });
 
-it('an owner the server knows is not gone because the cache has not seen it; one that is in the cache is not asked for', async () => {
+it('an owner missing in the cache is looked up on the server; an owner in the cache is not', async () => {
   const world = await setUp({ top: {} });
   const { length } = world.api.calls;
   seedObject(world, 'mine', { owners: ['top'] });

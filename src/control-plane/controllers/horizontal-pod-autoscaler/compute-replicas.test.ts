@@ -117,7 +117,7 @@ it('pods that start, wait or leave do not count, and unready ones count as idle 
   );
 });
 
-it('says in the words of upstream why there is no number', () => {
+it('reports with the texts of upstream why there is no replica count', () => {
   const facts = factsOf(threePods);
   assert.equal(
     replicasForUtilization(factsOf([]), metricsOf({}), cpu),

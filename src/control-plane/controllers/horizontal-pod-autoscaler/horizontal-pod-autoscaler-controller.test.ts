@@ -147,7 +147,7 @@ class Fleet {
   }
 }
 
-it('adds pods at once when they are busy, removes them after five minutes, and says so', async () => {
+it('scales up at once under load, scales down after five minutes, and records events', async () => {
   const fleet = new Fleet();
   fleet.load = 2_000;
   await fleet.begin();

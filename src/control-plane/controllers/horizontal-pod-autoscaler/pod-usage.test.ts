@@ -139,7 +139,7 @@ describe('the requests of pods', () => {
     );
   });
 
-  it('is what the pod as a whole requests, where it says so', () => {
+  it('is the pod-level request if there is one', () => {
     const whole = { 'spec.containers': containers('100m'), 'spec.resources': cpu('2') };
     assert.equal(requests(whole), 2_000n);
     assert.equal(requests(whole, 'c0'), 100n);

@@ -245,7 +245,7 @@ class FakeOtherServer implements OtherApis {
   }
 }
 
-it('deletes what other servers keep in the namespace, and waits for it', async () => {
+it('deletes objects of aggregated API servers in the namespace, and waits for them', async () => {
   const otherApis = new FakeOtherServer();
   const world = await setUp({ otherApis });
   assert.deepEqual(otherApis.asked.slice(0, 3), [
@@ -262,7 +262,7 @@ it('deletes what other servers keep in the namespace, and waits for it', async (
   assert.equal(isLetGo(world), true);
 });
 
-it('waits for a server that does not answer, and says so', async () => {
+it('waits for a server that does not answer, and reports it', async () => {
   const otherApis = new FakeOtherServer();
   otherApis.objects.set('pens', []);
   otherApis.unavailable = ['shop.io/v2'];

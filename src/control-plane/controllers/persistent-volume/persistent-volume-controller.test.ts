@@ -175,7 +175,7 @@ it('volumes of drivers outside are only released', async () => {
   await world.stop();
 });
 
-it('a claim whose class waits for a pod is left to the scheduler, and says what it waits for', async () => {
+it('a claim with WaitForFirstConsumer is left to the scheduler, and an event states the reason', async () => {
   const classes = [storageClass('late', { volumeBindingMode: 'WaitForFirstConsumer' })];
   const claims = [buildClaim({ spec: { storageClassName: 'late' } })];
   const world = await setUp({ classes, claims, volumes: [buildVolume('v', { spec: { storageClassName: 'late' } })] });

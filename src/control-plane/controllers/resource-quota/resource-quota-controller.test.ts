@@ -88,7 +88,7 @@ describe('the resource quota controller', () => {
     await world.stop();
   });
 
-  it('corrects what others have written, within its period', async () => {
+  it('corrects a status that others changed, within its period', async () => {
     const { world, used } = await start(quota({ configmaps: '3' }));
     world.restart();
     world.api.change(resourceQuotas, key, (object) => ({

@@ -16,7 +16,7 @@ const secret = (data?: Record<string, string>, metadata: object = {}): Secret =>
 });
 
 describe('a Secret for a token', () => {
-  it('is filled with what it lacks', () => {
+  it('gets its missing data', () => {
     const data = { 'ca.crt': full['ca.crt'], namespace: full.namespace };
     assert.deepEqual(planToken(secret(), account, 'CA'), { kind: 'fill', needsToken: true, data });
     assert.deepEqual(planToken(secret({ ...full, token: '' }), account, 'CA'), {

@@ -57,7 +57,7 @@ it('a range stays while a service has an address that only it covers', async () 
   }
 });
 
-it('wherever it is killed, no range goes that an address needs, and what is not needed goes', () =>
+it('after any crash, a range with addresses is kept, and an unused range is deleted', () =>
   fc.assert(
     fc.asyncProperty(
       fc.subarray(['10.1.0.0/24', '10.1.0.0/16', '10.2.0.0/24'], { minLength: 1 }),

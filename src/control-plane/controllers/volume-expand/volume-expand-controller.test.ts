@@ -12,7 +12,7 @@ const sized = (size: string, capacity: string): PersistentVolumeClaim => ({
   status: { phase: 'Bound', capacity: { storage: capacity } },
 });
 
-it('a bound claim that asks for more than it has is reported once, what has enough is not', async () => {
+it('a bound claim that requests more than its capacity is reported once, others are not', async () => {
   const world = new ControllerWorld({ make: (each) => [createVolumeExpandController(each)] });
   world.api.seed(persistentVolumes, {
     metadata: { name: 'v', namespace: '', uid: 'v-1' },

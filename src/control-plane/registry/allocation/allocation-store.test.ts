@@ -40,7 +40,7 @@ describe('claims on names, kept in the store', () => {
     assert.equal(await claims.take('nodeports', '10.0.0.1', 'b'), 'taken');
   });
 
-  it('of many who want a name at once one gets it', async () => {
+  it('of many concurrent claims of a name exactly one succeeds', async () => {
     const answers = await Promise.all(['a', 'b', 'c', 'd'].map((owner) => claims.take(space, 'x', owner)));
     assert.equal(answers.filter((answer) => answer === 'taken').length, 1);
   });

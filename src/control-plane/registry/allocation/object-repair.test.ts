@@ -9,7 +9,7 @@ const at = (ip: string, uid = ''): IPAddress => {
   return { ...address, metadata: { ...address.metadata, uid } };
 };
 
-it('makes what is missing at once, and removes what nothing has had for a whole period', () => {
+it('creates missing allocations at once, and removes unused ones after a whole period', () => {
   const first = computeObjectRepairs([at('10.0.0.1')], [at('10.0.0.2', 'b')], new Map());
   assert.deepEqual([first.create.map(({ metadata }) => metadata.name), first.remove], [['10.0.0.1'], []]);
   const actual = [at('10.0.0.1', 'a'), at('10.0.0.2', 'b')];

@@ -42,7 +42,7 @@ describe('the cache of objects', () => {
   afterEach(() => fixture.stop());
   const remove = (name: string): Promise<unknown> => fixture.registry.delete(fixture.request(widgets, name), {});
 
-  test('a version from before the server began is refused with 410: what was deleted after it is not known', async () => {
+  test('a version from before the start of the server is rejected with 410, because later deletions are unknown', async () => {
     const { metadata } = await fixture.create({ name: 'a' });
     await remove('a');
     const restarted = await fixture.second();

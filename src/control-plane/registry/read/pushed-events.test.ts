@@ -47,7 +47,7 @@ it('the source begins with the reader, and stops when the reader leaves', async 
   assert.deepEqual([source.begun, source.stopped], [1, 1]);
 });
 
-it('an abort ends it while nothing comes, and keeps back what was pushed and not read', async () => {
+it('an abort ends it while it waits, and discards pushed events that were not read', async () => {
   for (const pushed of [[], [1]]) {
     const source = new Source();
     const controller = new AbortController();

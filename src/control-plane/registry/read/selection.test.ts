@@ -73,7 +73,7 @@ test('whether all is selected is known, so that it need not be asked of each obj
   assert.deepEqual([byLabel.matches(widget({ a: '' })), byLabel.matches(widget({}))], [true, false]);
 });
 
-test('objects that initializers have yet to act on are hidden from those who do not ask for them', () => {
+test('objects with pending initializers are hidden unless requested', () => {
   const hiding = { ...widgets, isInitialized: true } as unknown as ResourceDefinition;
   const pending = (labels: Record<string, string>): ApiObject => {
     const { metadata, ...rest } = widget(labels);

@@ -472,7 +472,7 @@ describe('the switches of the secure server', () => {
     assert.equal(options(['PodLogsQuerySplitStreams']).splitLogStreams, true);
   });
 
-  it('let logs be queried only where the configuration says so, too', () => {
+  it('allow log queries only if the configuration enables them, too', () => {
     assert.equal(options(['NodeLogQuery']).systemLogQuery, true);
     assert.equal(options(['NodeLogQuery'], { systemLogQuery: false }).systemLogQuery, false);
   });

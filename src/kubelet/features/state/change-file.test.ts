@@ -151,7 +151,7 @@ describe('a change file', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('says when what was noted so far is written, whatever is noted after that', async () => {
+  it('reports when all changes noted so far are written, despite later changes', async () => {
     const { clock, files, file, say, read } = await harness();
     const reached: string[] = [];
     await file.written(1000);

@@ -23,7 +23,7 @@ async function harness(options: Partial<StateFileOptions<unknown>> = {}) {
 }
 
 describe('a state file', () => {
-  it('returns what was saved', async () => {
+  it('returns the saved value', async () => {
     const { file, load, world } = await harness();
     world.value = [1, 'ü', { nested: null }];
     file.changed();

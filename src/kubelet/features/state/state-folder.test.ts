@@ -23,7 +23,7 @@ function setUp() {
 }
 
 describe('a folder of values that survive a restart', () => {
-  it('returns what was put and not dropped, the newest of each', async () => {
+  it('returns the newest value of each key that was not dropped', async () => {
     const { folder, load } = setUp();
     folder.put('a', 'old');
     folder.put('a', 'new');

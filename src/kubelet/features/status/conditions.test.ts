@@ -50,7 +50,7 @@ describe('Initialized', () => {
     assert.equal(verdict('Initialized', podOf({}), {}), 'True');
   });
 
-  it('names what is missing and what is not done', () => {
+  it('names containers with unknown and with incomplete status', () => {
     assert.equal(
       of([done, status('side', 'running', { started: false, ready: true })]),
       'False | ContainersNotInitialized | containers with unknown status: [i2], containers with incomplete status: [side]',
