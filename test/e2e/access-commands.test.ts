@@ -118,7 +118,7 @@ describe('kubectl and access', { concurrency: 4 }, () => {
     assert.match(await run('get configmaps --as=jane'), /one/);
   });
 
-  it('says who one is', async () => {
+  it('shows the current user', async () => {
     const { run } = await scopedKubectl(cluster, 'whoami');
     assert.match(await run('auth whoami'), /^Username\s+kubernetes-super-admin$/m);
     const whoami = JSON.parse(await run('auth whoami --as=jane --as-group=devs --as-uid=7 --as-group=ops -o json')) as {
@@ -134,7 +134,7 @@ describe('kubectl and access', { concurrency: 4 }, () => {
     );
   });
 
-  it('makes tokens that are good for what they were asked for, as long as what they are bound to is there', async () => {
+  it('creates tokens that are valid for their audiences, as long as the bound object exists', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'tokens');
     const claims = (token: string): Record<string, unknown> =>
       JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as Record<string, unknown>;

@@ -59,7 +59,7 @@ describe('admission', () => {
     );
   });
 
-  it('keeps a namespace within its quota, and gives back what is deleted', async () => {
+  it('keeps a namespace within its quota, and frees the quota of deleted objects', async () => {
     await cluster.kubectl(['create', 'namespace', 'quota']);
     await cluster.kubectl([
       '-n',
@@ -288,7 +288,7 @@ describe('admission', () => {
       await cluster.kubectl(['delete', 'validatingwebhookconfiguration', 'hooks']);
     });
 
-    it('has objects changed, and refuses what came of it if that is no object', async () => {
+    it('mutates objects, and rejects a result that is not an object', async () => {
       const patch = (operations: object[]) => ({
         allowed: true,
         patchType: 'JSONPatch',

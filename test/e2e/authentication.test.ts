@@ -121,7 +121,7 @@ describe('a server with every way of authentication and authorization', () => {
     assert.equal(await whoami(cluster, basic('bob:password-of-alice')), 401);
   });
 
-  it('knows who an issuer of OpenID Connect vouches for', async () => {
+  it('authenticates users of an OpenID Connect issuer', async () => {
     const claims = { email: 'dora@example.com', groups: ['testers'] };
     const bearer = async (...how: Parameters<OidcIssuer['token']>): Promise<string> =>
       `Bearer ${await issuer.token(...how)}`;
@@ -167,7 +167,7 @@ describe('a server with every way of authentication and authorization', () => {
     assert.match(body, /system:anonymous/);
   });
 
-  it('allows what a policy of ABAC allows, to whom and where it does', async () => {
+  it('allows the users, resources and namespaces of an ABAC policy', async () => {
     const status = async (method: string, target: string, user = 'alice'): Promise<number> =>
       (await ask(cluster, [method, target], `Bearer token-of-${user}`)).status;
     assert.equal(await status('GET', PODS), 200);
@@ -267,7 +267,7 @@ describe('a server with narrow limits', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('sends away what is too much at once, except the administrators’, and takes it when there is room', async () => {
+  it('rejects requests beyond the limit, except those of administrators, and accepts them again when requests end', async () => {
     const reading = ask(cluster, ['GET', PODS], 'Bearer token-of-alice');
     await eventually(() => Promise.resolve(assert.ok(slow.posted.some(({ spec }) => spec.user === 'alice'))));
     const asBob = (): Promise<Answer> => ask(cluster, ['GET', PODS], basic('bob:password-of-bob'));
@@ -291,7 +291,7 @@ describe('a server with narrow limits', () => {
     assert.equal((await asBob()).status, 200);
   });
 
-  it('sends away a client that asks more often than it may', async () => {
+  it('rejects requests of a client beyond its rate', async () => {
     const answers: number[] = [];
     for (let turn = 0; turn < 12; turn++)
       answers.push((await ask(cluster, ['GET', '/version'], basic('bob:password-of-bob'))).status);

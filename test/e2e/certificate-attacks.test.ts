@@ -385,7 +385,7 @@ describe('an approver', () => {
     assert.equal(new X509Certificate(certificateOf(await answered(cluster, 'jane'))).subject, 'CN=jane');
   });
 
-  it('finds no certificate in what is none', async () => {
+  it('finds no certificate in invalid data', async () => {
     await submit(cluster, token, {
       name: 'rubbish',
       subject: plainSubject(attribute(ids.cn, 'jane')),

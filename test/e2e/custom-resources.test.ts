@@ -142,7 +142,7 @@ describe('custom kinds', () => {
       );
     });
 
-    it('refuse objects that break a rule, and warn of what was so before', async () => {
+    it('reject objects that break a rule, and warn about faults of the stored object', async () => {
       const grows = { rule: 'self < 10', message: 'limit must stay below ten' };
       await apply(ruled(grows));
       await cluster.kubectl(['wait', '--for=condition=Established', 'crd/ruleds.example.com']);

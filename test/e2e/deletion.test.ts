@@ -116,7 +116,7 @@ describe('kubectl delete', { concurrency: 4 }, () => {
     await run('delete configmap held --ignore-not-found');
   });
 
-  it('of a namespace: everything in it goes, nothing new comes, and it says what it waits for', async () => {
+  it('of a namespace: removes its content, rejects new objects, and reports what it waits for', async () => {
     const scope = await scopedKubectl(cluster, 'doomed');
     const { run, refused } = scope;
     await deployed(scope, 'web');

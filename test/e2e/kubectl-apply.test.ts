@@ -31,7 +31,7 @@ const managers = async ({ run }: ScopedKubectl, object: string): Promise<readonl
     .sort();
 
 describe('kubectl apply', { concurrency: 4 }, () => {
-  it('merges three ways: what was removed goes, what others added stays', async () => {
+  it('merges three ways: removes deleted fields, and keeps fields that others added', async () => {
     const { run, try: attempt } = await scopedKubectl(cluster, 'three-ways');
     assert.equal(await run('apply -f -', full), 'deployment.apps/web created');
     assert.equal(await run('apply -f -', full), 'deployment.apps/web unchanged');
@@ -106,7 +106,7 @@ describe('kubectl apply', { concurrency: 4 }, () => {
     await run('delete -f -', role);
   });
 
-  it('keeps and shows what was applied last', async () => {
+  it('keeps and shows the last applied configuration', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'last');
     await run('create configmap map --from-literal=a=b');
     assert.match(
@@ -138,7 +138,7 @@ describe('kubectl apply', { concurrency: 4 }, () => {
     assert.equal(warned.stdout, 'configmap/plain configured\n');
   });
 
-  it('prunes what is no longer in the set', async () => {
+  it('prunes objects that are no longer in the set', async () => {
     const { run } = await scopedKubectl(cluster, 'prunes');
     const object = (kind: string, name: string): Fields => ({
       apiVersion: 'v1',

@@ -105,7 +105,7 @@ describe('kubectl create', { concurrency: 4 }, () => {
     assert.match(await refused('create -f -', binding('a')), /pod a is already assigned to node "any-node"/);
   });
 
-  it('reads folders, several files and standard input, and goes on after what it cannot make', async () => {
+  it('reads folders, several files and standard input, and continues after an object that it cannot create', async () => {
     const { run, try: attempt } = await scopedKubectl(cluster, 'files');
     const folder = path.join(cluster.folder, 'manifests');
     mkdirSync(path.join(folder, 'deeper'), { recursive: true });
@@ -160,7 +160,7 @@ describe('kubectl create', { concurrency: 4 }, () => {
     );
   });
 
-  it('writes what was applied when asked to save it', async () => {
+  it('writes the last applied configuration with --save-config', async () => {
     const { run } = await scopedKubectl(cluster, 'saved');
     await run('create configmap plain --from-literal=a=b');
     await run('create configmap saved --from-literal=a=b --save-config');

@@ -302,7 +302,7 @@ describe('kubectl get --watch and wait', { concurrency: 4 }, () => {
 });
 
 describe('kubectl explain and api-resources', { concurrency: 4 }, () => {
-  it('explain every kind, its fields and what they may be', async () => {
+  it('explain every kind, its fields and their values', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'explains');
     for (const line of cellsOf(await run('api-resources --no-headers'))) {
       const plural = line[0] ?? '';

@@ -243,7 +243,7 @@ describe('names of properties that every JavaScript object inherits', { concurre
 });
 
 describe('a comma or an equals sign in a name', () => {
-  it('is escaped in a field selector, which is read in one way by who authorizes and by who lists', async () => {
+  it('is escaped in a field selector, which the authorizer and the list read in the same way', async () => {
     const rbac = '/apis/rbac.authorization.k8s.io/v1';
     const roles = `${rbac}/namespaces/${namespace}/roles`;
     const name = 'a,b=c\\d';

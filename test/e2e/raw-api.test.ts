@@ -123,7 +123,7 @@ describe('bodies and answers', { concurrency: 4 }, () => {
     );
   });
 
-  it('to what is not there are what the API says', async () => {
+  it('to missing resources have the errors of the API', async () => {
     const statuses = await Promise.all(
       [
         '/api/v2',

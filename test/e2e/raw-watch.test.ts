@@ -158,7 +158,7 @@ describe('watches', { concurrency: 4 }, () => {
     );
   });
 
-  it('begin with what is there when asked, and say when that was all', async () => {
+  it('begin with the existing objects on request, and mark their end', async () => {
     const maps = await newMaps('initial');
     await make(maps, 'a');
     await make(maps, 'b');

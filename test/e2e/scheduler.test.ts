@@ -199,7 +199,7 @@ describe('the scheduler and what extends it', () => {
     assert.match(configuration, /"SchedulerName":"second"/);
   };
 
-  it('says what is wrong with its files, and does not start', async () => {
+  it('reports errors in its files, and does not start', async () => {
     const failing = async (...args: readonly string[]): Promise<string> => {
       const child = spawn(await builtProgram('kubelet-scheduler'), args, { env: machineEnvironment() });
       let said = '';

@@ -82,7 +82,7 @@ it('a snapshot under load is one moment; restored, objects keep their versions, 
   }
 });
 
-it('the etcd of a cluster is brought back to a snapshot: what came since is gone, watches get 410, clients go on', async () => {
+it('the etcd of a cluster is restored from a snapshot: later changes are lost, watches get 410, clients continue', async () => {
   const etcd = await startEtcd();
   const other = await startCluster({ etcd });
   try {

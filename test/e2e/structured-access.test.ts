@@ -129,7 +129,7 @@ describe('a server with files of structured configuration', () => {
 
   const claims = { sub: 'dora', tenant: 'one', roles: ['testers'], aud: 'other' };
 
-  it('knows whom the issuer vouches for, as the expressions say', async () => {
+  it('authenticates users of the issuer with the configured expressions', async () => {
     const [issuer] = issuers as [OidcIssuer];
     assert.deepEqual(await whoami(await issuer.token({ ...claims, jti: '7' })), {
       username: 'one:dora',

@@ -61,7 +61,7 @@ describe('two API servers on one etcd', () => {
     return { done: settled.length - reasons.length, reasons };
   };
 
-  it('each sees at once what was written through the other', async () => {
+  it('each sees writes through the other at once', async () => {
     const namespace = await made('seen');
     for (let index = 0; index < 40; index++) {
       const name = `c${index}`;

@@ -211,7 +211,7 @@ test('a critical pod gets the room of one that is not, once nothing of that runs
   await agent.remove('cheap', 'small', 'vital');
 });
 
-test('a hook holds a pod, which says so, takes no room, survives the agent, and starts when what it waits for is there', async () => {
+test('a pod held by a hook reports it, uses no resources, survives a restart of the agent, and starts when the hook admits it', async () => {
   agent.writeManifest('held-one', pod('held-one', asking('800m')));
   const isHeld = ({ status }: Pod): boolean =>
     status?.reason === 'AdmissionHeld' && status.message?.endsWith('not loaded') === true;
@@ -304,7 +304,7 @@ test('a running pod is never admitted again: not after the agent was killed, nor
   await agent.remove('newcomer', ...names);
 });
 
-test('an agent that is to keep more from pods than there is does not start, and says what is wrong', async () => {
+test('an agent that reserves more than the capacity does not start, and reports the reason', async () => {
   agent.writeConfig({ ...config, kubeReserved: { cpu: String(CORES + 1) } });
   await agent.term();
   const { code, stderr } = await agent.spawnSecond();

@@ -157,7 +157,7 @@ test('how a command failed is the exit code of kubectl', () =>
 test('output from before and after the client attaches arrives once and in order', () =>
   rounds({ command: ['sh', '-c', 'echo one; sleep 1; echo hi'], flags: NEVER }, { ...hi, stdout: 'one\nhi\n' }));
 
-test('a shell on a terminal answers, and what it answered is not said again', async () => {
+test('a shell on a terminal responds, and a new client does not get old output', async () => {
   for (const program of programs) {
     const shell = start(program, runWords({ command: ['sh'], flags: NEVER, onTerminal: true }), true);
     let out = '';

@@ -169,7 +169,7 @@ test('its server speaks TLS as configured', async () => {
   await assert.rejects(ask('/pods', undefined, { ecdhCurve: 'P-256' }));
 });
 
-test('its server lets in those it knows, for what they may', async () => {
+test('its server authenticates and authorizes clients', async () => {
   const { cluster: members } = fixture();
   assert.deepEqual([(await ask('/pods')).status, (await ask('/pods')).body], [401, 'Unauthorized']);
   assert.equal((await ask('/pods', 'nonsense')).status, 401);
@@ -197,7 +197,7 @@ test('its server lets in those it knows, for what they may', async () => {
   await eventually(async () => assert.equal((await ask('/healthz', token)).status, 403), 10_000);
 });
 
-test('its log, at the highest verbosity, has no word of what is secret (CVE-2019-11250, CVE-2020-8563 to -8566)', async () => {
+test('its log contains no secrets, even at the highest verbosity (CVE-2019-11250, CVE-2020-8563 to -8566)', async () => {
   const { cluster: members, agent: node, certDir } = fixture();
   const canary = 'cAnArY-5d1e';
   const encoded = Buffer.from(canary).toString('base64');

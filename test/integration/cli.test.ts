@@ -165,7 +165,7 @@ describe('commands', SIDE_BY_SIDE, () => {
     await agent.remove('flood');
   });
 
-  test('without an agent a command says so and where it looked', async () => {
+  test('without an agent a command reports the missing agent and the path of its socket', async () => {
     const { agent } = fixture;
     const answer = await agent.cli('pods', '--socket', '/nowhere/kubelet.sock');
     assert.equal(answer.code, 1);

@@ -271,7 +271,7 @@ describe('drivers that do not', SIDE_BY_SIDE, () => {
     await driver.asked('NodeUnstageVolume', 'handle-again');
   });
 
-  test('a call that fails, one that dies under way and one that hangs: the pod waits, is tried again, and harms no other', async () => {
+  test('a call that fails, crashes or hangs: the pod waits, is tried again, and does not affect others', async () => {
     const { agent } = fixture;
     const [driver, other] = await Promise.all([driverOf('faulty'), driverOf('sound')]);
     driver.fault('NodeStageVolume', { kind: 'fail', code: 'Internal', message: 'disk is on fire' });
@@ -290,7 +290,7 @@ describe('drivers that do not', SIDE_BY_SIDE, () => {
     await agent.ready('faulty');
   });
 
-  test('a pod whose driver is away does not end before it is back, and says what it waits for', async () => {
+  test('a pod whose driver is disconnected ends only after the driver is back, and reports the wait', async () => {
     const { agent } = fixture;
     const driver = await driverOf('away');
     agent.writeManifest('away-claim', csiDriver(driver, {}), ...claimed(driver, 'away'));

@@ -103,7 +103,7 @@ describe('a container with devices', () => {
 });
 
 describe('a pod that cannot have its devices', () => {
-  test('is rejected with the words of upstream: too many, and a plugin that fails', async () => {
+  test('is rejected with the error texts of upstream: too many devices, and a plugin that fails', async () => {
     const { agent } = fixture;
     const plugin = await pluginOf('scarce', names('a'));
     agent.writeManifest('greedy', user('greedy', 'scarce', 2));

@@ -49,7 +49,7 @@ async function smallDisk(
   };
 }
 
-test('a full disk stops nothing that runs; the agent says so, survives restarts, and goes on when there is room', async () => {
+test('a full disk stops no running pod; the agent reports it, survives restarts, and continues when there is space', async () => {
   const disk = await smallDisk(16);
   const rootDir = join(disk.path, 'root');
   mkdirSync(rootDir);

@@ -229,7 +229,7 @@ describe('names', SIDE_BY_SIDE, () => {
     assert.equal(await agent.inside('full', 'hostname'), 'h.s.default.svc.cluster.local');
   });
 
-  test('a full name that is too long keeps the sandbox from being made, in the words of upstream', async () => {
+  test('an FQDN that is too long fails the sandbox with the error text of upstream', async () => {
     const { agent } = fixture;
     const hostname = 'x'.repeat(50);
     agent.writeManifest('too-long', pod('too-long', { hostname, subdomain: 's', setHostnameAsFQDN: true }));
@@ -367,7 +367,7 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
     );
   });
 
-  test('a class of a handler that the runtime does not know is an event with the words of the runtime', async () => {
+  test('a RuntimeClass with an unknown handler leads to an event with the error text of the runtime', async () => {
     const { agent } = fixture;
     agent.writeManifest(
       'unknown-handler',
@@ -383,7 +383,7 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
     );
   });
 
-  test('a faulty object is refused in the words of the API server, with its place', async () => {
+  test('an invalid object is rejected with the error texts of the API server, and its position', async () => {
     const { agent } = fixture;
     agent.writeRaw(
       'faulty.yaml',

@@ -84,7 +84,7 @@ test('an image is pulled from an open registry, with its progress reported, and 
   await agent.remove('plain', 'plain-again', 'plain-always');
 });
 
-test('Never does not pull, and says so', async () => {
+test('Never does not pull, and reports ErrImageNeverPull', async () => {
   const reference = await push(open, 'never', 2);
   agent.writeManifest('never', using('never', reference, { imagePullPolicy: 'Never' }));
   const seen = await agent.waitFor('never', 'refused', (now) => stateReason(now) === 'ErrImageNeverPull');

@@ -48,7 +48,7 @@ describe('environment', SIDE_BY_SIDE, () => {
     assert.equal(printed, `p|green|s3cret|${podName('env')}|${seen.status?.podIP}|back|64|p-green-$(PLAIN)|unset|xl`);
   });
 
-  test('a missing ConfigMap holds the container back, says so, and its arrival starts it', async () => {
+  test('a container waits for a missing ConfigMap, reports it, and starts when the ConfigMap exists', async () => {
     const { agent } = fixture;
     const env = [{ name: 'LATE', valueFrom: { configMapKeyRef: { name: 'late', key: 'k' } } }];
     agent.writeManifest('late', pod('late', { containers: [container('main', { env })] }));

@@ -69,7 +69,7 @@ describe('volumes on the network', { skip: allMissing }, () => {
       await agent.remove('nfs-ro');
     });
 
-    test('a pod whose export does not exist says so and waits', async () => {
+    test('a pod whose export does not exist reports it and waits', async () => {
       const { agent } = fixture;
       agent.writeManifest('nfs-none', withVolume('nfs-none', { nfs: { server: '127.0.0.1', path: '/none' } }));
       await agent.explained('nfs-none', 'the missing export', (now) =>
@@ -99,7 +99,7 @@ describe('volumes on the network', { skip: allMissing }, () => {
         'kubernetes.io/iscsi-chap',
       );
 
-    test('a target that asks for a secret refuses a wrong one, and the pod says so', async () => {
+    test('a target with CHAP rejects a wrong secret, and the pod reports it', async () => {
       const { agent } = fixture;
       agent.writeManifest('wrong', chap('not the password'), withVolume('wrong', { iscsi }));
       const explained = await agent.explained('wrong', 'the refusal', (now) =>

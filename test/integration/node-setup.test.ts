@@ -65,7 +65,7 @@ after(async () => {
 const read = (controller: string, group: string, file: string): string =>
   readFileSync(join(MOUNT, V2 ? '' : controller, group, file), 'utf8').trim();
 
-test('the group of Kubernetes gets what is reserved for it as limits, and that is an event', { skip }, async () => {
+test('the cgroup of kubeReserved gets the reservation as limits, and an event records it', { skip }, async () => {
   assert.equal(read('memory', KUBE, V2 ? 'memory.max' : 'memory.limit_in_bytes'), String(512 * 2 ** 20));
   assert.equal(read('cpu', KUBE, V2 ? 'cpu.weight' : 'cpu.shares'), V2 ? '10' : '256');
   assert.equal(read('pids', KUBE, 'pids.max'), '1000');

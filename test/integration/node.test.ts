@@ -125,7 +125,7 @@ it("tells the runtime which addresses pods have: the configured ones, and the no
   assert.equal(await waitUntil(() => fixture.agent.log.includes('newPodCIDR="10.9.0.0/24"'), 5000, 20), true);
 });
 
-it('keeps what others write on it, through a restart of the agent, which changes nothing', async () => {
+it('keeps fields that others write on the node through a restart of the agent', async () => {
   await fixture.cluster.kubectl(['label', 'node', NODE, 'owner=me']);
   const since = ready(await node())?.lastTransitionTime;
   await fixture.agent.restart('SIGKILL');

@@ -202,7 +202,7 @@ test('after a restart of the agent the pod gets a new certificate, and its conta
   assert.deepEqual([now?.containerID, now?.restartCount], [then?.containerID, then?.restartCount]);
 });
 
-test('a pod whose request is denied, or whose bundle is missing, says so in its events', async () => {
+test('a pod whose request is denied, or whose trust bundle is missing, has an event with the reason', async () => {
   await apply(
     withSources('refused', [
       certificate({ userAnnotations: { 'example.com/deny': 'yes' } }),

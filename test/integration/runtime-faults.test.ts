@@ -87,7 +87,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   });
 }
 
-test('containerd away for ten seconds: pods keep their status, and what was wanted meanwhile is made good', async () => {
+test('containerd down for ten seconds: pods keep their status, and pending changes are applied afterwards', async () => {
   const before = await agent.run(pod('outage'));
   const from = agent.watch.history.length;
   await containerd.kill('SIGKILL');

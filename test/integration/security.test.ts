@@ -122,7 +122,7 @@ describe('users and groups', SIDE_BY_SIDE, () => {
 });
 
 describe('rights', SIDE_BY_SIDE, () => {
-  test('capabilities, seccomp and no_new_privs of each container are what it asked for', async () => {
+  test('capabilities, seccomp and no_new_privs of each container match its security context', async () => {
     const { agent } = fixture;
     const containers = [
       container('main'),

@@ -137,7 +137,7 @@ test('kubectl top shows nodes, pods and containers, by selector and in order', a
   assert.match(await fixture.cluster.kubectl(['get', 'pods.metrics.k8s.io']), /NAME\s+CPU\s+MEMORY\s+WINDOW/);
 });
 
-test('metrics of the agent count what it did', async () => {
+test('metrics of the agent count its operations', async () => {
   const text = await kubelet('/metrics');
   assert.ok((valueOf(text, 'kubelet_runtime_operations_total', 'operation_type="run_podsandbox"') ?? 0) >= 2);
   assert.ok((valueOf(text, 'kubelet_started_containers_total', 'container_type="container"') ?? 0) >= 2);

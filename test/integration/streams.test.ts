@@ -303,7 +303,7 @@ describe('kubectl', { concurrency: 3 }, () => {
     );
   });
 
-  test('get --raw reaches the kubelet, what it shows and what it does not', async () => {
+  test('get --raw reaches the public and the protected paths of the kubelet', async () => {
     const raw = (path: string): Promise<Result> => run('kubectl', ['get', '--raw', `/api/v1/nodes/node/proxy${path}`]);
     assert.equal((await raw('/healthz')).stdout, 'ok');
     const names = (text: string): string[] =>

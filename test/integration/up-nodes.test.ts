@@ -173,7 +173,7 @@ async function killNode(node: Instance): Promise<void> {
 /** Keeps what was there when it was started. */
 const countStarts = 'test -e /d/starts && cp /d/starts /d/before; echo x >> /d/starts; exec sleep 1000000';
 
-test('a node that dies as a whole and comes back runs its pods again, with what is on its disk', async () => {
+test('a node that crashes and restarts runs its pods again, with the data on its disk', async () => {
   const manifest = join(folder, 'keeper.json');
   writeFileSync(manifest, JSON.stringify(claimAndKeeper(names[1], countStarts)));
   await kubectl('apply', '-f', manifest);

@@ -277,7 +277,7 @@ describe('claims and local volumes', SIDE_BY_SIDE, () => {
   });
 });
 
-test('an agent that was killed finds disks and devices again, and takes down what went while it was away', async () => {
+test('an agent that was killed finds disks and devices again, and tears down volumes of pods removed meanwhile', async () => {
   const { agent } = fixture;
   const [kept, gone] = [disk('kept'), disk('gone')];
   const stagedAt = (name: string): string =>

@@ -49,7 +49,7 @@ describe('volumes', SIDE_BY_SIDE, () => {
     assert.equal(containerId(agent.pod('live-volume')), containerId(seen));
   });
 
-  test('secret, projected and downwardAPI volumes hold what they name; secrets lie in memory', async () => {
+  test('secret, projected and downwardAPI volumes have the named content; secrets are in memory', async () => {
     const { agent } = fixture;
     const volumes = [
       { name: 's', secret: { secretName: 'store', items: [{ key: 'password', path: 'deep/pw', mode: 0o400 }] } },
@@ -105,7 +105,7 @@ describe('volumes', SIDE_BY_SIDE, () => {
     assert.equal(await agent.inside('needed', 'cat /v/k'), 'v');
   });
 
-  test('hostPath checks its type, makes what it may, and is left alone afterwards', async () => {
+  test('hostPath checks its type, creates missing paths if the type allows it, and is not removed afterwards', async () => {
     const { agent } = fixture;
     const at = (name: string): string => join(folder, name);
     writeFileSync(at('file'), 'content');
@@ -269,7 +269,7 @@ describe('memory, images, and what is refused', SIDE_BY_SIDE, () => {
     await agent.remove('nfs');
   });
 
-  test('a ConfigMap of a megabyte, and a pod with a hundred volumes, are nothing special', async () => {
+  test('a ConfigMap of a megabyte and a pod with a hundred volumes work', async () => {
     const { agent } = fixture;
     const volumes = Array.from({ length: 100 }, (_, index) => ({
       name: `v${index}`,

@@ -206,7 +206,7 @@ test('without endpoints, and on unused addresses, a connection is refused at onc
   assert.doesNotMatch(await filter.read(), /10\.96\.0\.20|30080/);
 });
 
-test('hostile services spoil nothing in a real kernel: what they put into their fields is no rule, others are served, and the node keeps its own ports', async () => {
+test('hostile services cannot inject rules into a real kernel: other services work, and the node keeps its own ports', async () => {
   const server = spawn('ip', ['netns', 'exec', node, process.execPath, '-e', SERVER, '10.84.0.1'], { stdio: 'ignore' });
   servers.push(server.pid ?? 0);
   assert.ok(
