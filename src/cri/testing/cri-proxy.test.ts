@@ -85,10 +85,13 @@ test('a hung call is never made and its deadline ends it', async (context) => {
 
 test('a late call is made, although its caller has timed out', async (context) => {
   const fixture = await behindProxy(context);
-  fixture.proxy.set('StartContainer', '1*late');
-  assert.equal(await start(fixture, 'a', 60), 'Timeout');
-  await fixture.firstStart;
-  assert.deepEqual(fixture.started, ['a']);
+  fixture.proxy.set('StartContainer', 'late');
+  let isMade = false;
+  void fixture.firstStart.then(() => (isMade = true));
+  // On a busy machine a call may time out before it reaches the proxy. Then it is never made.
+  do assert.equal(await start(fixture, 'a', 60), 'Timeout');
+  while (!isMade);
+  assert.equal(fixture.started[0], 'a');
 });
 
 test('a late call with a wait still succeeds for a patient caller, and so does a delayed one', async (context) => {
