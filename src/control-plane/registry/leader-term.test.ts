@@ -64,7 +64,7 @@ test('a leader that was deposed writes nothing, whatever it writes', async (t) =
     () => old.delete(type, { namespace: 'default', name: 'kept' }),
   ])
     await assert.rejects(write, isFenced);
-  assert.ok(term.ends.length >= 5, 'the election is told at once');
+  assert.ok(term.ends.length >= 5, 'the election is notified at once');
   assert.deepEqual(await namesOf(clientOf(fixture)), ['kept']);
   assert.equal((await clientOf(fixture).get(type, { namespace: 'default', name: 'kept' })).spec.size, 2);
 });

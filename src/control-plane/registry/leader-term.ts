@@ -28,8 +28,8 @@ export interface TermOptions {
 
 /**
  * Begins the term of the process that holds the lease. The store refuses all writes of earlier terms from then on,
- * however late they arrive: those of a leader that was paused, and those that were under way when it died. So whoever
- * reads the store after this has read everything that earlier leaders did. Rejects with `Conflict` when the lease was
+ * however late they arrive: those of a leader that was paused, and those that were under way when it died. So a
+ * read of the store after this shows everything that earlier leaders did. Rejects with `Conflict` when the lease was
  * written again meanwhile.
  */
 export async function beginTerm({ storage, lease, leaseKey, onOver }: TermOptions): Promise<LeaderTerm> {

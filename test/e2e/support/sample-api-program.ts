@@ -1,5 +1,5 @@
 // An aggregated API server of its own process, as others write them: `flavours` of samples.example.com, kept in memory.
-// It trusts the user headers of a client whose certificate the front proxy's authority signed, and nobody else. Its
+// It trusts the user headers of a client whose certificate the front proxy's authority signed, and no other. Its
 // parent tells it over IPC how to behave.
 import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
