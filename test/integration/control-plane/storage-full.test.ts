@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { KubeletError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { SqliteStorage } from '../../../src/control-plane/storage/sqlite/sqlite-storage.ts';
-import { done } from '../../../src/control-plane/storage/testing/storage-contract.ts';
+import { done } from '../../../src/control-plane/storage/testing/storage-fixture.ts';
 import { runCommand } from '../../../src/up/commands.ts';
 
 describe('the SQLite store on a disk that is full', () => {

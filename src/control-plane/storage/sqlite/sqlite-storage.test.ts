@@ -8,7 +8,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { isKind, KubeletError } from '../../../base/errors.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../../base/testing/recording-log.ts';
-import { done, storageContract } from '../testing/storage-contract.ts';
+import { storageContract } from '../testing/storage-contract.ts';
+import { done } from '../testing/storage-fixture.ts';
 import { WatchLog } from '../testing/watch-log.ts';
 import { SqliteStorage } from './sqlite-storage.ts';
 
