@@ -85,3 +85,24 @@ export function renderSummary(summary: ClusterSummary): string[] {
       : `Ctrl-C stops and removes everything but what the cluster knows (or: ${summary.stop})`,
   ];
 }
+
+/** The cluster of `up --nodes`. */
+export interface LocalSummary
+  extends Pick<ClusterSummary, 'example' | 'dataDir' | 'adminConfig' | 'stop' | 'detached'> {
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly addresses: readonly string[];
+    readonly dataDir: string;
+  }[];
+}
+
+export function renderLocalSummary({ nodes, example, dataDir, adminConfig, stop, detached }: LocalSummary): string[] {
+  return [
+    '',
+    ...nodes.map((node) => `  node      ${node.name}, ${node.addresses.join(', ')}, files in ${node.dataDir}`),
+    ...(example === undefined ? [] : [`  example   ${example}`]),
+    `  data      ${dataDir}`,
+    `  kubectl   kubectl --kubeconfig ${adminConfig} get nodes`,
+    `  stop      ${stop}${detached ? '' : ', or Ctrl-C'}`,
+  ];
+}

@@ -25,7 +25,7 @@ import {
   servedRanges,
   writeClusterRecord,
 } from './cluster-record.ts';
-import { podLine, renderSummary, stepLine } from './cluster-view.ts';
+import { podLine, renderLocalSummary, renderSummary, stepLine } from './cluster-view.ts';
 import { keepRunning, waitForText } from './program.ts';
 import { restartDelayMs } from './restart-delay.ts';
 
@@ -316,6 +316,22 @@ describe('the output of up', () => {
       renderSummary({ ...summary, example: 'http://10.96.1.2', clusterDns: '10.96.0.10' }).join('\n'),
       /and there: wget -qO- nginx\n/,
     );
+  });
+
+  it('ends with each node of --nodes and the next commands', () => {
+    const summary = {
+      nodes: [{ name: 'n-1', addresses: ['10.85.0.2', 'fd00::2'], dataDir: '/d/nodes/1' }],
+      ...{ example: undefined, dataDir: '/d', adminConfig: '/d/admin.conf', stop: 'npm run down', detached: false },
+    };
+    assert.deepEqual(renderLocalSummary(summary), [
+      '',
+      '  node      n-1, 10.85.0.2, fd00::2, files in /d/nodes/1',
+      '  data      /d',
+      '  kubectl   kubectl --kubeconfig /d/admin.conf get nodes',
+      '  stop      npm run down, or Ctrl-C',
+    ]);
+    const served = renderLocalSummary({ ...summary, example: 'http://10.96.1.2', detached: true });
+    assert.deepEqual([served[2], served.at(-1)], ['  example   http://10.96.1.2', '  stop      npm run down']);
   });
 });
 

@@ -5,33 +5,23 @@ import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
 import { KubeletError } from '../../base/errors.ts';
-import { csiDrivers, runtimeClasses, services, storageClasses } from '../../api/client/resource-types.ts';
+import { csiDrivers, runtimeClasses, storageClasses } from '../../api/client/resource-types.ts';
 import { freePort, writeAgentConfig } from '../agent.ts';
-import { readBusybox, readDynamicBusybox, readNginx } from '../image-store.ts';
-import { dynamicBusyboxImage, nginxImage } from '../images/debian-images.ts';
 import type { Registry } from '../images/registry-push.ts';
 import { prepareNodePage } from '../node-page.ts';
 import type { Instance } from '../instance.ts';
 import { checkSocketPaths, DEFAULT_DATA_DIR, deriveInstance } from '../instance.ts';
 import { claimPodRange, claimServiceRange, keepBridgeUp, setUpNetwork } from '../network.ts';
 import { enterNode } from '../node-space.ts';
-import type { PodView } from '../progress.ts';
 import type { CgroupDriver, ContainerdFacts } from '../runtime-config.ts';
 import type { RuntimeHandlers } from '../runtime-handlers.ts';
 import { runtimeClassesOf } from '../runtime-handlers.ts';
 import type { Family, FamilyChoice } from '../ip-families.ts';
-import { addressInRange, familiesOf, familyOf, hostPort, urlHost } from '../ip-families.ts';
+import { addressInRange, familiesOf, familyOf, hostPort } from '../ip-families.ts';
 import { rangesOfSubnet } from '../subnet6.ts';
 import type { ClusterClient } from './cluster-client.ts';
-import {
-  applyObjects,
-  createMissing,
-  exists,
-  followPods,
-  openClusterClient,
-  whenAvailable,
-  whenNodeReady,
-} from './cluster-client.ts';
+import { applyObjects, createMissing, openClusterClient } from './cluster-client.ts';
+import { buildClusterImages } from './cluster-images.ts';
 import {
   bootstrapTokenSecret,
   defaultStorageClass,
@@ -52,7 +42,7 @@ import {
   serviceRangesOf,
   writeClusterRecord,
 } from './cluster-record.ts';
-import { podLine, renderSummary, stepLine } from './cluster-view.ts';
+import { renderLocalSummary, renderSummary, stepLine } from './cluster-view.ts';
 import { agentProgram, controlPlaneProgram, nodeNetworkProgram, nodeStorageProgram } from './cluster-programs.ts';
 import type { ClusterPlace, NetworkChoices } from './cluster-programs.ts';
 import {
@@ -71,7 +61,8 @@ import type { Program, RunningProgram } from './program.ts';
 import { keepRunning } from './program.ts';
 import { prepareRegistry, publish } from './registry.ts';
 import { startNodeRuntime } from './runtime.ts';
-import { applyExample, exampleDeployment, exampleService, whenServed } from './seed.ts';
+import { applyExample } from './seed.ts';
+import { waitUntilServed } from './wait-until-served.ts';
 
 export interface UpClusterOptions {
   /** A runtime given from outside; absent means our own. */
@@ -326,19 +317,13 @@ class ClusterStart {
       client,
       nodes.map(({ name }) => name),
     );
-    const { adminConfig, dataDir } = this.#instance;
     this.#options.say(
-      [
-        '',
-        ...nodes.map(
-          ({ name, addresses, instance }) =>
-            `  node      ${name}, ${addresses.join(', ')}, files in ${instance.dataDir}`,
-        ),
-        ...(example === undefined ? [] : [`  example   ${example}`]),
-        `  data      ${dataDir}`,
-        `  kubectl   kubectl --kubeconfig ${adminConfig} get nodes`,
-        `  stop      ${this.#options.stopCommand}${this.#options.detached ? '' : ', or Ctrl-C'}`,
-      ].join('\n'),
+      renderLocalSummary({
+        nodes: nodes.map(({ name, addresses, instance }) => ({ name, addresses, dataDir: instance.dataDir })),
+        example,
+        ...{ dataDir: this.#instance.dataDir, adminConfig: this.#instance.adminConfig },
+        ...{ stop: this.#options.stopCommand, detached: this.#options.detached },
+      }).join('\n'),
     );
   }
 
@@ -351,23 +336,7 @@ class ClusterStart {
   }
 
   async #publishImages({ ready }: RunningProgram, access: Registry, families: readonly Family[]): Promise<void> {
-    const [busybox, dynamicBusybox, nginx] = await Promise.all([readBusybox(), readDynamicBusybox(), readNginx()]);
-    const nodeArch = process.arch;
-    const images = [
-      {
-        image: nginxImage({ reference: 'docker.io/library/nginx:latest', nodeArch, busybox }, nginx, families),
-        repository: 'library/nginx',
-        tag: 'latest',
-      },
-      {
-        image: dynamicBusyboxImage(
-          { reference: 'docker.io/library/busybox:latest', nodeArch, busybox },
-          dynamicBusybox,
-        ),
-        repository: 'library/busybox',
-        tag: 'latest',
-      },
-    ];
+    const images = await buildClusterImages(families);
     await ready;
     await publish(access, images);
     this.#done(`nginx and busybox are in the registry on ${new URL(access.url).host}`);
@@ -462,38 +431,15 @@ class ClusterStart {
   }
 
   /** The address of the example, if it exists. */
-  async #waitForPods({ api }: ClusterClient, nodeNames = [this.#nodeName]): Promise<string | undefined> {
-    const shown = new Map<string, string>();
-    const over = new AbortController();
-    const either = AbortSignal.any([this.#signal, over.signal]);
-    followPods(
-      api,
-      (list) => {
-        for (const pod of list() as readonly PodView[]) {
-          const line = podLine(pod);
-          if (shown.get(pod.metadata.name) !== line) this.#done(line);
-          shown.set(pod.metadata.name, line);
-        }
-      },
-      either,
-    );
-    try {
-      const sinceMs = this.#clock.nowMs() - (this.#clock.monotonicMs() - this.#startMs);
-      await Promise.all(
-        nodeNames.map(async (name) => {
-          await whenNodeReady(api, name, { sinceMs, signal: either });
-          this.#done(`node ${name} is ready`);
-        }),
-      );
-      if (!(await exists(api, services, exampleService)) || !this.#options.example) return undefined;
-      await whenAvailable(api, exampleDeployment, either);
-      const url = `http://${urlHost((await api.get(services, exampleService)).spec.clusterIP ?? '')}`;
-      if (this.#options.serviceRouting) await whenServed(url, either);
-      if (!this.#signal.aborted) this.#done(`nginx is served on ${url}`);
-      return url;
-    } finally {
-      over.abort();
-    }
+  #waitForPods(client: ClusterClient, nodeNames = [this.#nodeName]): Promise<string | undefined> {
+    return waitUntilServed(client, {
+      nodeNames,
+      sinceMs: this.#clock.nowMs() - (this.#clock.monotonicMs() - this.#startMs),
+      hasExample: this.#options.example,
+      routesServices: this.#options.serviceRouting,
+      signal: this.#signal,
+      done: (text) => this.#done(text),
+    });
   }
 }
 
