@@ -16,6 +16,12 @@ export function isControlledBy(object: ApiObject, owner: ApiObject): boolean {
   return controllerRefOf(object)?.uid === owner.metadata.uid;
 }
 
+/** The uid of the managing controller, if any, as a list. */
+export function controllerUidsOf(object: ApiObject): readonly string[] {
+  const ref = controllerRefOf(object);
+  return ref === undefined ? [] : [ref.uid];
+}
+
 export function newControllerRef<T extends ApiObject>(type: ResourceType<T>, owner: T): OwnerReference {
   return {
     apiVersion: apiVersionOf(type),

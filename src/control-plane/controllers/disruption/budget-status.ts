@@ -45,7 +45,10 @@ export interface Disrupted {
   readonly nextMs: number | undefined;
 }
 
-/** The remaining granted evictions, without pods that are deleted or terminating (upstream: buildDisruptedPodMap). */
+/**
+ * The remaining granted evictions, without pods that are deleted or terminating (upstream: buildDisruptedPodMap). `pods`
+ * are those with a granted eviction; others have no effect.
+ */
 export function selectDisrupted({ status }: PodDisruptionBudget, pods: readonly Pod[], nowMs: number): Disrupted {
   const granted = status?.disruptedPods ?? {};
   const awaited: Record<string, string> = {};
@@ -64,11 +67,11 @@ export function selectDisrupted({ status }: PodDisruptionBudget, pods: readonly 
   return { pods: awaited, notDeleted, nextMs };
 }
 
+/** Ready and not being deleted. */
+export const isHealthy = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined && isPodReady(pod);
+
 export function countHealthy(pods: readonly Pod[], disrupted: Readonly<Record<string, string>>): number {
-  return pods.filter(
-    (pod) =>
-      pod.metadata.deletionTimestamp === undefined && !Object.hasOwn(disrupted, pod.metadata.name) && isPodReady(pod),
-  ).length;
+  return pods.filter((pod) => !Object.hasOwn(disrupted, pod.metadata.name) && isHealthy(pod)).length;
 }
 
 export interface BudgetFacts extends ExpectedPods {

@@ -6,6 +6,7 @@ import { configMaps, jobs } from '../../../api/client/resource-types.ts';
 import type { OwnerReference } from '../../../api/core/meta.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
+import { BudgetCounts } from './budget-tally.ts';
 import { expectedScale } from './controller-scales.ts';
 import type { ScaleSources } from './controller-scales.ts';
 
@@ -49,11 +50,13 @@ const sources: ScaleSources = {
   types: [jobs, configMaps],
 };
 const replicaSet = (name: string, uid = name): OwnerReference => reference('apps/v1', 'ReplicaSet', name, uid);
-/** `7`, `3 and a b` with the pods that nothing controls, or why it is not known. */
+/** `7`, `no x` for a controller that does not exist, or why it is not known. */
 function scale(...pods: Pod[]): string {
-  const found = expectedScale(pods, sources);
+  const counts = new BudgetCounts({ metadata: { name: 'b', namespace: 'default', uid: 'b' }, spec: {} });
+  for (const pod of pods) counts.add(pod);
+  const found = expectedScale('default', counts.owners, sources);
   if (found.kind === 'unknown') return found.why;
-  return `${found.scale}${found.unmanaged.length === 0 ? '' : ` and ${found.unmanaged.join(' ')}`}`;
+  return found.kind === 'missing' ? `no ${found.uid}` : String(found.scale);
 }
 
 describe('the pods that are expected', () => {
@@ -80,7 +83,7 @@ describe('the pods that are expected', () => {
   });
 
   it('do not include those that nothing controls', () => {
-    assert.equal(scale(owned('a'), owned('b', replicaSet('rs')), owned('c')), '3 and a c');
+    assert.equal(scale(owned('a'), owned('b', replicaSet('rs')), owned('c')), '3');
   });
 });
 
@@ -93,7 +96,7 @@ describe('how many are expected is not known', () => {
       reference('apps/v1', 'StatefulSet', 'sts', 'earlier'),
       reference('v1', 'ReplicationController', 'rc', 'earlier'),
     ])
-      assert.equal(scale(owned('p', owner)), 'found no controllers for pod "p"');
+      assert.equal(scale(owned('p', owner)), `no ${owner.uid}`);
   });
 
   it('of a kind that has no scale, or that there is not', () => {

@@ -5,7 +5,6 @@ import type { Informer } from '../../../api/client/informer.ts';
 import { apiVersionOf } from '../../../api/client/resource-type.ts';
 import type { ResourceType } from '../../../api/client/resource-type.ts';
 import type { OwnerReference } from '../../../api/core/meta.ts';
-import type { Pod } from '../../../api/core/pod.ts';
 import type { ReplicationController } from '../../../api/core/replication-controller.ts';
 import { formatGroupResource } from '../../../api/status/api-status-error.ts';
 import { controllerRefOf } from '../../controller-runtime/controller-ref.ts';
@@ -20,11 +19,9 @@ export interface ScaleSources {
 }
 
 export type ExpectedScale =
-  | {
-      readonly kind: 'known';
-      readonly scale: number /** Names of pods without a controller. */;
-      readonly unmanaged: readonly string[];
-    }
+  | { readonly kind: 'known'; readonly scale: number }
+  /** The controller with this uid does not exist. */
+  | { readonly kind: 'missing'; readonly uid: string }
   /** In upstream's words. */
   | { readonly kind: 'unknown'; readonly why: string };
 
@@ -34,24 +31,19 @@ interface Scale {
 }
 
 /** The total scale of the pods' controllers; each controller counts once (upstream: getExpectedScale). */
-export function expectedScale(pods: readonly Pod[], sources: ScaleSources): ExpectedScale {
+export function expectedScale(
+  namespace: string,
+  owners: Iterable<OwnerReference>,
+  sources: ScaleSources,
+): ExpectedScale {
   const scales = new Map<string, number>();
-  const unmanaged: string[] = [];
-  const seen = new Set<string>();
-  for (const pod of pods) {
-    const reference = controllerRefOf(pod);
-    if (reference === undefined) {
-      unmanaged.push(pod.metadata.name);
-      continue;
-    }
-    if (seen.has(reference.uid)) continue;
-    const found = scaleOf(reference, pod.metadata.namespace, sources);
+  for (const owner of owners) {
+    const found = scaleOf(owner, namespace, sources);
     if (typeof found === 'string') return { kind: 'unknown', why: found };
-    if (found === undefined) return { kind: 'unknown', why: `found no controllers for pod "${pod.metadata.name}"` };
-    seen.add(reference.uid);
+    if (found === undefined) return { kind: 'missing', uid: owner.uid };
     scales.set(found.uid, found.replicas);
   }
-  return { kind: 'known', scale: [...scales.values()].reduce((sum, each) => sum + each, 0), unmanaged };
+  return { kind: 'known', scale: [...scales.values()].reduce((sum, each) => sum + each, 0) };
 }
 
 /** A string is an error of the controller; undefined: it does not exist. */

@@ -13,6 +13,7 @@ import {
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../../api/policy/pod-disruption-budget.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
+import { matchesLabelSelector } from '../../../api/selectors.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import { formatTime } from '../../../api/time.ts';
 import { DISRUPTION_TARGET } from '../../../api/reasons.ts';
@@ -26,6 +27,8 @@ import { runController } from '../../controller-runtime/run-controller.ts';
 import { LabelIndex, SelectorIndex } from '../../controller-runtime/label-index.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
+import { createBudgetTally } from './budget-tally.ts';
+import type { BudgetCounts, BudgetTally } from './budget-tally.ts';
 import {
   computeBudgetStatus,
   computeExpected,
@@ -37,7 +40,10 @@ import {
   staleDisruptionMs,
 } from './budget-status.ts';
 import { expectedScale } from './controller-scales.ts';
-import type { ScaleSources } from './controller-scales.ts';
+import type { ExpectedScale, ScaleSources } from './controller-scales.ts';
+
+/** The longest time for which changes of pods are merged into one write of the status. */
+const LONGEST_FOLD_MS = 100;
 
 export interface DisruptionOptions extends ControllerOptions {
   readonly types: readonly ResourceType[];
@@ -58,7 +64,10 @@ export function createDisruptionController(options: DisruptionOptions): Controll
     statefulSets: informers.for(statefulSets),
     replicationControllers: informers.for(replicationControllers),
   };
-  const syncer = new BudgetSyncer(options, parts.budgets, parts.pods, { ...parts, types });
+  const selectors = new SelectorIndex(parts.budgets, 'selector', ({ spec }) => spec.selector);
+  const selectable = new LabelIndex(parts.pods);
+  const tally = createBudgetTally({ ...parts, selectable, selectors });
+  const syncer = new BudgetSyncer(options, { ...parts, selectable, tally, sources: { ...parts, types } });
   const queue = new RateLimitingQueue({
     name: 'disruption',
     clock,
@@ -74,7 +83,6 @@ export function createDisruptionController(options: DisruptionOptions): Controll
     workers: 1,
     sync: (key) => syncer.syncStale(key),
   });
-  const selectors = new SelectorIndex(parts.budgets, 'selector', ({ spec }) => spec.selector);
   const wake = (budget: PodDisruptionBudget): void => queue.add(formatKey(keyOf(budget)));
   const wakeFor = (namespace: string, labels: Labels): void => {
     for (const budget of selectors.selecting(namespace, labels)) wake(budget);
@@ -84,6 +92,7 @@ export function createDisruptionController(options: DisruptionOptions): Controll
     if (staleDisruptionMs(pod, clock.nowMs()) !== undefined) stale.add(formatKey(keyOf(pod)));
   };
   const ends = [
+    () => tally.stop(),
     parts.budgets.addHandlers({ onAdd: wake, onUpdate: (_, after) => wake(after) }),
     parts.pods.addHandlers({
       onAdd: consider,
@@ -125,45 +134,41 @@ function changesBudgets(before: Pod, after: Pod): boolean {
   );
 }
 
+interface BudgetParts {
+  readonly budgets: Informer<PodDisruptionBudget>;
+  readonly pods: Informer<Pod>;
+  readonly selectable: LabelIndex<Pod>;
+  readonly tally: BudgetTally;
+  readonly sources: ScaleSources;
+}
+
 class BudgetSyncer {
   readonly #options: ControllerOptions;
-  readonly #budgets: Informer<PodDisruptionBudget>;
-  readonly #pods: Informer<Pod>;
-  readonly #selectable: LabelIndex<Pod>;
-  readonly #sources: ScaleSources;
+  readonly #parts: BudgetParts;
   readonly #recorder: EventRecorder;
 
-  constructor(
-    options: ControllerOptions,
-    budgets: Informer<PodDisruptionBudget>,
-    podInformer: Informer<Pod>,
-    sources: ScaleSources,
-  ) {
+  constructor(options: ControllerOptions, parts: BudgetParts) {
     this.#options = options;
-    this.#budgets = budgets;
-    this.#pods = podInformer;
-    this.#selectable = new LabelIndex(podInformer);
-    this.#sources = sources;
+    this.#parts = parts;
     this.#recorder = createEventRecorder({ ...options, component: 'controllermanager' });
   }
 
-  /** A pass reads every pod of the budget; pod events meanwhile are merged into one pass. */
+  /** Pod events meanwhile are merged into one pass, so that a large budget is not written for each of its pods. */
   restMs(key: string): number {
-    const budget = this.#budgets.getByKey(key);
-    return budget === undefined
-      ? 0
-      : restOfSet(this.#selectable.countAtMost(budget.metadata.namespace, budget.spec.selector));
+    const { budgets, selectable } = this.#parts;
+    const budget = budgets.getByKey(key);
+    if (budget === undefined) return 0;
+    const { selector } = budget.spec;
+    return Math.min(LONGEST_FOLD_MS, restOfSet(selectable.countAtMost(budget.metadata.namespace, selector)));
   }
 
   async sync(key: string): Promise<number | undefined> {
-    const budget = this.#budgets.getByKey(key);
+    const budget = this.#parts.budgets.getByKey(key);
     if (budget === undefined) return undefined;
     const nowMs = this.#options.clock.nowMs();
-    const selected = this.#selectable.select(budget.metadata.namespace, budget.spec.selector);
-    if (selected.length === 0) this.#report(budget, 'Normal', 'NoPods', 'No matching pods found');
-    const scale = needsScale(budget)
-      ? expectedScale(selected, this.#sources)
-      : ({ kind: 'known', scale: 0, unmanaged: [] } as const);
+    const counts = this.#parts.tally.of(budget, nowMs);
+    if (counts.selected === 0) this.#report(budget, 'Normal', 'NoPods', 'No matching pods found');
+    const scale = this.#scaleOf(budget, counts);
     if (scale.kind === 'unknown') {
       this.#report(
         budget,
@@ -174,8 +179,10 @@ class BudgetSyncer {
       await this.#write(budget, failedBudgetStatus(budget, scale.why, nowMs));
       return undefined;
     }
-    if (scale.unmanaged.length > 0) this.#report(budget, 'Warning', 'UnmanagedPods', unmanagedMessage(budget));
-    const disrupted = selectDisrupted(budget, selected, nowMs);
+    if (needsScale(budget) && counts.unmanaged > 0)
+      this.#report(budget, 'Warning', 'UnmanagedPods', unmanagedMessage(budget));
+    const granted = this.#granted(budget);
+    const disrupted = selectDisrupted(budget, granted, nowMs);
     for (const pod of disrupted.notDeleted) {
       this.#recorder.event(pods, pod, {
         type: 'Warning',
@@ -184,17 +191,39 @@ class BudgetSyncer {
       });
     }
     const facts = {
-      ...computeExpected(budget, selected.length, scale.scale),
-      currentHealthy: countHealthy(selected, disrupted.pods),
+      ...computeExpected(budget, counts.selected, scale.scale),
+      currentHealthy: counts.healthy - countHealthy(granted, {}) + countHealthy(granted, disrupted.pods),
       disruptedPods: disrupted.pods,
     };
     await this.#write(budget, computeBudgetStatus(budget, facts, nowMs));
     return disrupted.nextMs;
   }
 
+  #scaleOf(budget: PodDisruptionBudget, { owners }: BudgetCounts): Exclude<ExpectedScale, { kind: 'missing' }> {
+    if (!needsScale(budget)) return { kind: 'known', scale: 0 };
+    const { namespace } = budget.metadata;
+    const { selectable, sources } = this.#parts;
+    const scale = expectedScale(namespace, owners, sources);
+    if (scale.kind !== 'missing') return scale;
+    const pod = selectable
+      .select(namespace, budget.spec.selector)
+      .find((each) => controllerRefOf(each)?.uid === scale.uid);
+    return { kind: 'unknown', why: `found no controllers for pod "${pod?.metadata.name ?? ''}"` };
+  }
+
+  /** The selected pods whose eviction was granted. */
+  #granted({ metadata: { namespace }, spec, status }: PodDisruptionBudget): Pod[] {
+    return Object.keys(status?.disruptedPods ?? {})
+      .map((name) => this.#parts.pods.get({ namespace, name }))
+      .filter((pod) => pod !== undefined)
+      .filter(
+        ({ metadata }) => spec.selector !== undefined && matchesLabelSelector(spec.selector, metadata.labels ?? {}),
+      );
+  }
+
   /** A pod whose disruption did not happen counts as an ordinary pod again. */
   async syncStale(key: string): Promise<number | undefined> {
-    const pod = this.#pods.getByKey(key);
+    const pod = this.#parts.pods.getByKey(key);
     const { clock, client } = this.#options;
     const leftMs = pod === undefined ? undefined : staleDisruptionMs(pod, clock.nowMs());
     if (pod === undefined || leftMs === undefined || leftMs > 0) return leftMs;

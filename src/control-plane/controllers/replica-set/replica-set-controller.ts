@@ -26,7 +26,8 @@ import type { ReplicaCounts } from './replica-counts.ts';
 import { planReplicas } from './replica-set-plan.ts';
 import { computeReplicaSetStatus, isSameStatus } from './replica-set-status.ts';
 import type { ReplicaSetFacts } from './replica-set-status.ts';
-import { ReplicaTally } from './replica-tally.ts';
+import { createReplicaTally } from './replica-tally.ts';
+import type { ReplicaTally } from './replica-tally.ts';
 
 /** Upstream: --concurrent-replicaset-syncs. */
 const WORKERS = 5;
@@ -63,7 +64,7 @@ export function createReplicaController(options: ControllerOptions, kind: Replic
   const { name, sets } = kind;
   const podInformer = informers.for(pods);
   const expectations = new Expectations(clock);
-  const tally = new ReplicaTally(sets, podInformer);
+  const tally = createReplicaTally(sets, podInformer);
   const syncer = new ReplicaSetSyncer(options, { kind, podInformer, expectations, tally });
   return createQueueController(options, {
     name,
@@ -134,7 +135,7 @@ class ReplicaSetSyncer {
   /** The counts of the set's pods. Individual pods are read only for adoption and release, which are rare. */
   async #take(replicaSet: ReplicaSet, nowMs: number): Promise<{ counts: ReplicaCounts; active: () => readonly Pod[] }> {
     const { selector } = replicaSet.spec;
-    const counts = this.#parts.tally.of(replicaSet, nowMs);
+    const counts = this.#parts.tally.of(replicaSet, nowMs).read(replicaSet, nowMs);
     const isTaken = (pod: Pod): boolean => isPodActive(pod) && decideClaim(replicaSet, selector, pod) === 'adopt';
     const leaving = replicaSet.metadata.deletionTimestamp !== undefined;
     if (leaving || (counts.strays === 0 && !this.#podIndex.orphans(replicaSet).some(isTaken)))

@@ -13,7 +13,7 @@ import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { formatTime } from '../../../api/time.ts';
 import { ControlledIndex } from '../../controller-runtime/controller-ref.ts';
 import { countReplicas } from './replica-counts.ts';
-import { ReplicaTally } from './replica-tally.ts';
+import { createReplicaTally } from './replica-tally.ts';
 
 const setNames = ['a', 'b'] as const;
 
@@ -138,12 +138,12 @@ it('the counts are those of a full count, whatever happens, shown late or only i
         const sets = informers.for(replicaSets);
         const podInformer = informers.for(pods);
         const index = new ControlledIndex(podInformer);
-        const tally = new ReplicaTally(sets, podInformer);
+        const tally = createReplicaTally(sets, podInformer);
         const world: Fixture = { api, clock, offsetMs: 0, generation: 1 };
         const agree = (): void => {
           const nowMs = clock.nowMs() + world.offsetMs;
           for (const set of sets.list())
-            assert.deepEqual(tally.of(set, nowMs), countReplicas(set, index.ofOwner(set), nowMs));
+            assert.deepEqual(tally.of(set, nowMs).read(set, nowMs), countReplicas(set, index.ofOwner(set), nowMs));
         };
         for (const name of setNames) api.seed(replicaSets, buildSet(name, name, 3, 'x'));
         informers.start();
@@ -160,7 +160,7 @@ it('the counts are those of a full count, whatever happens, shown late or only i
           api.remove(replicaSets, { namespace: 'default', name: set.metadata.name });
         for (const pod of api.all(pods)) api.remove(pods, { namespace: 'default', name: pod.metadata.name });
         await clock.advance(60_000);
-        assert.deepEqual(tally.sizes, { sets: 0, pods: 0 });
+        assert.deepEqual(tally.sizes, { sets: 0, members: 0 });
         tally.stop();
         await informers.stop();
       },
@@ -173,14 +173,14 @@ it('a wall clock that was set back makes pods wait again', async () => {
   const api = new FakeApiClient({ clock });
   const informers = createInformers({ client: api, clock, random: seededRandom(1), log: silentLogger });
   const sets = informers.for(replicaSets);
-  const tally = new ReplicaTally(sets, informers.for(pods));
+  const tally = createReplicaTally(sets, informers.for(pods));
   const set = api.seed(replicaSets, buildSet('a', 'a', 10, 'x'));
   const facts = { set: 'a', app: 'a', tier: 'x', phase: 'Running', ready: true, leaving: false } as const;
   api.seed(pods, buildMember(1, facts, 5_000));
   informers.start();
   await clock.settle();
   const read = (nowMs: number): unknown[] => {
-    const { available, nextAvailableMs } = tally.of(set, nowMs);
+    const { available, nextAvailableMs } = tally.of(set, nowMs).read(set, nowMs);
     return [available, nextAvailableMs];
   };
   assert.deepEqual([read(14_000), read(15_000), read(12_000), read(20_000)].flat(), [
@@ -200,7 +200,7 @@ it('a change of one pod looks at no other', async () => {
   const sets = informers.for(replicaSets);
   const podInformer = informers.for(pods);
   let looks = 0;
-  const tally = new ReplicaTally(sets, podInformer);
+  const tally = createReplicaTally(sets, podInformer);
   informers.start();
   await clock.settle();
   const facts = { set: 'a', app: 'a', tier: 'x', phase: 'Running', ready: true, leaving: false } as const;
@@ -215,11 +215,11 @@ it('a change of one pod looks at no other', async () => {
   await clock.settle();
   const [set] = sets.list();
   assert.ok(set !== undefined);
-  assert.equal(tally.of(set, 0).ready, 50);
+  assert.equal(tally.of(set, 0).read(set, 0).ready, 50);
   looks = 0;
   api.change(pods, { namespace: 'default', name: 'p7' }, (pod): Pod => ({ ...pod, status: { phase: 'Pending' } }));
   await clock.settle();
-  assert.deepEqual([tally.of(set, 0).ready, tally.of(set, 0).active], [49, 50]);
+  assert.deepEqual([tally.of(set, 0).read(set, 0).ready, tally.of(set, 0).read(set, 0).active], [49, 50]);
   assert.ok(looks <= 3, `${looks} looks`);
   tally.stop();
   await informers.stop();
