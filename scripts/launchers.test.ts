@@ -10,7 +10,7 @@ test('every program starts Node without a thread that its end could wait for', (
   const starts = files.flatMap((file) =>
     readFileSync(path.join(root, file), 'utf8')
       .split('\n')
-      .filter((line) => /^exec ("\$node"|\S+\/node) /.test(line))
+      .filter((line) => /^exec (-a \S+ )?("\$node"|\S+\/node) /.test(line))
       .map((line) => ({ file, line })),
   );
   assert.equal(starts.length, files.length - 1, 'one start a file, but for the plugin that calls another of them');
@@ -18,4 +18,12 @@ test('every program starts Node without a thread that its end could wait for', (
     starts.filter(({ line }) => !line.includes(' --no-concurrent-sparkplug ')),
     [],
   );
+});
+
+test('every program has its own name in the list of processes, where Node would have its', () => {
+  const unnamed = files.filter((file) => {
+    const text = readFileSync(path.join(root, file), 'utf8');
+    return file.startsWith('bin/') && text.includes('exec ') && !/^exec -a "\$(self|name)" "\$node" /m.test(text);
+  });
+  assert.deepEqual(unnamed, ['bin/kubectl-explain_pod']);
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { EventEmitter } from 'node:events';
 import { describe, it } from 'node:test';
 import type { Program } from './process-faults.ts';
@@ -55,6 +56,7 @@ describe('a main program', () => {
     const started = Promise.withResolvers<void>();
     const ended = run(process, { start: async () => started.resolve(), stop: () => stopping.promise });
     await started.promise;
+    assert.equal(readFileSync('/proc/self/comm', 'utf8'), 'kubelet-thing\n');
     while (process.listenerCount('SIGTERM') === 0) await Promise.resolve();
     process.emit('SIGTERM');
     await Promise.resolve();

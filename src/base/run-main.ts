@@ -4,6 +4,7 @@ import type { Logger } from './log.ts';
 import { createPinoLog } from './pino-log.ts';
 import type { LogOptions } from './pino-log.ts';
 import { runToEnd, watchFaults } from './process-faults.ts';
+import { nameProcess } from './process-name.ts';
 import type { FaultSource, Program } from './process-faults.ts';
 
 /** The process, by what a main file needs of it. */
@@ -24,7 +25,7 @@ export type ParsedArguments<Options> =
   | { readonly kind: 'error'; readonly errors: readonly string[] };
 
 export interface MainOptions<Options> {
-  /** As in `bin/`, for messages. */
+  /** As in `bin/`, for messages and as the name of the process. */
   readonly name: string;
   /** In log lines, where klog has the source file. */
   readonly logName: string;
@@ -50,6 +51,7 @@ export function runMain<Options>(process: MainProcess, main: MainOptions<Options
       process.stdout.write(main.usage);
       return 0;
     }
+    nameProcess(main.name);
     const log = createProcessLog(process, { format: 'text', verbosity: 0, program: main.logName });
     const faults = watchFaults(process, log);
     return runToEnd(main.create(parsed.options, log), {

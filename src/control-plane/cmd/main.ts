@@ -3,6 +3,7 @@ import { accessSync, constants, mkdirSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
 import { runToEnd, watchFaults } from '../../base/process-faults.ts';
+import { nameProcess } from '../../base/process-name.ts';
 import { systemRandom } from '../../base/random.ts';
 import { createProcessLog, exitAfter, whenSignalled } from '../../base/run-main.ts';
 import { composeControlPlane } from './compose/compose-control-plane.ts';
@@ -64,6 +65,7 @@ async function run({ options, files, log: { format, verbosity } }: CommandLine):
     for (const error of unusable) process.stderr.write(`${error}\n`);
     return FAILED;
   }
+  nameProcess('kubelet-control-plane');
   const log = createProcessLog(process, { format, verbosity, program: 'control-plane' });
   const faults = watchFaults(process, log);
   const controlPlane = await composeControlPlane(options, {

@@ -121,6 +121,12 @@ describe('the kubelet command', { concurrency: 3 }, () => {
       `${folder}/manifests`,
     );
     await says(running, /agent is running/);
+    // As pgrep and pidof look for a kubelet. Its arguments stay readable.
+    const file = (name: string): string => readFileSync(`/proc/${running.child.pid}/${name}`, 'utf8');
+    assert.equal(file('comm'), 'kubelet\n');
+    const [name, ...args] = file('cmdline').split('\0');
+    assert.equal(name, kubelet);
+    assert.equal(args[args.indexOf('--healthz-port') + 1], '0');
     assert.match(running.out(), /a server of the agent cannot listen; pods are not affected.*EADDRINUSE/);
     const explained = await run('explain', '--socket', `${folder}/good.sock`).ended;
     assert.equal(explained.code, 1);

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { errorKind, errorMessage } from '../../base/errors.ts';
+import { nameProcess } from '../../base/process-name.ts';
 import { printable } from '../../base/printable.ts';
 import { parseCommandLine } from './cli/command-line.ts';
 import { completionScript, isShell, shells } from './flags/completion.ts';
@@ -74,6 +75,7 @@ function printCompletion(shell: string): number {
 
 /** Runs until a signal says to leave. What runs in containers stays as it is. */
 async function runAgent(settings: AgentSettings): Promise<number> {
+  nameProcess('kubelet');
   // Loaded only here, so that the commands start without what they do not need.
   const { agentLog, startAgent } = await import('./run-agent.ts');
   const log = agentLog(settings.config);
