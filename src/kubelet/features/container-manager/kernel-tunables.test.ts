@@ -49,16 +49,39 @@ describe('settings of the kernel', () => {
     assert.deepEqual([writes, log.lines], [[], []]);
   });
 
-  it('that cannot be read or changed are logged, and stop only a protected node', async () => {
-    const { refused, missing, log, writes, setUp } = world({ 'kernel/panic': 0, 'kernel/panic_on_oops': 0 });
-    refused.add('kernel/panic');
-    missing.add('kernel/keys/root_maxkeys');
-    await setUp(false);
+  it('that cannot be changed stop the start, with all of them and what to set by hand; the others are set', async () => {
+    const { refused, writes, setUp } = world({
+      'vm/overcommit_memory': 0,
+      'kernel/panic': 0,
+      'kernel/panic_on_oops': 0,
+    });
+    refused.add('kernel/panic').add('vm/overcommit_memory');
+    await assert.rejects(setUp(false), (error: Error) => {
+      assert.ok(isKind(error, 'Invalid'));
+      assert.equal(
+        error.message,
+        '[write vm/overcommit_memory: read only (set vm.overcommit_memory=1 on the machine, it is 0), ' +
+          'write kernel/panic: read only (set kernel.panic=10 on the machine, it is 0)]',
+      );
+      return true;
+    });
     assert.deepEqual(writes, ['kernel/panic_on_oops=1']);
-    assert.deepEqual(
-      log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields['name'] ?? fields['errors']),
-      [['read kernel/keys/root_maxkeys: not there'], 'kernel/panic'],
-    );
-    await assert.rejects(setUp(true), /not there/);
+  });
+
+  it('that cannot be written but are right let the agent start', async () => {
+    const { refused, setUp } = world();
+    for (const name of wantedTunables.keys()) refused.add(name);
+    await setUp(false);
+  });
+
+  it('that cannot be read stop the start, protected or not', async () => {
+    for (const isProtected of [false, true]) {
+      const { missing, setUp } = world();
+      missing.add('kernel/keys/root_maxkeys');
+      await assert.rejects(
+        setUp(isProtected),
+        (error: Error) => isKind(error, 'Invalid') && error.message === 'read kernel/keys/root_maxkeys: not there',
+      );
+    }
   });
 });

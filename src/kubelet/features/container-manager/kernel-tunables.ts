@@ -47,31 +47,30 @@ export interface TunableParts {
 }
 
 /**
- * Sets the kernel's settings, or verifies them. Rejects with Invalid where a protected one differs. A setting that
- * cannot be changed is logged and the node is used all the same, where upstream does not start.
+ * Sets the kernel's settings, or verifies them. Rejects with Invalid, as upstream, where a protected setting differs, and
+ * where a setting cannot be read or changed. All problems are named at once.
  */
 export async function setUpTunables({ tunables, isProtected, log }: TunableParts): Promise<void> {
   const values = new Map<string, number | undefined>();
-  const unread: string[] = [];
+  const failures: string[] = [];
   for (const name of wantedTunables.keys()) {
     try {
       values.set(name, await tunables.read(name));
     } catch (error) {
-      unread.push(errorMessage(error));
+      failures.push(errorMessage(error));
     }
   }
   const { changes, problems } = planTunables(values, isProtected);
-  if (isProtected && problems.length + unread.length > 0)
-    throw new KubeletError('Invalid', aggregate([...unread, ...problems]), { op: 'verify kernel settings' });
-  if (unread.length > 0) log.warn('settings of the kernel cannot be read', { errors: unread });
   for (const { name, from, to } of changes) {
     try {
       await tunables.write(name, to);
       log.info('a setting of the kernel was changed', { name, from, to });
     } catch (error) {
-      log.warn('a setting of the kernel cannot be changed', { name, from, wanted: to, error: errorMessage(error) });
+      failures.push(`${errorMessage(error)} (set ${name.replaceAll('/', '.')}=${to} on the machine, it is ${from})`);
     }
   }
+  const all = [...failures, ...problems];
+  if (all.length > 0) throw new KubeletError('Invalid', aggregate(all), { op: 'set up the kernel' });
 }
 
 /** As upstream joins errors. */

@@ -47,7 +47,7 @@ export const gateRows: Readonly<Record<string, Parity>> = {
   ),
   KubeletCrashLoopBackOffMax: honoured('off: a configured period is refused'),
   KubeletEnsureSecretPulledImages: honoured('off: no image is verified; records are still kept'),
-  KubeletInUserNamespace: notYet('the agent needs the rights of root of the machine'),
+  KubeletInUserNamespace: notYet('the agent needs the rights of root of the machine, kernel settings included'),
   KubeletPodResourcesListUseActivePods: honoured(),
   KubeletRegistrationGetOnExistsOnly: honoured(),
   KubeletSeparateDiskGC: honoured(),
