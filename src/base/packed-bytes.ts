@@ -1,4 +1,5 @@
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { unsharedCopy } from './unshared-copy.ts';
 
 const settings = { level: constants.Z_BEST_SPEED };
 /** Shorter ones are kept as they are. */
@@ -11,10 +12,14 @@ export class PackedBytes {
   #unpacked: WeakRef<Buffer> | undefined;
 
   constructor(content: string | Uint8Array) {
-    const bytes = typeof content === 'string' ? Buffer.from(content) : Buffer.from(content);
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
     this.#isShort = bytes.length < SHORT;
-    // A copy of its own size: zlib's result may share a larger buffer.
-    this.#kept = this.#isShort ? bytes : Buffer.from(deflateRawSync(bytes, settings));
+    this.#kept = unsharedCopy(this.#isShort ? bytes : deflateRawSync(bytes, settings));
+  }
+
+  /** The memory that is held as long as this object lives. */
+  get heldBytes(): number {
+    return this.#kept.buffer.byteLength;
   }
 
   get bytes(): Buffer {

@@ -8,14 +8,16 @@ import { PackedBytes } from './packed-bytes.ts';
  */
 export class PackedJson {
   readonly #text: PackedBytes;
-  #parsed: WeakRef<object> | undefined;
+  #parsed: WeakRef<object>;
 
   constructor(value: object) {
     this.#text = new PackedBytes(JSON.stringify(value));
+    // Those who read it soon need not parse it.
+    this.#parsed = new WeakRef(value);
   }
 
   get value(): object {
-    let value = this.#parsed?.deref();
+    let value = this.#parsed.deref();
     if (value === undefined) {
       value = parseExactJson(this.#text.bytes.toString('utf8')) as object;
       this.#parsed = new WeakRef(value);

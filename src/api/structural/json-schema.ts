@@ -188,16 +188,27 @@ function readFields(value: unknown, { known, path, problems }: Place): unknown {
 const readNode = (value: unknown, path: string, problems: SchemaProblem[]): unknown =>
   readFields(value, { known: readers, path, problems });
 
+interface ReadSchema {
+  readonly schema: JsonSchema;
+  readonly problems: readonly SchemaProblem[];
+}
+
+/** A write reads its schema in several steps. Values are immutable, and a result lives as long as its value. */
+const alreadyRead = new WeakMap<object, ReadSchema>();
+
 /**
  * Reads a schema from a JSON value without unknown fields, and collects problems. Linear; the recursion is as deep as
  * the value.
  */
-export function readJsonSchema(value: unknown): {
-  readonly schema: JsonSchema;
-  readonly problems: readonly SchemaProblem[];
-} {
+export function readJsonSchema(value: unknown): ReadSchema {
+  const before = isRecord(value) ? alreadyRead.get(value) : undefined;
+  if (before !== undefined) return before;
   const problems: SchemaProblem[] = [];
-  const schema = readNode(value, '', problems);
   // The readers below set each field.
-  return { schema: (schema ?? {}) as JsonSchema, problems };
+  const schema = (readNode(value, '', problems) ?? {}) as JsonSchema;
+  const read = { schema, problems };
+  if (isRecord(value)) alreadyRead.set(value, read);
+  // What was read has neither unknown fields nor empty ones, so reading it again changes nothing.
+  if (problems.every(({ kind }) => kind === 'unknownField')) alreadyRead.set(schema, { schema, problems: [] });
+  return read;
 }

@@ -17,6 +17,7 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import { computeCrdStatus, setCondition } from './compute-crd-status.ts';
 import type { NewCondition } from './compute-crd-status.ts';
 import { customPlace } from './define-custom-kind.ts';
+import { DefinitionsByGroup } from './definitions-by-group.ts';
 
 export interface CrdControllerOptions {
   readonly reader: ObjectReader;
@@ -36,7 +37,8 @@ const UNSEEN_MS = 5000;
  */
 export function createCrdController(options: CrdControllerOptions): { start(): void; stop(): Promise<void> } {
   const { reader, clock, log } = options;
-  const syncer = new CrdSyncer(options, (name) => queue.add(name));
+  const byGroup = new DefinitionsByGroup();
+  const syncer = new CrdSyncer({ ...options, byGroup }, (name) => queue.add(name));
   const queue = new RateLimitingQueue({
     name: 'custom-resource-definitions',
     clock,
@@ -48,15 +50,17 @@ export function createCrdController(options: CrdControllerOptions): { start(): v
   return {
     start: () => {
       stopWatching = reader.onChange(customResourceDefinitions, (before, after) => {
-        const changed = after ?? before;
+        byGroup.change(before, after);
         if (after !== undefined) queue.add(after.metadata.name);
         else syncer.forget(before?.metadata.name ?? '');
         // Names may be free that other definitions of the group were refused.
-        for (const each of reader.list(customResourceDefinitions, ''))
-          if (each.spec.group === changed?.spec.group && findCrdCondition(each, 'NamesAccepted')?.status === 'False')
-            queue.add(each.metadata.name);
+        for (const each of byGroup.list((after ?? before)?.spec.group ?? ''))
+          if (findCrdCondition(each, 'NamesAccepted')?.status === 'False') queue.add(each.metadata.name);
       });
-      for (const each of reader.list(customResourceDefinitions, '')) queue.add(each.metadata.name);
+      for (const each of reader.list(customResourceDefinitions, '')) {
+        byGroup.change(undefined, each);
+        queue.add(each.metadata.name);
+      }
       queue.start();
     },
     stop: async () => {
@@ -67,13 +71,17 @@ export function createCrdController(options: CrdControllerOptions): { start(): v
   };
 }
 
+interface SyncerParts extends CrdControllerOptions {
+  readonly byGroup: DefinitionsByGroup;
+}
+
 class CrdSyncer {
-  readonly #options: CrdControllerOptions;
+  readonly #options: SyncerParts;
   readonly #wake: (name: string) => void;
   /** Ends the watches on objects whose deletion is awaited. */
   readonly #awaited = new Map<string, () => void>();
 
-  constructor(options: CrdControllerOptions, wake: (name: string) => void) {
+  constructor(options: SyncerParts, wake: (name: string) => void) {
     this.#options = options;
     this.#wake = wake;
   }
@@ -88,15 +96,13 @@ class CrdSyncer {
   }
 
   async sync(name: string): Promise<number | undefined> {
-    const { reader, clock } = this.#options;
+    const { reader, clock, byGroup } = this.#options;
     const definition = reader.get(customResourceDefinitions, { namespace: '', name });
     if (definition === undefined) return undefined;
     const { deletionTimestamp, finalizers = [] } = definition.metadata;
     if (deletionTimestamp !== undefined)
       return finalizers.includes(CLEANUP_FINALIZER) ? this.#cleanUp(definition) : undefined;
-    const others = reader
-      .list(customResourceDefinitions, '')
-      .filter((each) => each.metadata.name !== name && each.spec.group === definition.spec.group);
+    const others = byGroup.list(definition.spec.group).filter((each) => each.metadata.name !== name);
     const status = computeCrdStatus(definition, others, formatTime(clock.nowMs()));
     if (status !== undefined) await this.#writeStatus({ ...definition, status });
     return undefined;

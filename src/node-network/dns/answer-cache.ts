@@ -2,6 +2,7 @@
  * Caches answers of other name servers for the lifetime of their records (RFC 1035 7.4, RFC 2308) and counts their TTLs
  * down. Pure: the time is an argument.
  */
+import { unsharedCopy } from '../../base/unshared-copy.ts';
 import { questionIdentity } from './forward-plan.ts';
 import type { RecordBounds } from './message-bounds.ts';
 import { readBounds } from './message-bounds.ts';
@@ -71,7 +72,7 @@ export class AnswerCache {
     const before = this.#entries.get(identity.key);
     if (before !== undefined) this.#drop(identity.key, before);
     const entry = {
-      answer: Buffer.from(answer.subarray(0, bounds.end)),
+      answer: unsharedCopy(answer.subarray(0, bounds.end)),
       ttlsAt: bounds.records.filter(({ type }) => type !== OPT).map(({ ttlAt }) => ttlAt),
       sinceMs: nowMs,
       untilMs: nowMs + seconds * 1000,

@@ -3,6 +3,7 @@ import test from 'node:test';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { widgets } from '../testing/registry-fixture.ts';
+import { NewestTexts } from './newest-texts.ts';
 import { CachedObject, storedJson, wireJson, withVersion } from './stored-form.ts';
 
 test('the data of a revision is stored and answered in the bytes that Go’s encoder writes', () => {
@@ -26,4 +27,25 @@ test('the JSON of an object is the same whether its text is kept, packed or drop
     cached.dropLongText();
     assert.deepEqual(JSON.parse(cached.json), JSON.parse(wire));
   }
+});
+
+test('the text of a packed kind is compressed once sixteen newer objects came, and not if it was replaced before', () => {
+  const plain = widgets as unknown as ResourceDefinition;
+  const definition = { ...plain, packed: (given: ApiObject) => given };
+  const texts = new NewestTexts();
+  const add = (name: string): CachedObject => {
+    const object = { metadata: { name, namespace: 'b', uid: 'c' }, spec: { text: 'long '.repeat(5000) } };
+    const cached = new CachedObject(definition, withVersion(object, 7), 7, storedJson(definition, object));
+    texts.add(cached);
+    return cached;
+  };
+  const first = add('first');
+  const replaced = add('replaced');
+  replaced.dropLongText();
+  const json = first.json;
+  for (let more = 0; more < 14; more++) add(`more-${more}`);
+  assert.equal(first.isCompressed, false);
+  for (let more = 0; more < 2; more++) add(`last-${more}`);
+  assert.deepEqual([first.isCompressed, replaced.isCompressed], [true, false]);
+  assert.equal(first.json, json);
 });

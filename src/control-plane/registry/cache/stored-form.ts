@@ -99,8 +99,8 @@ export function withVersion(object: ApiObject, revision: number): ApiObject {
 }
 
 /**
- * Longer texts are made again for a watch that resumes, instead of kept for it, and kept compressed if the kind is kept
- * `packed`.
+ * Longer texts are made again for a watch that resumes, instead of kept for it. If the kind is kept `packed`, they are
+ * compressed when the object is no longer among the newest.
  */
 const LONG_TEXT = 16_384;
 
@@ -118,13 +118,12 @@ export class CachedObject implements Served {
     this.#definition = definition;
     this.object = object;
     this.revision = revision;
-    if (definition.packed !== undefined && stored !== undefined && stored.length > LONG_TEXT)
-      this.#packed = new PackedBytes(stored);
-    else this.#stored = stored;
+    this.#stored = stored;
   }
 
   get json(): string {
     if (this.#packed !== undefined) return this.#wireText(this.#packed.bytes.toString('utf8'));
+    if (this.#isToBePacked) return this.#wireText(this.#stored);
     this.#json ??= this.#wireText(this.#stored);
     this.#stored = undefined;
     return this.#json;
@@ -135,6 +134,21 @@ export class CachedObject implements Served {
     return stored?.startsWith(opening) === true
       ? `${opening}"resourceVersion":"${this.revision}",${stored.slice(opening.length)}`
       : wireJson(this.#definition, this.object);
+  }
+
+  get #isToBePacked(): boolean {
+    return this.#definition.packed !== undefined && (this.#stored?.length ?? 0) > LONG_TEXT;
+  }
+
+  get isCompressed(): boolean {
+    return this.#packed !== undefined;
+  }
+
+  /** Compresses the text, if it is long and the kind is kept so. */
+  pack(): void {
+    if (this.#stored === undefined || !this.#isToBePacked) return;
+    this.#packed = new PackedBytes(this.#stored);
+    this.#stored = undefined;
   }
 
   /** For an object that was replaced: only a watch that resumes from before may still need its JSON. */

@@ -12,6 +12,7 @@ import type { DefinitionIndex } from '../definition-index.ts';
 import { EventWindow } from './event-window.ts';
 import type { CacheEvent } from './event-window.ts';
 import { ListSnapshots } from './list-snapshots.ts';
+import { NewestTexts } from './newest-texts.ts';
 import { ObjectList } from './object-list.ts';
 import { CachedObject, fromStored, withVersion } from './stored-form.ts';
 
@@ -35,6 +36,8 @@ export interface KindCache {
    * or removed. Clients then start new watches.
    */
   readonly watches: Set<(error: Error | undefined) => void>;
+  /** Of a kind that is kept `packed`. */
+  readonly texts: NewestTexts | undefined;
 }
 
 /**
@@ -178,6 +181,7 @@ export class WatchCache {
       lastChange: this.#revision,
       listeners: new Set(),
       watches: new Set(),
+      texts: definition.packed === undefined ? undefined : new NewestTexts(),
     });
   }
 
@@ -326,6 +330,7 @@ export class WatchCache {
     kind.objects.set(objectKey, after);
     this.#tell(kind, { key: objectKey, revision: item.revision, before, after, deleted: false });
     before?.dropLongText();
+    kind.texts?.add(after);
   }
 
   #remove(kind: KindCache, objectKey: string, revision: number): void {

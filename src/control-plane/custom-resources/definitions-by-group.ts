@@ -1,0 +1,25 @@
+import type { CustomResourceDefinition } from '../../api/apiextensions/custom-resource-definition.ts';
+
+/**
+ * Definitions by API group. Names conflict only within a group, so a change costs as much as its group is large,
+ * however many definitions there are.
+ */
+export class DefinitionsByGroup {
+  readonly #groups = new Map<string, Map<string, CustomResourceDefinition>>();
+
+  /** `after` is absent for a deleted definition. */
+  change(before: CustomResourceDefinition | undefined, after: CustomResourceDefinition | undefined): void {
+    if (before !== undefined) {
+      const group = this.#groups.get(before.spec.group);
+      group?.delete(before.metadata.name);
+      if (group?.size === 0) this.#groups.delete(before.spec.group);
+    }
+    if (after === undefined) return;
+    const group = this.#groups.get(after.spec.group) ?? new Map<string, CustomResourceDefinition>();
+    this.#groups.set(after.spec.group, group.set(after.metadata.name, after));
+  }
+
+  list(group: string): readonly CustomResourceDefinition[] {
+    return [...(this.#groups.get(group)?.values() ?? [])];
+  }
+}
