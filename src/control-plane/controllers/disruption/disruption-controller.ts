@@ -25,7 +25,7 @@ import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { LabelIndex, SelectorIndex } from '../../controller-runtime/label-index.ts';
-import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
+import { foldOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { createBudgetTally } from './budget-tally.ts';
 import type { BudgetCounts, BudgetTally } from './budget-tally.ts';
@@ -41,9 +41,6 @@ import {
 } from './budget-status.ts';
 import { expectedScale } from './controller-scales.ts';
 import type { ExpectedScale, ScaleSources } from './controller-scales.ts';
-
-/** The longest time for which changes of pods are merged into one write of the status. */
-const LONGEST_FOLD_MS = 100;
 
 export interface DisruptionOptions extends ControllerOptions {
   readonly types: readonly ResourceType[];
@@ -159,7 +156,7 @@ class BudgetSyncer {
     const budget = budgets.getByKey(key);
     if (budget === undefined) return 0;
     const { selector } = budget.spec;
-    return Math.min(LONGEST_FOLD_MS, restOfSet(selectable.countAtMost(budget.metadata.namespace, selector)));
+    return foldOfSet(selectable.countAtMost(budget.metadata.namespace, selector));
   }
 
   async sync(key: string): Promise<number | undefined> {

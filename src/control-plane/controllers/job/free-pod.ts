@@ -56,6 +56,11 @@ export class PodFreeing {
     return this.#freed.has(metadata.uid);
   }
 
+  /** A copy of the uids for which `has` is true. */
+  get uids(): ReadonlySet<string> {
+    return new Set(this.#freed);
+  }
+
   /** Rejects with what the API said; see `freePod`. */
   async free(pod: Pod, options: { readonly onlyUnchanged: boolean }): Promise<void> {
     const { uid } = pod.metadata;

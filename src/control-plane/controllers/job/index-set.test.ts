@@ -39,3 +39,19 @@ it('counts, joins and compares as sets do', () => {
     }),
   );
 });
+
+it('changes by one index as if it were built from all', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(12), fc.boolean())), (steps) => {
+      const model = new Set<number>();
+      let set = IndexSet.empty;
+      for (const [index, added] of steps) {
+        set = added ? set.with(index) : set.without(index);
+        if (added) model.add(index);
+        else model.delete(index);
+        assert.equal(set.toString(), IndexSet.of(model).toString());
+        for (let each = 0; each <= 13; each++) assert.equal(set.has(each), model.has(each));
+      }
+    }),
+  );
+});

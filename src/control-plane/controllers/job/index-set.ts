@@ -34,7 +34,40 @@ export class IndexSet {
   }
 
   has(index: number): boolean {
-    return this.#ranges.some(({ first, last }) => first <= index && index <= last);
+    const range = this.#ranges[this.#firstNotBefore(index)];
+    return range !== undefined && range.first <= index;
+  }
+
+  with(index: number): IndexSet {
+    const at = this.#firstNotBefore(index);
+    const [before, here] = [this.#ranges[at - 1], this.#ranges[at]];
+    if (here !== undefined && here.first <= index) return this;
+    const joinsBefore = before !== undefined && before.last === index - 1;
+    const joinsNext = here !== undefined && here.first === index + 1;
+    const joint = { first: joinsBefore ? before.first : index, last: joinsNext ? here.last : index };
+    return new IndexSet(
+      this.#ranges.toSpliced(joinsBefore ? at - 1 : at, Number(joinsBefore) + Number(joinsNext), joint),
+    );
+  }
+
+  without(index: number): IndexSet {
+    const at = this.#firstNotBefore(index);
+    const here = this.#ranges[at];
+    if (here === undefined || here.first > index) return this;
+    const left = { first: here.first, last: index - 1 };
+    const right = { first: index + 1, last: here.last };
+    return new IndexSet(this.#ranges.toSpliced(at, 1, ...[left, right].filter(({ first, last }) => first <= last)));
+  }
+
+  /** The position of the first range that does not end before the index. */
+  #firstNotBefore(index: number): number {
+    let [low, high] = [0, this.#ranges.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#ranges[middle]?.last ?? 0) < index) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   union(other: IndexSet): IndexSet {

@@ -6,6 +6,7 @@ import { wakeOwners } from '../../controller-runtime/owner-events.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { PodFreeing } from './free-pod.ts';
+import { createJobPodTally } from './job-members.ts';
 import { JobSyncer } from './job-syncer.ts';
 import type { JobParts } from './job-syncer.ts';
 import { syncOrphan, wakeOrphans } from './orphan-pods.ts';
@@ -21,6 +22,7 @@ export function createJobController(options: ControllerOptions): Controller {
   const parts: JobParts = {
     all,
     podInformer,
+    tally: createJobPodTally(all, podInformer),
     expectations: new Expectations(clock),
     freeing: new PodFreeing(client, podInformer),
     onNotFreed: (pod) => orphans.add(formatKey(keyOf(pod))),
@@ -50,6 +52,7 @@ export function createJobController(options: ControllerOptions): Controller {
     }),
     wakeOrphans(parts, (key) => orphans.add(key)),
     parts.freeing.observe(),
+    () => parts.tally.stop(),
   ];
   return runController({ name: 'job controller', log, queues: [queue, orphans], informers: [all, podInformer], ends });
 }

@@ -4,6 +4,7 @@ import { formatTime, parseTime } from '../../../api/time.ts';
 import { IndexSet } from './index-set.ts';
 import { isFailed, isIndexed, isSuspended, trueCondition } from './job-facts.ts';
 import type { JobFacts, JobTally } from './job-facts.ts';
+import type { JobPods } from './job-members.ts';
 import { matchFailurePolicy } from './pod-failure-policy.ts';
 
 /**
@@ -34,7 +35,10 @@ export function judgeEnding(facts: JobFacts, tally: JobTally): Ending | undefine
       announced: true,
     };
   return (
-    judgePolicy(job, pods) ?? judgeLimits(facts, tally) ?? judgeIndexes(job, tally) ?? judgeSuccessPolicy(job, tally)
+    judgePolicy(job, pods.others) ??
+    judgeLimits(facts, tally) ??
+    judgeIndexes(job, tally) ??
+    judgeSuccessPolicy(job, tally)
   );
 }
 
@@ -78,14 +82,8 @@ function judgeLimits({ job, pods, nowMs }: JobFacts, { failed }: JobTally): Endi
 }
 
 /** Where containers are restarted in their pods, those restarts are the failures. */
-function restartsExceed({ spec }: Job, pods: readonly Pod[], limit: number): boolean {
+function restartsExceed({ spec }: Job, { restarts }: JobPods, limit: number): boolean {
   if (spec.template.spec.restartPolicy !== 'OnFailure') return false;
-  let restarts = 0;
-  for (const { status } of pods) {
-    if (status?.phase !== 'Running' && status?.phase !== 'Pending') continue;
-    for (const { restartCount } of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
-      restarts += restartCount;
-  }
   return limit === 0 ? restarts > 0 : restarts >= limit;
 }
 

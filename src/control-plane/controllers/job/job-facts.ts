@@ -1,8 +1,8 @@
 import type { Job, JobCondition } from '../../../api/batch/job.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { isPodActive, isPodReady, isPodTerminating } from '../../controller-runtime/pod-facts.ts';
 import { IndexSet } from './index-set.ts';
 import { finishedAtMs } from './job-backoff.ts';
+import type { JobPods } from './job-members.ts';
 import { matchFailurePolicy } from './pod-failure-policy.ts';
 
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
@@ -57,8 +57,7 @@ export const indexIgnoredFailures = (pod: Pod): number => counted(pod, jobAnnota
 
 export interface JobFacts {
   readonly job: Job;
-  /** All existing pods of the job. */
-  readonly pods: readonly Pod[];
+  readonly pods: JobPods;
   /** Uids of pods whose finalizer was removed but which the cache still shows with it; they are counted. */
   readonly freed: ReadonlySet<string>;
   readonly nowMs: number;
@@ -66,7 +65,7 @@ export interface JobFacts {
 
 /** Where the job stands. */
 export interface JobTally {
-  readonly active: readonly Pod[];
+  readonly active: number;
   readonly ready: number;
   readonly terminating: number;
   readonly uncountedSucceeded: ReadonlySet<string>;
@@ -98,20 +97,19 @@ export function isTracked({ freed }: JobFacts, pod: Pod): boolean {
 export function tallyJob(facts: JobFacts): JobTally {
   const { job, pods } = facts;
   const { status = {} } = job;
-  const active = pods.filter(isPodActive);
   const uncountedSucceeded = new Set(status.uncountedTerminatedPods?.succeeded);
   const uncountedFailed = new Set(status.uncountedTerminatedPods?.failed);
   const isNew = (pod: Pod, uncounted: ReadonlySet<string>): boolean =>
     isTracked(facts, pod) &&
     !uncounted.has(pod.metadata.uid) &&
     (!isIndexed(job) || validIndex(job, pod) !== undefined);
-  const newSucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, uncountedSucceeded));
-  const newFailed = pods.filter((pod) => isFailed(job, pod) && isNew(pod, uncountedFailed));
+  const newSucceeded = pods.others.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, uncountedSucceeded));
+  const newFailed = pods.others.filter((pod) => isFailed(job, pod) && isNew(pod, uncountedFailed));
   const countingFailed = newFailed.filter((pod) => matchFailurePolicy(job.spec.podFailurePolicy, pod).counts).length;
   const tally = {
-    active,
-    ready: active.filter(isPodReady).length,
-    terminating: pods.filter(isPodTerminating).length,
+    active: pods.active,
+    ready: pods.ready,
+    terminating: pods.terminating,
     uncountedSucceeded,
     uncountedFailed,
     newSucceeded,
@@ -127,17 +125,17 @@ export function tallyJob(facts: JobFacts): JobTally {
       failedIndexes: undefined,
       heldByIndex: new Map(),
     };
-  return { ...tally, ...tallyIndexes(facts, active) };
+  return { ...tally, ...tallyIndexes(facts) };
 }
 
 type IndexTally = Pick<JobTally, 'succeeded' | 'knownIndexes' | 'succeededIndexes' | 'failedIndexes' | 'heldByIndex'>;
 
-function tallyIndexes(facts: JobFacts, active: readonly Pod[]): IndexTally {
+function tallyIndexes(facts: JobFacts): IndexTally {
   const { job, pods } = facts;
   const { completions = 0, backoffLimitPerIndex } = job.spec;
   const indexesOf = (chosen: readonly Pod[]): IndexSet =>
     IndexSet.of(chosen.flatMap((pod) => validIndex(job, pod) ?? []));
-  const tracked = pods.filter(hasTrackingFinalizer);
+  const tracked = pods.others.filter(hasTrackingFinalizer);
   const knownIndexes = IndexSet.parse(job.status?.completedIndexes, completions);
   const succeededIndexes = knownIndexes.union(indexesOf(tracked.filter(({ status }) => status?.phase === 'Succeeded')));
   const result = { succeeded: succeededIndexes.total, knownIndexes, succeededIndexes };
@@ -145,7 +143,7 @@ function tallyIndexes(facts: JobFacts, active: readonly Pod[]): IndexTally {
   const failedIndexes = IndexSet.parse(job.status?.failedIndexes, completions).union(
     indexesOf(tracked.filter((pod) => endsIndex(job, pod))),
   );
-  const settled = succeededIndexes.union(failedIndexes).union(indexesOf(active));
+  const settled = succeededIndexes.union(failedIndexes).union(pods.activeIndexes);
   return { ...result, failedIndexes, heldByIndex: heldPods(facts, settled) };
 }
 
@@ -159,7 +157,7 @@ function endsIndex(job: Job, pod: Pod): boolean {
 function heldPods(facts: JobFacts, settled: IndexSet): Map<number, Pod> {
   const held = new Map<number, Pod>();
   const failures = (pod: Pod): number => indexFailures(pod) + indexIgnoredFailures(pod);
-  for (const pod of facts.pods) {
+  for (const pod of facts.pods.others) {
     const index = validIndex(facts.job, pod);
     if (index === undefined || settled.has(index) || !isTracked(facts, pod) || !isFailed(facts.job, pod)) continue;
     const before = held.get(index);

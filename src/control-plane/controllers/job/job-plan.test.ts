@@ -7,6 +7,7 @@ import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { IndexSet } from './index-set.ts';
 import type { FailureRecord } from './job-backoff.ts';
 import type { JobTally } from './job-facts.ts';
+import { JobMembers } from './job-members.ts';
 import type { JobPlan } from './job-plan.ts';
 import { planPods } from './job-plan.ts';
 
@@ -14,24 +15,26 @@ const NOW_MS = Date.parse('2026-01-01T00:01:00Z');
 
 interface Given {
   readonly spec?: Partial<JobSpec>;
-  readonly tally?: Partial<JobTally>;
+  readonly tally?: Partial<Omit<JobTally, 'active'>> & { readonly active?: readonly Pod[] };
   readonly record?: FailureRecord;
-  /** All pods of the job; else the active ones. */
+  /** Pods that are not active. */
   readonly pods?: readonly Pod[];
 }
 
 function plan({ spec, tally, record, pods }: Given): JobPlan {
   const job = {
     metadata: { name: 'j', namespace: 'default', uid: 'j' },
-    spec: { parallelism: 1, template: { metadata: {}, spec: buildPod().spec }, ...spec },
+    spec: { parallelism: 1, selector: {}, template: { metadata: {}, spec: buildPod().spec }, ...spec },
   };
+  const members = JobMembers.of(job, [...(tally?.active ?? []), ...(pods ?? [])]).pods;
   const all: JobTally = {
-    ...{ active: [], ready: 0, terminating: 0, newSucceeded: [], newFailed: [], succeeded: 0, failed: 0 },
+    ...{ ready: 0, terminating: 0, newSucceeded: [], newFailed: [], succeeded: 0, failed: 0 },
     ...{ uncountedSucceeded: new Set(), uncountedFailed: new Set(), heldByIndex: new Map() },
     ...{ knownIndexes: IndexSet.empty, succeededIndexes: IndexSet.empty, failedIndexes: undefined },
     ...tally,
+    active: members.active,
   };
-  return planPods({ job, pods: pods ?? all.active, nowMs: NOW_MS } as Parameters<typeof planPods>[0], all, record);
+  return planPods({ job, pods: members, freed: new Set(), nowMs: NOW_MS }, all, record);
 }
 
 const pod = (name: string, changes: Record<string, unknown> = {}): Pod =>

@@ -30,12 +30,12 @@ export type JobPlan =
 
 /** Plans the pods of an unfinished job (upstream: manageJob). */
 export function planPods(facts: JobFacts, tally: JobTally, record: FailureRecord | undefined): JobPlan {
-  const { job, nowMs } = facts;
+  const { job, nowMs, pods } = facts;
   const { active } = tally;
   const wanted = isSuspended(job) ? 0 : wantedActive(job, tally);
-  const surplus = isSuspended(job) ? active : selectSurplus(job, active, Math.max(0, active.length - wanted), nowMs);
+  const surplus = isSuspended(job) ? pods.listActive() : selectSurplus(facts, Math.max(0, active - wanted));
   if (surplus.length > 0) return { kind: 'delete', pods: surplus.slice(0, BURST) };
-  const missing = wanted - active.length - (onlyReplacesFailed(job) ? tally.terminating : 0);
+  const missing = wanted - active - (onlyReplacesFailed(job) ? tally.terminating : 0);
   if (isSuspended(job) || missing <= 0) return { kind: 'nothing' };
   if (job.spec.backoffLimitPerIndex !== undefined && isIndexed(job))
     return planIndexes(facts, tally, Math.min(missing, BURST));
@@ -49,13 +49,14 @@ export function planPods(facts: JobFacts, tally: JobTally, record: FailureRecord
 /** With completions, at most the missing number; without, up to the parallelism until one pod has succeeded. */
 function wantedActive({ spec }: Job, { succeeded, active }: JobTally): number {
   const parallelism = spec.parallelism ?? 1;
-  if (spec.completions === undefined) return succeeded > 0 ? active.length : parallelism;
+  if (spec.completions === undefined) return succeeded > 0 ? active : parallelism;
   return Math.max(0, Math.min(parallelism, spec.completions - succeeded));
 }
 
 /** At least `atLeast` pods; for Indexed jobs also pods with a duplicate or unneeded index. */
-function selectSurplus(job: Job, active: readonly Pod[], atLeast: number, nowMs: number): Pod[] {
-  const ranked = rankForDeletion(active, [], nowMs);
+function selectSurplus({ job, pods, nowMs }: JobFacts, atLeast: number): Pod[] {
+  if (atLeast === 0 && (!isIndexed(job) || pods.activeIndexes.total === pods.active)) return [];
+  const ranked = rankForDeletion(pods.listActive(), [], nowMs);
   const surplus = new Set<Pod>();
   if (isIndexed(job)) {
     const seen = new Set<number>();
@@ -75,13 +76,13 @@ function selectSurplus(job: Job, active: readonly Pod[], atLeast: number, nowMs:
 
 function firstPending(
   { job, pods }: JobFacts,
-  { active, succeededIndexes, failedIndexes = IndexSet.empty }: JobTally,
+  { succeededIndexes, failedIndexes = IndexSet.empty }: JobTally,
   count: number,
 ): number[] {
-  const waited = onlyReplacesFailed(job) ? pods.filter(isPodTerminating) : [];
-  const running = IndexSet.of([...active, ...waited].flatMap((pod) => completionIndex(pod) ?? []));
+  const waited = onlyReplacesFailed(job) ? pods.others.filter(isPodTerminating) : [];
   return succeededIndexes
-    .union(running)
+    .union(pods.activeIndexes)
+    .union(IndexSet.of(waited.flatMap((pod) => completionIndex(pod) ?? [])))
     .union(failedIndexes)
     .firstMissing(count, job.spec.completions ?? 0);
 }

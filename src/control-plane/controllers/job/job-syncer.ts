@@ -5,14 +5,14 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { formatTime } from '../../../api/time.ts';
 import type { ControllerOptions } from '../../controller-runtime/controller.ts';
-import { claimObjects, ControlledIndex } from '../../controller-runtime/controller-ref.ts';
+import { claimObjects, ControlledIndex, decideClaim } from '../../controller-runtime/controller-ref.ts';
 import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
 import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
 import type { Expectations } from '../../controller-runtime/expectations.ts';
 import { OwnWrites } from '../../controller-runtime/own-writes.ts';
 import { PodControl } from '../../controller-runtime/pod-control.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
-import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
+import { foldOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
 import type { PodFreeing } from './free-pod.ts';
 import { nextFailureRecord } from './job-backoff.ts';
@@ -26,15 +26,20 @@ import {
   withCondition,
 } from './job-ending.ts';
 import type { Ending } from './job-ending.ts';
-import { isFinished, isManagedElsewhere, isSuspended, isTracked, tallyJob, TRACKING_FINALIZER } from './job-facts.ts';
+import { isFinished, isManagedElsewhere, isSuspended, tallyJob, TRACKING_FINALIZER } from './job-facts.ts';
 import type { JobFacts, JobTally } from './job-facts.ts';
+import { JobMembers } from './job-members.ts';
+import type { JobPodTally } from './job-members.ts';
 import { planPods } from './job-plan.ts';
+import type { JobPlan } from './job-plan.ts';
 import { buildJobPod } from './job-pods.ts';
-import { addCounted, trackPods } from './job-tracking.ts';
+import { addCounted, selectTracked, trackPods } from './job-tracking.ts';
+import type { TrackedPass } from './job-tracking.ts';
 
 export interface JobParts {
   readonly all: Informer<Job>;
   readonly podInformer: Informer<Pod>;
+  readonly tally: JobPodTally;
   readonly expectations: Expectations;
   readonly freeing: PodFreeing;
   /** A finalizer could not be removed: the job may be finished or deleted by now. */
@@ -80,14 +85,14 @@ export class JobSyncer {
     this.#podIndex = new ControlledIndex(parts.podInformer);
   }
 
-  /** A pass reads every pod of the job. */
+  /** Pod events meanwhile are merged into one pass, so that the status is not written for each pod. */
   restMs(key: string): number {
     const job = this.#parts.all.getByKey(key);
-    return job === undefined ? 0 : restOfSet(this.#podIndex.countOf(job));
+    return job === undefined ? 0 : foldOfSet(this.#podIndex.countOf(job));
   }
 
   async sync(key: string): Promise<number | undefined> {
-    const { all, expectations, freeing } = this.#parts;
+    const { all, expectations } = this.#parts;
     const job = all.getByKey(key);
     if (job === undefined || isFinished(job) || isManagedElsewhere(job)) {
       this.#failures.delete(key);
@@ -98,20 +103,14 @@ export class JobSyncer {
     // The cache shows older counters than this controller wrote; wait for the event.
     if (this.#writes.isBehind(key, job.metadata.resourceVersion)) return undefined;
     const expectedMs = expectations.waitMs(key);
-    const objects = this.#podIndex.claimable(job);
-    // Taken at the same moment as the pods, so that later events do not make counted pods look uncounted.
-    const freedBefore = new Set(objects.filter((pod) => freeing.has(pod)).map(({ metadata }) => metadata.uid));
-    const facts: JobFacts = {
-      job,
-      pods: await this.#claim(job, objects),
-      freed: freedBefore,
-      nowMs: this.#options.clock.nowMs(),
-    };
+    const facts = this.#read(job) ?? (await this.#claimAndRead(job));
     const tally = tallyJob(facts);
     const record = nextFailureRecord(this.#failures.get(key), tally.newSucceeded, tally.newFailed);
-    const acted = await this.#act(key, facts, tally, { record, settled: expectedMs === 0 });
+    const decided = decide(facts, tally, { record, settled: expectedMs === 0 });
+    const tracked = selectTracked(facts, decided.kind === 'end' ? decided.ending : undefined);
+    const acted = await this.#act(key, facts, tally, decided);
     const base = this.#statusAfter(facts, tally, acted);
-    await this.#track({ key, facts, tally, base, ending: acted.ending, record });
+    await this.#track(key, { facts, tally, tracked, base, ending: acted.ending }, record);
     if (acted.failure !== undefined) throw acted.failure;
     const deadlineMs = deadlineLeftMs({ ...job, status: base }, facts.nowMs) ?? 0;
     // A passed deadline was already handled; further passes are triggered by events.
@@ -119,6 +118,24 @@ export class JobSyncer {
       earliest(acted.waitMs, expectedMs > 0 ? expectedMs : undefined),
       deadlineMs > 0 ? deadlineMs : undefined,
     );
+  }
+
+  /** Undefined if pods are to be adopted or released first, which is rare. */
+  #read(job: Job): JobFacts | undefined {
+    const nowMs = this.#options.clock.nowMs();
+    const members = this.#parts.tally.of(job, nowMs);
+    const isTaken = (pod: Pod): boolean => decideClaim(job, job.spec.selector, pod) === 'adopt';
+    const leaving = job.metadata.deletionTimestamp !== undefined;
+    if (!leaving && (members.strays > 0 || this.#podIndex.orphans(job).some(isTaken))) return undefined;
+    return { job, pods: members.pods, freed: this.#parts.freeing.uids, nowMs };
+  }
+
+  async #claimAndRead(job: Job): Promise<JobFacts> {
+    const objects = this.#podIndex.claimable(job);
+    // Taken at the same moment as the pods, so that later events do not make counted pods look uncounted.
+    const freed = this.#parts.freeing.uids;
+    const { pods: claimed } = JobMembers.of(job, await this.#claim(job, objects));
+    return { job, pods: claimed, freed, nowMs: this.#options.clock.nowMs() };
   }
 
   async #claim(job: Job, objects: readonly Pod[]): Promise<Pod[]> {
@@ -133,30 +150,25 @@ export class JobSyncer {
     });
   }
 
-  async #act(
-    key: string,
-    facts: JobFacts,
-    tally: JobTally,
-    { record, settled }: { record: FailureRecord | undefined; settled: boolean },
-  ): Promise<Acted> {
+  async #act(key: string, facts: JobFacts, tally: JobTally, decided: Decision): Promise<Acted> {
     const { job } = facts;
-    const ending = judgeEnding(facts, tally);
-    if (ending !== undefined) {
-      const { deleted, failure } = await this.#deletePods(key, job, tally.active, false);
+    if (decided.kind === 'end') {
+      const { ending, active, settled } = decided;
+      const { deleted, failure } = await this.#deletePods(key, job, active, false);
       // The job is not finished while unseen pods may exist or deletions have failed.
       return { ...(settled && failure === undefined && { ending }), deleted, created: 0, managed: false, failure };
     }
-    const managed = settled && job.metadata.deletionTimestamp === undefined;
-    const acted = managed ? await this.#manage(key, facts, tally, record) : { deleted: [], created: 0, managed };
-    const active = tally.active.length - acted.deleted.length + acted.created;
+    const acted =
+      decided.kind === 'manage'
+        ? await this.#manage(key, job, tally, decided.plan)
+        : { deleted: [], created: 0, managed: false };
+    const active = tally.active - acted.deleted.length + acted.created;
     return isCompleted(job, tally.succeeded, active) && acted.failure === undefined
       ? { ...acted, ending: completionsReached }
       : acted;
   }
 
-  async #manage(key: string, facts: JobFacts, tally: JobTally, record: FailureRecord | undefined): Promise<Acted> {
-    const { job } = facts;
-    const plan = planPods(facts, tally, record);
+  async #manage(key: string, job: Job, tally: JobTally, plan: JobPlan): Promise<Acted> {
     switch (plan.kind) {
       case 'nothing':
         return { deleted: [], created: 0, managed: true };
@@ -230,24 +242,17 @@ export class JobSyncer {
       ...known,
       ...(startTime !== undefined && { startTime }),
       ...(conditions.length > 0 && { conditions: [...conditions] }),
-      active: tally.active.length - acted.deleted.length + acted.created,
+      active: tally.active - acted.deleted.length + acted.created,
       ready: tally.ready - acted.deleted.filter(isPodReady).length,
       terminating: tally.terminating + acted.deleted.length,
       uncountedTerminatedPods: known.uncountedTerminatedPods ?? {},
     };
   }
 
-  async #track(pass: {
-    key: string;
-    facts: JobFacts;
-    tally: JobTally;
-    base: JobStatus;
-    ending: Ending | undefined;
-    record: FailureRecord | undefined;
-  }): Promise<void> {
-    const { key, facts, tally, base, ending, record } = pass;
+  async #track(key: string, pass: TrackedPass, record: FailureRecord | undefined): Promise<void> {
+    const { facts, tracked, ending } = pass;
     const { nowMs } = facts;
-    const tracking = trackPods(facts, tally, base, ending);
+    const tracking = trackPods(pass);
     const announced =
       ending === undefined || ending.announced ? tracking.status : withAnnouncement(tracking.status, ending, nowMs);
     let job = await this.#write(key, facts.job, announced);
@@ -259,11 +264,7 @@ export class JobSyncer {
         .filter((_, index) => results[index]?.status === 'fulfilled')
         .map(({ metadata }) => metadata.uid),
     );
-    const withFinalizer = new Set(
-      facts.pods
-        .filter((pod) => isTracked(facts, pod) && !freedNow.has(pod.metadata.uid))
-        .map(({ metadata }) => metadata.uid),
-    );
+    const withFinalizer = new Set(tracked.map(({ metadata }) => metadata.uid).filter((uid) => !freedNow.has(uid)));
     const counted = addCounted(job.status ?? announced, withFinalizer);
     const { succeeded = [], failed = [] } = counted.uncountedTerminatedPods ?? {};
     const ends =
@@ -301,6 +302,25 @@ export class JobSyncer {
     }
     this.#recorder.event(jobs, job, { type: 'Normal', reason: 'Completed', message: 'Job completed' });
   }
+}
+
+/** What a pass does with the pods, before it is done. */
+type Decision =
+  | { readonly kind: 'end'; readonly ending: Ending; readonly active: readonly Pod[]; readonly settled: boolean }
+  | { readonly kind: 'manage'; readonly plan: JobPlan }
+  /** The pods are not known yet, or the job is being deleted. */
+  | { readonly kind: 'wait' };
+
+function decide(
+  facts: JobFacts,
+  tally: JobTally,
+  { record, settled }: { readonly record: FailureRecord | undefined; readonly settled: boolean },
+): Decision {
+  const ending = judgeEnding(facts, tally);
+  if (ending !== undefined) return { kind: 'end', ending, active: facts.pods.listActive(), settled };
+  return settled && facts.job.metadata.deletionTimestamp === undefined
+    ? { kind: 'manage', plan: planPods(facts, tally, record) }
+    : { kind: 'wait' };
 }
 
 function withAnnouncement(status: JobStatus, { kind, reason, message }: Ending, nowMs: number): JobStatus {

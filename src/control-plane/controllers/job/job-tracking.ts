@@ -23,9 +23,27 @@ export interface Tracking {
   readonly partial: boolean;
 }
 
-export function trackPods(facts: JobFacts, tally: JobTally, base: JobStatus, ending: Ending | undefined): Tracking {
+/**
+ * The pods with the finalizer whose turn to be counted may come in this pass: those that are not active, or all if the
+ * job ends or is being deleted.
+ */
+export function selectTracked(facts: JobFacts, ending: Ending | undefined): readonly Pod[] {
   const { job, pods } = facts;
-  const tracked = pods.filter((pod) => isTracked(facts, pod));
+  const all = ending !== undefined || job.metadata.deletionTimestamp !== undefined;
+  return [...pods.others, ...(all ? pods.listActive() : [])].filter((pod) => isTracked(facts, pod));
+}
+
+export interface TrackedPass {
+  readonly facts: JobFacts;
+  readonly tally: JobTally;
+  readonly tracked: readonly Pod[];
+  /** The status without the counters. */
+  readonly base: JobStatus;
+  readonly ending: Ending | undefined;
+}
+
+export function trackPods({ facts, tally, tracked, base, ending }: TrackedPass): Tracking {
+  const { job } = facts;
   const status = addCounted(base, new Set(tracked.map(({ metadata }) => metadata.uid)));
   const succeeded = [...(status.uncountedTerminatedPods?.succeeded ?? [])];
   const failed = [...(status.uncountedTerminatedPods?.failed ?? [])];

@@ -20,7 +20,7 @@ import { PodControl, podFromTemplate } from '../../controller-runtime/pod-contro
 import { isPodActive, isPodTerminating } from '../../controller-runtime/pod-facts.ts';
 import { createQueueController } from '../../controller-runtime/queue-controller.ts';
 import { slowStart } from '../../controller-runtime/slow-start.ts';
-import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
+import { foldOfSet, restOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { countReplicas } from './replica-counts.ts';
 import type { ReplicaCounts } from './replica-counts.ts';
 import { planReplicas } from './replica-set-plan.ts';
@@ -31,8 +31,6 @@ import type { ReplicaTally } from './replica-tally.ts';
 
 /** Upstream: --concurrent-replicaset-syncs. */
 const WORKERS = 5;
-/** Pod events within this time cause at most one status write. */
-const LONGEST_FOLD_MS = 100;
 
 /** A kind with a number of replicas, viewed as ReplicaSets. */
 export interface ReplicaKind {
@@ -109,7 +107,7 @@ class ReplicaSetSyncer {
     const set = this.#parts.kind.sets.getByKey(key);
     if (set === undefined) return 0;
     const count = this.#podIndex.countOf(set);
-    return count > (set.spec.replicas ?? 1) ? restOfSet(count) : Math.min(LONGEST_FOLD_MS, restOfSet(count));
+    return count > (set.spec.replicas ?? 1) ? restOfSet(count) : foldOfSet(count);
   }
 
   async sync(key: string): Promise<number | undefined> {
