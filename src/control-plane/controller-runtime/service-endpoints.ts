@@ -25,6 +25,9 @@ export function hasManagedEndpoints({ spec }: Service): boolean {
   return spec.type !== 'ExternalName' && spec.selector !== undefined && Object.keys(spec.selector).length > 0;
 }
 
+/** The name of the index of services by `serviceSelector`. */
+export const ENDPOINT_SELECTOR = 'endpoint-selector';
+
 const selectors = new WeakMap<Service, LabelSelector>();
 
 /**
@@ -110,7 +113,7 @@ export function wakeServices(options: {
   readonly add: (key: string) => void;
 }): () => void {
   const { services, pods, add } = options;
-  const index = new SelectorIndex(services, 'endpoint-selector', serviceSelector);
+  const index = new SelectorIndex(services, ENDPOINT_SELECTOR, serviceSelector);
   const wake = (service: Service): void => add(formatKey(keyOf(service)));
   const wakeFor = (pod: Pod): void => {
     for (const service of index.selecting(pod.metadata.namespace, pod.metadata.labels)) wake(service);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { endpointLabels } from '../../../api/annotations.ts';
+import { endpointLabels, nodeLabels } from '../../../api/annotations.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import type { ObjectIndex } from '../../../api/client/object-store.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
@@ -16,16 +16,21 @@ import { newEndpointSlice } from '../../controller-runtime/new-endpoint-slice.ts
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
 import { createQueueController } from '../../controller-runtime/queue-controller.ts';
 import {
+  ENDPOINT_SELECTOR,
   endpointsOf,
   hasManagedEndpoints,
   isHeadless,
   serviceSelector,
   wakeServices,
 } from '../../controller-runtime/service-endpoints.ts';
-import { LabelIndex } from '../../controller-runtime/label-index.ts';
-import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
+import { LabelIndex, SelectorIndex } from '../../controller-runtime/label-index.ts';
+import { foldOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { groupEndpoints } from './group-endpoints.ts';
-import { planSlices } from './plan-slices.ts';
+import type { Group } from './plan-slices.ts';
+import { planChanges, PublishedSlices } from './published-slices.ts';
+import type { PublishPlan } from './published-slices.ts';
+import { createServiceTally } from './service-members.ts';
+import type { ServiceTally } from './service-members.ts';
 import { isTopologyModeAuto, TopologyMode } from './topology-mode.ts';
 import { changesZoneShares, computeZoneShares } from './zone-shares.ts';
 import type { ZoneShares } from './zone-shares.ts';
@@ -46,23 +51,29 @@ export function createEndpointSliceController(options: ControllerOptions): Contr
     slices: informers.for(endpointSlices),
     nodes: informers.for(nodes),
   };
-  const syncer = new SliceSyncer(options, parts);
+  const tally = createServiceTally({
+    ...parts,
+    selectable: new LabelIndex(parts.pods),
+    selectors: new SelectorIndex(parts.services, ENDPOINT_SELECTOR, serviceSelector),
+  });
+  const syncer = new SliceSyncer(options, { ...parts, tally });
   return createQueueController(options, {
     name: 'endpoint-slice',
     workers: WORKERS,
     syncer,
-    informers: Object.values(parts),
+    informers: [parts.services, parts.pods, parts.slices, parts.nodes],
     follow: (add) => {
-      const wake = (slice: EndpointSlice): void => {
-        syncer.seen(slice);
-        const name = slice.metadata.labels?.[endpointLabels.serviceName];
-        if (slice.metadata.labels?.[endpointLabels.slicesManagedBy] === CONTROLLER_NAME && name !== undefined)
-          add(`${slice.metadata.namespace}/${name}`);
-      };
+      const follow = (before: EndpointSlice | undefined, after: EndpointSlice | undefined): void =>
+        syncer.follow(before, after).forEach(add);
       return [
         wakeServices({ ...parts, add }),
-        parts.slices.addHandlers({ onAdd: wake, onUpdate: (_, slice) => wake(slice), onDelete: wake }),
+        parts.slices.addHandlers({
+          onAdd: (slice) => follow(undefined, slice),
+          onUpdate: follow,
+          onDelete: (slice) => follow(slice, undefined),
+        }),
         syncer.followNodes(add),
+        () => tally.stop(),
       ];
     },
   });
@@ -73,14 +84,15 @@ interface Parts {
   readonly pods: Informer<Pod>;
   readonly slices: Informer<EndpointSlice>;
   readonly nodes: Informer<Node>;
+  readonly tally: ServiceTally;
 }
 
 class SliceSyncer {
   readonly #options: ControllerOptions;
   readonly #parts: Parts;
-  readonly #pods: LabelIndex<Pod>;
-  readonly #byService: ObjectIndex<EndpointSlice>;
-  readonly #withTopology: ObjectIndex<Service>;
+  /** By the key of the service. */
+  readonly #published = new Map<string, PublishedSlices>();
+  readonly #topologyServices: ObjectIndex<Service>;
   readonly #topology = new TopologyMode();
   readonly #recorder: EventRecorder;
   /** Absent until a service asks for it after a change of nodes. */
@@ -91,27 +103,29 @@ class SliceSyncer {
   constructor(options: ControllerOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
-    this.#pods = new LabelIndex(parts.pods);
-    this.#byService = parts.slices.index('service', ({ metadata }) =>
-      metadata.labels?.[endpointLabels.slicesManagedBy] === CONTROLLER_NAME
-        ? [`${metadata.namespace}/${metadata.labels[endpointLabels.serviceName] ?? ''}`]
-        : [],
-    );
-    this.#withTopology = parts.services.index('topology-mode', (service) =>
+    this.#topologyServices = parts.services.index('topology-mode', (service) =>
       isTopologyModeAuto(service) ? [AUTO] : [],
     );
     this.#recorder = createEventRecorder({ ...options, component: 'endpoint-slice-controller' });
   }
 
-  /** Hints of topology mode Auto depend on the zones and CPUs of all nodes. Returns the function that unsubscribes. */
+  /**
+   * Endpoints have the zone of their node. Hints of topology mode Auto depend on the zones and CPUs of all nodes.
+   * Returns the function that unsubscribes.
+   */
   followNodes(add: (key: string) => void): () => void {
+    const requireFullPasses = (): void => this.#published.forEach((published) => published.requireFullPass());
     const wake = (): void => {
       this.#shares = undefined;
-      for (const service of this.#withTopology.get(AUTO)) add(formatKey(keyOf(service)));
+      for (const service of this.#topologyServices.get(AUTO)) add(formatKey(keyOf(service)));
     };
     return this.#parts.nodes.addHandlers({
-      onAdd: wake,
+      onAdd: () => {
+        requireFullPasses();
+        wake();
+      },
       onUpdate: (before, after) => {
+        if (before.metadata.labels?.[nodeLabels.zone] !== after.metadata.labels?.[nodeLabels.zone]) requireFullPasses();
         if (changesZoneShares(before, after)) wake();
       },
       onDelete: wake,
@@ -123,16 +137,28 @@ class SliceSyncer {
     return this.#shares.value;
   }
 
-  /** A pass reads every pod of the service; pod events meanwhile are merged into one pass. */
+  /** Pod events meanwhile are merged into one pass, so that a slice is not written for each of its pods. */
   restMs(key: string): number {
     const service = this.#parts.services.getByKey(key);
-    return service === undefined
-      ? 0
-      : restOfSet(this.#pods.countAtMost(service.metadata.namespace, serviceSelector(service)));
+    return service === undefined ? 0 : foldOfSet(this.#parts.tally.of(service, 0).size);
   }
 
-  seen({ metadata }: EndpointSlice): void {
-    this.#awaited.delete(metadata.uid);
+  /** Notes a change of a slice. Returns the keys of the services that it is of. */
+  follow(before: EndpointSlice | undefined, after: EndpointSlice | undefined): string[] {
+    for (const slice of [before, after]) if (slice !== undefined) this.#awaited.delete(slice.metadata.uid);
+    const [left, stays] = [serviceKeyOf(before), serviceKeyOf(after)];
+    if (before !== undefined && left !== undefined && left !== stays) this.#slicesOf(left).remove(before.metadata.name);
+    if (after !== undefined && stays !== undefined) {
+      if (after.metadata.deletionTimestamp === undefined) this.#slicesOf(stays).put(after);
+      else this.#slicesOf(stays).remove(after.metadata.name);
+    }
+    return [...new Set([left, stays])].filter((key) => key !== undefined);
+  }
+
+  #slicesOf(key: string): PublishedSlices {
+    let published = this.#published.get(key);
+    if (published === undefined) this.#published.set(key, (published = new PublishedSlices()));
+    return published;
   }
 
   #isAwaiting(key: string): boolean {
@@ -147,49 +173,83 @@ class SliceSyncer {
     // The garbage collector deletes the slices of a deleted service.
     if (service === undefined || service.metadata.deletionTimestamp !== undefined || !hasManagedEndpoints(service)) {
       this.#topology.forget(key);
+      this.#slicesOf(key).requireFullPass();
+      if (service === undefined && this.#slicesOf(key).all.length === 0) this.#published.delete(key);
       return undefined;
     }
-    const endpoints = endpointsOf(service, this.#pods.select(service.metadata.namespace, serviceSelector(service)));
-    const existing = this.#byService.get(key).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-    const { groups, events } = this.#topology.apply(key, {
-      service,
-      groups: groupEndpoints(service, endpoints, (name) => this.#parts.nodes.get({ namespace: '', name })),
-      existing,
-      shares: () => this.#zoneShares(),
+    const published = this.#slicesOf(key);
+    try {
+      await this.#publish(key, service, this.#plan(key, service, published));
+    } catch (error) {
+      published.requireFullPass();
+      if (!isNamespaceTerminating(error) && !isApiError(error, 'NotFound')) throw error;
+    }
+    return undefined;
+  }
+
+  /** Hints of topology mode Auto depend on all endpoints of the service. */
+  #plan(key: string, service: Service, published: PublishedSlices): PublishPlan {
+    const members = this.#parts.tally.of(service, 0);
+    const nodeOf = (name: string): Node | undefined => this.#parts.nodes.get({ namespace: '', name });
+    if (isTopologyModeAuto(service)) published.requireFullPass();
+    return planChanges({
+      published,
+      changed: members.takeChanged(),
+      groupsOf: (identities) => {
+        const selected = identities === undefined ? members.all : members.among(identities);
+        const groups = groupEndpoints(service, endpointsOf(service, selected), nodeOf);
+        return identities === undefined ? this.#withTopology(key, service, groups, published.all) : groups;
+      },
     });
-    for (const event of events) this.#recorder.event(services, service, event);
-    const plan = planSlices(existing, groups);
+  }
+
+  #withTopology(
+    key: string,
+    service: Service,
+    groups: readonly Group[],
+    existing: readonly EndpointSlice[],
+  ): readonly Group[] {
+    const applied = this.#topology.apply(key, { service, groups, existing, shares: () => this.#zoneShares() });
+    for (const event of applied.events) this.#recorder.event(services, service, event);
+    return applied.groups;
+  }
+
+  async #publish(key: string, service: Service, { plan, slices }: PublishPlan): Promise<void> {
     const labels = labelsOf(service);
-    const stale = existing.filter(
+    const stale = slices.filter(
       (slice) =>
         !isDeepStrictEqual(slice.metadata.labels, labels) &&
         !plan.delete.includes(slice) &&
         !plan.update.some((each) => each.slice === slice),
     );
     const { client } = this.#options;
-    try {
-      for (const content of plan.create) {
-        const made = await client.create(endpointSlices, newEndpointSlice(services, service, { labels, ...content }));
-        if (this.#parts.slices.get(keyOf(made)) === undefined)
-          this.#awaited.set(made.metadata.uid, { key, sinceMs: this.#options.clock.monotonicMs() });
-      }
-      for (const { slice, endpoints: desired } of [
-        ...plan.update,
-        ...stale.map((slice) => ({ slice, endpoints: slice.endpoints })),
-      ]) {
-        await client.update(endpointSlices, {
-          ...slice,
-          metadata: { ...slice.metadata, labels },
-          endpoints: [...desired],
-        });
-      }
-      for (const slice of plan.delete)
-        await client.delete(endpointSlices, keyOf(slice), { preconditions: { uid: slice.metadata.uid } });
-    } catch (error) {
-      if (!isNamespaceTerminating(error) && !isApiError(error, 'NotFound')) throw error;
+    for (const content of plan.create) {
+      const made = await client.create(endpointSlices, newEndpointSlice(services, service, { labels, ...content }));
+      if (this.#parts.slices.get(keyOf(made)) === undefined)
+        this.#awaited.set(made.metadata.uid, { key, sinceMs: this.#options.clock.monotonicMs() });
     }
-    return undefined;
+    for (const { slice, endpoints: desired } of [
+      ...plan.update,
+      ...stale.map((slice) => ({ slice, endpoints: slice.endpoints })),
+    ]) {
+      await client.update(endpointSlices, {
+        ...slice,
+        metadata: { ...slice.metadata, labels },
+        endpoints: [...desired],
+      });
+    }
+    for (const slice of plan.delete)
+      await client.delete(endpointSlices, keyOf(slice), { preconditions: { uid: slice.metadata.uid } });
   }
+}
+
+/** Undefined for a slice of another controller. */
+function serviceKeyOf(slice: EndpointSlice | undefined): string | undefined {
+  const { namespace, labels } = slice?.metadata ?? {};
+  const name = labels?.[endpointLabels.serviceName];
+  return labels?.[endpointLabels.slicesManagedBy] === CONTROLLER_NAME && name !== undefined
+    ? `${namespace}/${name}`
+    : undefined;
 }
 
 function labelsOf(service: Service): Record<string, string> {

@@ -34,7 +34,11 @@ export const identityOf = (endpoint: Endpoint): string => endpoint.targetRef?.ui
  * in their slice; new ones fill slices that change anyway, then slices with room, then new slices. Empty slices are
  * deleted, but a service keeps at least one.
  */
-export function planSlices(existing: readonly EndpointSlice[], groups: readonly Group[]): SlicePlan {
+export function planSlices(
+  existing: readonly EndpointSlice[],
+  groups: readonly Group[],
+  most = MAX_ENDPOINTS,
+): SlicePlan {
   const create: SliceContent[] = [];
   const update: { slice: EndpointSlice; endpoints: readonly Endpoint[] }[] = [];
   const remove = new Set(existing);
@@ -43,7 +47,7 @@ export function planSlices(existing: readonly EndpointSlice[], groups: readonly 
       (slice) => slice.addressType === group.addressType && isDeepStrictEqual(slice.ports, group.ports),
     );
     for (const slice of own) remove.delete(slice);
-    const planned = planGroup(own, group);
+    const planned = planGroup(own, group, most);
     create.push(...planned.create);
     update.push(...planned.update);
     for (const slice of planned.delete) remove.add(slice);
@@ -51,7 +55,7 @@ export function planSlices(existing: readonly EndpointSlice[], groups: readonly 
   return { create, update, delete: [...remove] };
 }
 
-function planGroup(own: readonly EndpointSlice[], { addressType, ports, endpoints }: Group): SlicePlan {
+function planGroup(own: readonly EndpointSlice[], { addressType, ports, endpoints }: Group, most: number): SlicePlan {
   const missing = new Map(endpoints.map((endpoint) => [identityOf(endpoint), endpoint]));
   const drafts = own.map((slice) => {
     const kept: Endpoint[] = [];
@@ -72,13 +76,13 @@ function planGroup(own: readonly EndpointSlice[], { addressType, ports, endpoint
   for (const draft of [...drafts].sort(
     (left, right) => Number(right.changed) - Number(left.changed) || right.kept.length - left.kept.length,
   )) {
-    const room = MAX_ENDPOINTS - draft.kept.length;
+    const room = most - draft.kept.length;
     if (room <= 0 || rest.length === 0) continue;
     draft.kept.push(...rest.splice(0, room));
     draft.changed = true;
   }
   const create: SliceContent[] = [];
-  while (rest.length > 0) create.push({ addressType, ports, endpoints: rest.splice(0, MAX_ENDPOINTS) });
+  while (rest.length > 0) create.push({ addressType, ports, endpoints: rest.splice(0, most) });
   const empty = drafts.filter(({ kept }) => kept.length === 0);
   const keepsOneEmpty = endpoints.length === 0 && empty.length > 0;
   const gone = keepsOneEmpty ? empty.slice(1) : empty;

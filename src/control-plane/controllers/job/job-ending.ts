@@ -3,8 +3,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { formatTime, parseTime } from '../../../api/time.ts';
 import { IndexSet } from './index-set.ts';
 import { isFailed, isIndexed, isSuspended, trueCondition } from './job-facts.ts';
-import type { JobFacts, JobTally } from './job-facts.ts';
-import type { JobPods } from './job-members.ts';
+import type { JobFacts, JobPods, JobTally } from './job-facts.ts';
 import { matchFailurePolicy } from './pod-failure-policy.ts';
 
 /**

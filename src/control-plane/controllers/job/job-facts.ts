@@ -2,7 +2,6 @@ import type { Job, JobCondition } from '../../../api/batch/job.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { IndexSet } from './index-set.ts';
 import { finishedAtMs } from './job-backoff.ts';
-import type { JobPods } from './job-members.ts';
 import { matchFailurePolicy } from './pod-failure-policy.ts';
 
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
@@ -54,6 +53,22 @@ function counted({ metadata }: Pod, annotation: string): number {
 
 export const indexFailures = (pod: Pod): number => counted(pod, jobAnnotations.indexFailures);
 export const indexIgnoredFailures = (pod: Pod): number => counted(pod, jobAnnotations.indexIgnoredFailures);
+
+/** The pods of a job at one moment. */
+export interface JobPods {
+  readonly active: number;
+  readonly ready: number;
+  /** Terminating and not ended. */
+  readonly terminating: number;
+  /** Restarts of the containers of running and pending pods. */
+  readonly restarts: number;
+  /** For Indexed jobs: the valid indexes of active pods. */
+  readonly activeIndexes: IndexSet;
+  /** Pods that are not active and can still change the job. Pods that have ended and were counted are left out. */
+  readonly others: readonly Pod[];
+  /** The active pods. They may have changed since: only for use at the same moment. */
+  readonly listActive: () => readonly Pod[];
+}
 
 export interface JobFacts {
   readonly job: Job;

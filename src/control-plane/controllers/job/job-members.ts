@@ -8,22 +8,7 @@ import type { MemberCounts } from '../../controller-runtime/member-tally.ts';
 import { isPodActive, isPodReady, isPodTerminating } from '../../controller-runtime/pod-facts.ts';
 import { IndexSet } from './index-set.ts';
 import { hasTrackingFinalizer, isIndexed, validIndex } from './job-facts.ts';
-
-/** The pods of a job at one moment. */
-export interface JobPods {
-  readonly active: number;
-  readonly ready: number;
-  /** Terminating and not ended. */
-  readonly terminating: number;
-  /** Restarts of the containers of running and pending pods. */
-  readonly restarts: number;
-  /** For Indexed jobs: the valid indexes of active pods. */
-  readonly activeIndexes: IndexSet;
-  /** Pods that are not active and can still change the job. Pods that have ended and were counted are left out. */
-  readonly others: readonly Pod[];
-  /** The active pods. They may have changed since: only for use at the same moment. */
-  readonly listActive: () => readonly Pod[];
-}
+import type { JobPods } from './job-facts.ts';
 
 export type JobPodTally = MemberTally<Job, Pod, Pod, JobMembers>;
 
