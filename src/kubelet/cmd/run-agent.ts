@@ -114,7 +114,7 @@ export async function startAgent(
     },
     pinnedImages: flags.pinnedImages,
     nodeProblems: flags.nodeProblemConditions,
-    credentialProviders: await credentialProviders(flags, platform),
+    credentialProviders: await credentialProviders(config, flags, platform),
     credentialProviderBinDir: flags.imageCredentialProviderBinDir,
     node: {
       labels: flags.nodeLabels,
@@ -191,13 +191,17 @@ async function openLockFile({ lockFile }: AgentFlags, log: Logger): Promise<Lock
  * Credential provider plugins are configured for the whole life of the agent; a mistake there is better known now than
  * at the first pull.
  */
-async function credentialProviders(flags: AgentFlags, platform: RealPlatform): Promise<readonly CredentialProvider[]> {
+async function credentialProviders(
+  { gates }: KubeletConfig,
+  flags: AgentFlags,
+  platform: RealPlatform,
+): Promise<readonly CredentialProvider[]> {
   if (flags.imageCredentialProviderConfig === '') return [];
-  const { providers, errors } = await loadCredentialProviders(
-    platform.files,
-    flags.imageCredentialProviderConfig,
-    flags.imageCredentialProviderBinDir,
-  );
+  const { providers, errors } = await loadCredentialProviders(platform.files, {
+    configPath: flags.imageCredentialProviderConfig,
+    binDir: flags.imageCredentialProviderBinDir,
+    allowsTokens: gates.enabled('KubeletServiceAccountTokenForCredentialProviders'),
+  });
   if (errors.length > 0) throw new KubeletError('Invalid', errors.join('\n'));
   return providers;
 }

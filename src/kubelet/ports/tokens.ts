@@ -3,6 +3,8 @@ export interface TokenOrder {
   readonly serviceAccount: string;
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
+  /** Refuses a token of an account that was made again under this name. */
+  readonly serviceAccountUid?: string;
   /** The token is invalidated with this pod. */
   readonly pod: { name: string; uid: string };
 }

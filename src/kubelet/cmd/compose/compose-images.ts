@@ -1,3 +1,4 @@
+import { createAccountAccess } from '../../features/images/credentials/account-tokens.ts';
 import { createImageGc, createImages } from '../../features/images/create-images.ts';
 import { countPullRecords, noteEnsured } from '../../features/metrics/images.ts';
 import { observedCredentialPlugins } from '../../features/metrics/observed-calls.ts';
@@ -8,7 +9,7 @@ import type { FeatureParts, Given } from './kubelet-parts.ts';
  * that was pulled with a secret.
  */
 export function composeImages(
-  parts: Given<'activityTracker' | 'objects' | 'recorder' | 'store'>,
+  parts: Given<'activityTracker' | 'objects' | 'recorder' | 'store' | 'tokens'>,
 ): Pick<FeatureParts, 'images' | 'imageGc'> {
   const { settings, platform } = parts;
   const { clock, random, log, files, processes, images, runtime, disk, machine } = platform;
@@ -23,6 +24,7 @@ export function composeImages(
     files,
     processes: observedCredentialPlugins(processes, clock, metrics),
     secrets: { secret: (namespace, name) => parts.objects.get('Secret', namespace, name) },
+    accounts: createAccountAccess(platform.cluster?.objects, parts.tokens),
     events: parts.recorder,
     activity: parts.activityTracker,
     clock,

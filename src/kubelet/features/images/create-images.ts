@@ -7,6 +7,7 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import type { ImageRuntime } from '../../ports/images.ts';
 import type { Processes } from '../../ports/processes.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
+import type { AccountAccess } from './credentials/account-tokens.ts';
 import { CredentialSources } from './credentials/credential-sources.ts';
 import { ExecCredentialProvider } from './credentials/exec-provider.ts';
 import type { NodeCredentialPlaces } from './credentials/node-credentials.ts';
@@ -46,6 +47,8 @@ export interface CreateImagesOptions {
   readonly files: HostFiles;
   readonly processes: Processes;
   readonly secrets: SecretLookup;
+  /** For plugins that get tokens of service accounts. */
+  readonly accounts: AccountAccess;
   readonly events: EventRecorder;
   readonly activity: Activity;
   readonly clock: Clock;
@@ -60,11 +63,11 @@ export function createImages(options: CreateImagesOptions): {
   leases: ImageLeases;
   access: PullAccess;
 } {
-  const { settings, places, images, files, processes, secrets, events, activity, clock, log } = options;
+  const { settings, places, images, files, processes, secrets, accounts, events, activity, clock, log } = options;
   const providers = options.providers.map(
     (provider) => new ExecCredentialProvider(provider, { binDir: options.providerBinDir, processes, clock }),
   );
-  const credentials = new CredentialSources({ secrets, files, places, providers, events, log });
+  const credentials = new CredentialSources({ secrets, files, places, providers, accounts, events, log });
   const records = new PullRecordFiles({ files, log, rootDir: places.rootDir });
   const access = new PullAccess({
     records,

@@ -65,6 +65,10 @@ function world(
       log,
     },
     secrets: { secret: (namespace, name) => options.secrets?.[`${namespace}/${name}`] },
+    accounts: {
+      tokens: { get: () => Promise.reject(new Error('no plugin asks for a token')) },
+      account: () => Promise.reject(new Error('no plugin asks for an account')),
+    },
     events: {
       event: (_pod, type, reason, message, container) => {
         events.push(`${type} ${reason} ${message}`);

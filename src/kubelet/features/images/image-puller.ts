@@ -63,7 +63,7 @@ export class ImagePuller {
       request.image,
       request.requested,
       request.runtimeHandler,
-      ...request.credentials.map((auth) => `${auth.hash}@${auth.source?.uid ?? ''}`),
+      ...request.credentials.map((auth) => `${auth.hash}@${(auth.source ?? auth.account)?.uid ?? ''}`),
     ].join('\n');
     let shared = this.#shared.get(key);
     if (shared === undefined) {

@@ -5,7 +5,7 @@ import type { Logger } from '../../../base/log.ts';
 import type { Image, ImageRuntime } from '../../ports/images.ts';
 import type { TrackedAuth } from './credentials/keyring.ts';
 import type { PullRecordFiles } from './pull-records.ts';
-import type { PulledRecord, PulledWith, PulledWithSecret, VerificationPolicy } from './pull-verification.ts';
+import type { PodAccess, PulledRecord, PulledWith, VerificationPolicy } from './pull-verification.ts';
 import { mergeRecord, needsVerification, proveAccess, trimTagAndDigest } from './pull-verification.ts';
 
 /** Why a pod may use a present image, or must first prove that it may (upstream: mustAttemptImagePullResult). */
@@ -23,7 +23,8 @@ export interface PullAccessOptions {
 
 /**
  * Which pods may use which of the node's images (upstream: images/pullmanager).
- * 1. An image pulled with a pod's secret is available only to pods that have that secret, whatever their pull policy.
+ * 1. An image pulled with a pod's secret is available only to pods that have that secret, whatever their pull policy. The
+ *    same holds for credentials that a plugin gave for a service account.
  * 2. Records are read once and then kept in memory; every change is on disk before it takes effect.
  * 3. An image whose pull began and whose end was not recorded counts as pulled with unknown credentials: access has to
  *    be proven.
@@ -49,9 +50,9 @@ export class PullAccess {
     return this.#loading;
   }
 
-  /** Whether this pod may use the image that is present on the node. `secretsOfPod` is called only when it matters. */
-  async mayUse(image: string, imageRef: string, secretsOfPod: () => Promise<readonly TrackedAuth[]>): Promise<boolean> {
-    const result = await this.#check(image, imageRef, secretsOfPod);
+  /** Whether this pod may use the image that is present on the node. `ownOfPod` is called only when it matters. */
+  async mayUse(image: string, imageRef: string, ownOfPod: () => Promise<readonly TrackedAuth[]>): Promise<boolean> {
+    const result = await this.#check(image, imageRef, ownOfPod);
     this.#options.onCheck?.(result);
     return result !== 'mustAuthenticate';
   }
@@ -61,11 +62,7 @@ export class PullAccess {
     return { intents: this.#intents.size, records: this.#records.size };
   }
 
-  async #check(
-    image: string,
-    imageRef: string,
-    secretsOfPod: () => Promise<readonly TrackedAuth[]>,
-  ): Promise<AccessCheck> {
+  async #check(image: string, imageRef: string, ownOfPod: () => Promise<readonly TrackedAuth[]>): Promise<AccessCheck> {
     const { policy, allowlist, log } = this.#options;
     if (policy === 'NeverVerify') return 'credentialPolicyAllowed';
     await this.load();
@@ -74,10 +71,7 @@ export class PullAccess {
       return 'credentialPolicyAllowed';
     const pulledWith = ownValue(record?.credentials, trimTagAndDigest(image));
     if (pulledWith === undefined) return 'mustAuthenticate';
-    const proof = proveAccess(
-      pulledWith,
-      pulledWith.nodePodsAccessible ? [] : (await secretsOfPod()).flatMap(asPulledWith),
-    );
+    const proof = proveAccess(pulledWith, accessOf(pulledWith.nodePodsAccessible ? [] : await ownOfPod()));
     if (proof.kind === 'granted' && proof.learned !== undefined) {
       await this.#merge(image, imageRef, { nodePodsAccessible: false, secrets: [proof.learned] }).catch(
         (error: unknown) => log.warn('image pull record could not be written', { image, error: errorMessage(error) }),
@@ -100,9 +94,10 @@ export class PullAccess {
   }
 
   async succeeded(image: string, imageRef: string, used: TrackedAuth | undefined): Promise<void> {
-    const secrets = used === undefined ? [] : asPulledWith(used);
+    const { secrets, accounts } = accessOf(used === undefined ? [] : [used]);
+    const nodePodsAccessible = secrets.length + accounts.length === 0;
     try {
-      await this.#merge(image, imageRef, { nodePodsAccessible: secrets.length === 0, secrets });
+      await this.#merge(image, imageRef, { nodePodsAccessible, secrets, ...(accounts.length > 0 ? { accounts } : {}) });
     } catch (error) {
       // The intent stays: the image still counts as pulled by the agent, and access has to be proven.
       this.#options.log.error('failed to write image pulled record', { imageRef, error: errorMessage(error) });
@@ -183,6 +178,11 @@ export class PullAccess {
   }
 }
 
-function asPulledWith(auth: TrackedAuth): PulledWithSecret[] {
-  return auth.source === undefined ? [] : [{ ...auth.source, credentialHash: auth.hash }];
+function accessOf(credentials: readonly TrackedAuth[]): PodAccess {
+  return {
+    secrets: credentials.flatMap(({ source, hash }) =>
+      source === undefined ? [] : [{ ...source, credentialHash: hash }],
+    ),
+    accounts: credentials.flatMap(({ account }) => account ?? []),
+  };
 }

@@ -29,6 +29,7 @@ describe('files of pulls', () => {
           nodePodsAccessible: false,
           secrets: [{ uid: 'u', namespace: 'n', name: 's', credentialHash: 'h' }],
         },
+        account: { nodePodsAccessible: false, secrets: [], accounts: [{ uid: 'u', namespace: 'n', name: 'robot' }] },
       },
     };
     await records.writeIntent('app:1');

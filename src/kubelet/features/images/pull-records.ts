@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
+import type { AccountSource } from './credentials/keyring.ts';
 import type { PulledRecord, PulledWith, PulledWithSecret } from './pull-verification.ts';
 
 const API_VERSION = 'kubelet.config.k8s.io/v1beta1';
@@ -115,32 +116,41 @@ function recordOf(value: unknown): PulledRecord | undefined {
 }
 
 function accessOf(access: Record<string, unknown>): PulledWith {
-  const secrets: PulledWithSecret[] = [];
-  for (const secret of Array.isArray(access.kubernetesSecrets) ? (access.kubernetesSecrets as unknown[]) : []) {
-    if (!isRecord(secret)) continue;
-    const { uid, namespace, name, credentialHash = '' } = secret;
-    if (
-      typeof uid === 'string' &&
-      typeof namespace === 'string' &&
-      typeof name === 'string' &&
-      typeof credentialHash === 'string'
-    )
-      secrets.push({ uid, namespace, name, credentialHash });
-  }
-  return { nodePodsAccessible: access.nodePodsAccessible === true, secrets };
+  const secrets: PulledWithSecret[] = recordsIn(access.kubernetesSecrets).flatMap((entry) => {
+    const place = placeOf(entry);
+    const { credentialHash = '' } = entry;
+    return place === undefined || typeof credentialHash !== 'string' ? [] : [{ ...place, credentialHash }];
+  });
+  const accounts = recordsIn(access.kubernetesServiceAccounts).flatMap((entry) => placeOf(entry) ?? []);
+  const nodePodsAccessible = access.nodePodsAccessible === true;
+  return { nodePodsAccessible, secrets, ...(accounts.length > 0 ? { accounts } : {}) };
+}
+
+const recordsIn = (list: unknown): Record<string, unknown>[] =>
+  (Array.isArray(list) ? (list as unknown[]) : []).filter(isRecord);
+
+function placeOf({ uid, namespace, name }: Record<string, unknown>): AccountSource | undefined {
+  return typeof uid === 'string' && typeof namespace === 'string' && typeof name === 'string'
+    ? { uid, namespace, name }
+    : undefined;
 }
 
 function formatRecord(record: PulledRecord): unknown {
-  const mapping = Object.entries(record.credentials).map(([image, { nodePodsAccessible, secrets }]) => {
+  const mapping = Object.entries(record.credentials).map(([image, { nodePodsAccessible, secrets, accounts = [] }]) => {
     const kubernetesSecrets = secrets.map(({ uid, namespace, name, credentialHash }) => ({
       uid,
       namespace,
       name,
       credentialHash,
     }));
+    const kubernetesServiceAccounts = accounts.map(({ uid, namespace, name }) => ({ uid, namespace, name }));
     return [
       image,
-      { ...(secrets.length > 0 ? { kubernetesSecrets } : {}), ...(nodePodsAccessible ? { nodePodsAccessible } : {}) },
+      {
+        ...(secrets.length > 0 ? { kubernetesSecrets } : {}),
+        ...(accounts.length > 0 ? { kubernetesServiceAccounts } : {}),
+        ...(nodePodsAccessible ? { nodePodsAccessible } : {}),
+      },
     ] as const;
   });
   const lastUpdatedTime = new Date(record.lastUpdatedMs).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PulledRecord, PulledWith, PulledWithSecret } from './pull-verification.ts';
+import type { AccessProof, PulledRecord, PulledWith, PulledWithSecret } from './pull-verification.ts';
 import { mergeRecord, needsVerification, proveAccess } from './pull-verification.ts';
 
 const secret = (name: string, credentialHash: string, more: Partial<PulledWithSecret> = {}): PulledWithSecret => ({
@@ -11,52 +11,89 @@ const secret = (name: string, credentialHash: string, more: Partial<PulledWithSe
   ...more,
 });
 const withSecrets = (...secrets: PulledWithSecret[]): PulledWith => ({ nodePodsAccessible: false, secrets });
+const proves = (pulledWith: PulledWith | undefined, secrets: readonly PulledWithSecret[]): AccessProof =>
+  proveAccess(pulledWith, { secrets, accounts: [] });
 const open: PulledWith = { nodePodsAccessible: true, secrets: [] };
 
 describe('a proof that a pod may use an image', () => {
   const known = secret('a', 'h1');
 
   it('does not exist for an image that was never pulled by this name', () => {
-    assert.deepEqual(proveAccess(undefined, [known]), { kind: 'denied' });
+    assert.deepEqual(proves(undefined, [known]), { kind: 'denied' });
   });
 
   it('is not needed where all pods of the node may use it', () => {
-    assert.deepEqual(proveAccess(open, []), { kind: 'granted' });
+    assert.deepEqual(proves(open, []), { kind: 'granted' });
   });
 
   it('is the same secret, which changes nothing in the record', () => {
-    assert.deepEqual(proveAccess(withSecrets(known), [known]), { kind: 'granted' });
+    assert.deepEqual(proves(withSecrets(known), [known]), { kind: 'granted' });
   });
 
   it('is the same content elsewhere or the same secret with new content, and both are recorded', () => {
     for (const mine of [secret('b', 'h1'), secret('a', 'h2')])
-      assert.deepEqual(proveAccess(withSecrets(known), [mine]), { kind: 'granted', learned: mine });
+      assert.deepEqual(proves(withSecrets(known), [mine]), { kind: 'granted', learned: mine });
   });
 
   it('is no secret that differs in content and in any part of its place', () => {
     for (const more of [{ uid: 'other' }, { namespace: 'other' }, { name: 'other' }])
-      assert.deepEqual(proveAccess(withSecrets(known), [secret('a', 'h2', more)]), { kind: 'denied' });
+      assert.deepEqual(proves(withSecrets(known), [secret('a', 'h2', more)]), { kind: 'denied' });
   });
 
   it('is not that two contents are unknown', () => {
-    assert.deepEqual(proveAccess(withSecrets(secret('a', '')), [secret('b', '')]), { kind: 'denied' });
+    assert.deepEqual(proves(withSecrets(secret('a', '')), [secret('b', '')]), { kind: 'denied' });
   });
 
   it('by name alone ends when a record has a hundred secrets: it could not be recorded', () => {
     const many = Array.from({ length: 100 }, (_, index) => secret(`s${index}`, `h${index}`));
     const renewed = secret('s7', 'new');
-    assert.deepEqual(proveAccess(withSecrets(...many), [renewed]), { kind: 'denied' });
-    assert.equal(proveAccess(withSecrets(...many.slice(0, 99)), [renewed]).kind, 'granted');
-    assert.deepEqual(
-      proveAccess(withSecrets(...many), [secret('x', 'h7')]),
-      { kind: 'granted' },
-      'by content it goes on',
-    );
+    assert.deepEqual(proves(withSecrets(...many), [renewed]), { kind: 'denied' });
+    assert.equal(proves(withSecrets(...many.slice(0, 99)), [renewed]).kind, 'granted');
+    assert.deepEqual(proves(withSecrets(...many), [secret('x', 'h7')]), { kind: 'granted' }, 'by content it goes on');
   });
 
   it('is found among several secrets of the pod', () => {
-    assert.equal(proveAccess(withSecrets(known), [secret('x', 'hx'), known]).kind, 'granted');
-    assert.equal(proveAccess(withSecrets(known), []).kind, 'denied');
+    assert.equal(proves(withSecrets(known), [secret('x', 'hx'), known]).kind, 'granted');
+    assert.equal(proves(withSecrets(known), []).kind, 'denied');
+  });
+});
+
+describe('an image pulled for a service account', () => {
+  const robot = { uid: 'uid-robot', namespace: 'default', name: 'robot' };
+  const pulledWith: PulledWith = { nodePodsAccessible: false, secrets: [], accounts: [robot] };
+
+  it('is for pods of that account, and not of one that was made again or is elsewhere', () => {
+    const proof = (account: Partial<typeof robot>): string =>
+      proveAccess(pulledWith, { secrets: [], accounts: [{ ...robot, ...account }] }).kind;
+    assert.deepEqual([{}, { uid: 'other' }, { namespace: 'other' }, { name: 'other' }].map(proof), [
+      'granted',
+      'denied',
+      'denied',
+      'denied',
+    ]);
+    assert.equal(proveAccess(pulledWith, { secrets: [], accounts: [] }).kind, 'denied');
+    assert.equal(proveAccess(open, { secrets: [], accounts: [] }).kind, 'granted');
+  });
+
+  it('keeps its accounts in the record beside secrets, each once and in order', () => {
+    const other = { ...robot, name: 'a-first' };
+    const first = mergeRecord(undefined, { imageRef: 'sha256:1', image: 'r.local/app:1', pulledWith }, 1);
+    const again = mergeRecord(first, { imageRef: 'sha256:1', image: 'r.local/app:1', pulledWith }, 2);
+    assert.equal(again, first);
+    const more = mergeRecord(
+      first,
+      {
+        imageRef: 'sha256:1',
+        image: 'r.local/app:1',
+        pulledWith: { nodePodsAccessible: false, secrets: [secret('a', 'h')], accounts: [other] },
+      },
+      3,
+    );
+    assert.deepEqual(more.credentials['r.local/app'], {
+      nodePodsAccessible: false,
+      secrets: [secret('a', 'h')],
+      accounts: [other, robot],
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import { ownValue } from '../../../base/lookup.ts';
-import type { SecretSource } from './credentials/keyring.ts';
+import type { AccountSource, SecretSource } from './credentials/keyring.ts';
 
 export type VerificationPolicy =
   | 'NeverVerify'
@@ -17,6 +17,8 @@ export interface PulledWith {
   /** Pulled without credentials or with the node's own: any pod of the node. */
   readonly nodePodsAccessible: boolean;
   readonly secrets: readonly PulledWithSecret[];
+  /** Pods of these service accounts, for which a plugin gave the credentials. */
+  readonly accounts?: readonly AccountSource[];
 }
 
 export interface PulledRecord {
@@ -63,15 +65,24 @@ const MATCHING_WRITES_LIMIT = 100;
 
 export type AccessProof = { kind: 'granted'; learned?: PulledWithSecret } | { kind: 'denied' };
 
+/** What a pod has to show: its pull secrets, and its service account where a plugin gives credentials for it. */
+export interface PodAccess {
+  readonly secrets: readonly PulledWithSecret[];
+  readonly accounts: readonly AccountSource[];
+}
+
 /**
- * Whether a pod may use the image pulled by that name: it is open to all, or one of the pod's secrets is one that it
+ * Whether a pod may use the image pulled by that name: it is open to all, or pulled for the pod's service account, or one
+ * of the pod's secrets is one that it
  * was pulled with, by content or by name. A secret that matches in only one of the two is recorded (`learned`), so that
  * it is still valid when the other changes.
  */
-export function proveAccess(pulledWith: PulledWith | undefined, podSecrets: readonly PulledWithSecret[]): AccessProof {
+export function proveAccess(pulledWith: PulledWith | undefined, pod: PodAccess): AccessProof {
   if (pulledWith === undefined) return { kind: 'denied' };
   if (pulledWith.nodePodsAccessible) return { kind: 'granted' };
-  for (const mine of podSecrets) {
+  const accounts = new Set(pulledWith.accounts?.map(placeOf));
+  if (pod.accounts.some((account) => accounts.has(placeOf(account)))) return { kind: 'granted' };
+  for (const mine of pod.secrets) {
     for (const known of pulledWith.secrets) {
       const sameContent = known.credentialHash !== '' && known.credentialHash === mine.credentialHash;
       const samePlace = known.uid === mine.uid && known.namespace === mine.namespace && known.name === mine.name;
@@ -97,7 +108,7 @@ export function mergeRecord(
       lastUpdatedMs: nowMs,
       credentials: pulledWith === undefined ? {} : { [name]: pulledWith },
     };
-  if (pulledWith === undefined || (!pulledWith.nodePodsAccessible && pulledWith.secrets.length === 0)) return record;
+  if (pulledWith === undefined || isEmpty(pulledWith)) return record;
   const known = ownValue(record.credentials, name);
   if (known?.nodePodsAccessible === true) return record;
   const merged = known === undefined ? pulledWith : mergeAccess(known, pulledWith);
@@ -105,6 +116,9 @@ export function mergeRecord(
     ? record
     : { ...record, lastUpdatedMs: nowMs, credentials: { ...record.credentials, [name]: merged } };
 }
+
+const isEmpty = ({ nodePodsAccessible, secrets, accounts = [] }: PulledWith): boolean =>
+  !nodePodsAccessible && secrets.length === 0 && accounts.length === 0;
 
 function mergeAccess(known: PulledWith, add: PulledWith): PulledWith {
   if (add.nodePodsAccessible) return { nodePodsAccessible: true, secrets: [] };
@@ -115,12 +129,22 @@ function mergeAccess(known: PulledWith, add: PulledWith): PulledWith {
     changed = true;
     byPlace.set(placeOf(secret), secret);
   }
+  const accounts = new Map((known.accounts ?? []).map((account) => [placeOf(account), account]));
+  for (const account of add.accounts ?? []) {
+    if (accounts.has(placeOf(account))) continue;
+    changed = true;
+    accounts.set(placeOf(account), account);
+  }
   if (!changed) return known;
-  const secrets = [...byPlace.entries()]
-    .sort(([left], [right]) => (left < right ? -1 : Number(left > right)))
-    .map(([, secret]) => secret);
-  return { nodePodsAccessible: false, secrets };
+  return {
+    nodePodsAccessible: false,
+    secrets: inOrder(byPlace),
+    ...(accounts.size > 0 ? { accounts: inOrder(accounts) } : {}),
+  };
 }
+
+const inOrder = <T>(byPlace: ReadonlyMap<string, T>): T[] =>
+  [...byPlace.entries()].sort(([left], [right]) => (left < right ? -1 : Number(left > right))).map(([, one]) => one);
 
 /** Sorts by namespace, name, uid. */
 function placeOf({ uid, namespace, name }: SecretSource): string {

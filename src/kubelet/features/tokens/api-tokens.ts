@@ -12,11 +12,12 @@ export class ApiTokens implements TokenSource {
     this.#client = client;
   }
 
-  async request({ namespace, serviceAccount, audiences, expirationSeconds, pod }: TokenOrder): Promise<IssuedToken> {
+  async request(order: TokenOrder): Promise<IssuedToken> {
+    const { namespace, serviceAccount, serviceAccountUid, audiences, expirationSeconds, pod } = order;
     const body = {
       kind: 'TokenRequest',
       apiVersion: 'authentication.k8s.io/v1',
-      metadata: {},
+      metadata: serviceAccountUid === undefined ? {} : { uid: serviceAccountUid },
       spec: {
         audiences,
         expirationSeconds,

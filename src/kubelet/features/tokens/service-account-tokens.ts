@@ -137,8 +137,10 @@ export class ServiceAccountTokens implements PodTokens {
 const answer = ({ token, expiresAtMs }: Held, againInMs: number): PodToken => ({ token, expiresAtMs, againInMs });
 
 /** Contains no secret: it may be part of an error. */
-function keyOf({ namespace, serviceAccount, audiences, expirationSeconds, pod }: TokenOrder): string {
-  return JSON.stringify([serviceAccount, namespace, audiences, expirationSeconds, pod.name, pod.uid]);
+function keyOf(order: TokenOrder): string {
+  const { namespace, serviceAccount, serviceAccountUid, audiences, expirationSeconds, pod } = order;
+  const account = serviceAccountUid === undefined ? [] : [serviceAccountUid];
+  return JSON.stringify([serviceAccount, namespace, audiences, expirationSeconds, pod.name, pod.uid, ...account]);
 }
 
 export function isKeptToken(value: unknown): value is KeptToken {

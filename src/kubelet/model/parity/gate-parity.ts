@@ -51,7 +51,9 @@ export const gateRows: Readonly<Record<string, Parity>> = {
   KubeletPodResourcesListUseActivePods: honoured(),
   KubeletRegistrationGetOnExistsOnly: honoured(),
   KubeletSeparateDiskGC: honoured(),
-  KubeletServiceAccountTokenForCredentialProviders: notYet('`tokenAttributes` of a provider is refused at start'),
+  KubeletServiceAccountTokenForCredentialProviders: honoured(
+    'off: `tokenAttributes` of a provider is refused at start',
+  ),
   LocalStorageCapacityIsolationFSQuotaMonitoring: notYet(
     'file trees are measured: quotas are set with quotactl, which Node cannot call, and with ioctl on each folder',
   ),

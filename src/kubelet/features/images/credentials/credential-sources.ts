@@ -6,6 +6,8 @@ import type { Logger } from '../../../../base/log.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 import type { EventRecorder } from '../../../ports/recorder.ts';
 import type { SecretLookup } from '../interfaces.ts';
+import type { AccountAccess } from './account-tokens.ts';
+import { requestAccount } from './account-tokens.ts';
 import type { ExecCredentialProvider } from './exec-provider.ts';
 import type { TrackedAuth } from './keyring.ts';
 import { Keyring } from './keyring.ts';
@@ -18,6 +20,7 @@ export interface CredentialSourcesOptions {
   readonly files: HostFiles;
   readonly places: NodeCredentialPlaces;
   readonly providers: readonly ExecCredentialProvider[];
+  readonly accounts: AccountAccess;
   readonly events: EventRecorder;
   readonly log: Logger;
 }
@@ -40,14 +43,22 @@ export class CredentialSources {
     const own = await this.#ofPod(pod);
     const [node, ...plugins] = await Promise.all([
       readNodeCredentials(places, files, log),
-      ...this.#options.providers.map((provider) => this.#ofPlugin(provider, name.repository)),
+      ...this.#options.providers.map((provider) => this.#ofPlugin(provider, pod, name.repository)),
     ]);
     return [own, node, ...plugins].flatMap((keyring) => keyring.lookup(name.repository));
   }
 
-  /** Only the pod's own, which decide whether it may use an image that others pulled. */
+  /**
+   * Only the pod's own, which decide whether it may use an image that others pulled: its secrets, and what plugins give
+   * for its service account.
+   */
   async lookupOwn(pod: Pod, name: ImageName): Promise<TrackedAuth[]> {
-    return (await this.#ofPod(pod)).lookup(name.repository);
+    const plugins = this.#options.providers.filter(({ tokens }) => tokens !== undefined);
+    const keyrings = await Promise.all([
+      this.#ofPod(pod),
+      ...plugins.map((provider) => this.#ofPlugin(provider, pod, name.repository)),
+    ]);
+    return keyrings.flatMap((keyring) => keyring.lookup(name.repository));
   }
 
   /** Reports missing pull secrets, whether or not anything is pulled. Costs nothing for pods that name none. */
@@ -84,14 +95,22 @@ export class CredentialSources {
   }
 
   /** A plugin that fails returns nothing; the others may. */
-  async #ofPlugin(provider: ExecCredentialProvider, repository: string): Promise<Keyring> {
+  async #ofPlugin(provider: ExecCredentialProvider, pod: Pod, repository: string): Promise<Keyring> {
     const keyring = new Keyring();
+    if (!provider.matches(repository)) return keyring;
     try {
-      keyring.add(await provider.provide(repository), undefined);
+      const decision =
+        provider.tokens === undefined
+          ? ({ kind: 'without' } as const)
+          : await requestAccount(provider.tokens, pod, this.#options.accounts);
+      if (decision.kind === 'skip') return keyring;
+      const account = decision.kind === 'account' ? decision.request : undefined;
+      keyring.add(await provider.provide(repository, account), undefined, account?.source);
     } catch (error) {
       this.#options.log.error('Failed to provide credentials for image', {
         provider: provider.name,
         image: repository,
+        pod: `${pod.metadata.namespace}/${pod.metadata.name}`,
         error: errorMessage(error),
       });
     }

@@ -9,6 +9,8 @@ import { ExecCredentialProvider, redact } from './exec-provider.ts';
 import type { CredentialProvider } from './provider-config.ts';
 import { loadCredentialProviders, parseProviderConfig } from './provider-config.ts';
 
+const rules = { allowsTokens: true };
+const place = { configPath: '/etc/cp', binDir: '/plugins', ...rules };
 const API = 'credentialprovider.kubelet.k8s.io/v1';
 const CANARY = 'canary-9f3c-password';
 const answer = (more: object): { stdout: string } => ({
@@ -145,7 +147,7 @@ providers:
 
 describe('credential provider configuration', () => {
   it('is read from YAML', () => {
-    assert.deepEqual(parseProviderConfig(good, 'f'), {
+    assert.deepEqual(parseProviderConfig(good, 'f', rules), {
       errors: [],
       providers: [
         {
@@ -168,7 +170,7 @@ describe('credential provider configuration', () => {
         .replace('["*.local"]', '[]')
         .replace('12h', '-1s')
         .replace('value:', 'valeu:') + '  tokenAttributes: {}\n';
-    const { errors, providers } = parseProviderConfig(bad, '/etc/cp.yaml');
+    const { errors, providers } = parseProviderConfig(bad, '/etc/cp.yaml', { allowsTokens: false });
     assert.deepEqual(providers, []);
     assert.ok(
       errors.every((error) => /^\/etc\/cp\.yaml:\d+: /.test(error)),
@@ -180,7 +182,11 @@ describe('credential provider configuration', () => {
       /:6: .*must be greater than or equal to 0/,
       /:7: .*apiVersion: Unsupported value: "v7"/,
       /valeu/,
-      /tokenAttributes: not supported yet/,
+      /tokenAttributes: Forbidden: tokenAttributes is not supported when KubeletServiceAccountTokenForCredentialProviders/,
+      /tokenAttributes: Forbidden: tokenAttributes is only supported for credentialprovider\.kubelet\.k8s\.io\/v1 API version/,
+      /tokenAttributes\.serviceAccountTokenAudience: Required value/,
+      /tokenAttributes\.requireServiceAccount: Required value/,
+      /tokenAttributes\.cacheType: Required value/,
     ]) {
       assert.ok(
         errors.some((error) => expected.test(error)),
@@ -199,22 +205,22 @@ describe('credential provider configuration', () => {
       '/plugins/helper': 'x',
       '/plugins/second': 'x',
     });
-    const missing = await loadCredentialProviders(files, '/etc/cp', '/plugins');
+    const missing = await loadCredentialProviders(files, place);
     assert.deepEqual(missing.errors, [
       'plugin binary /plugins/helper is not an executable file',
       'plugin binary /plugins/second is not an executable file',
     ]);
     for (const name of ['helper', 'second']) await files.chmod(`/plugins/${name}`, 0o755);
     assert.deepEqual(
-      (await loadCredentialProviders(files, '/etc/cp', '/plugins')).providers.map(({ name }) => name),
+      (await loadCredentialProviders(files, place)).providers.map(({ name }) => name),
       ['helper', 'second'],
     );
     files.seed({ '/etc/cp/c.yml': good });
-    assert.deepEqual((await loadCredentialProviders(files, '/etc/cp', '/plugins')).errors, [
+    assert.deepEqual((await loadCredentialProviders(files, place)).errors, [
       '/etc/cp/c.yml: duplicate provider name "helper" found in configuration file(s)',
     ]);
     assert.match(
-      (await loadCredentialProviders(files, '/nowhere', '/plugins')).errors[0] ?? '',
+      (await loadCredentialProviders(files, { ...place, configPath: '/nowhere' })).errors[0] ?? '',
       /unable to access path "\/nowhere"/,
     );
   });

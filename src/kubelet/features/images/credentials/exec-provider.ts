@@ -4,9 +4,11 @@ import { BoundedMap } from '../../../../base/bounded-map.ts';
 import type { Clock } from '../../../../base/clock.ts';
 import { KubeletError } from '../../../../base/errors.ts';
 import type { Processes } from '../../../ports/processes.ts';
+import type { AccountRequest } from './account-tokens.ts';
 import type { DockerAuth, DockerConfig } from './docker-config.ts';
 import { matchesImage } from './match-image.ts';
 import type { CredentialProvider } from './provider-config.ts';
+import type { TokenAttributes } from './token-attributes.ts';
 
 const TIMEOUT_MS = 60_000;
 const OUTPUT_LIMIT_BYTES = 1024 * 1024;
@@ -49,33 +51,51 @@ export class ExecCredentialProvider {
     return this.#provider.name;
   }
 
+  /** Which token of the pod's service account the plugin gets; undefined for none. */
+  get tokens(): TokenAttributes | undefined {
+    return this.#provider.tokens;
+  }
+
   get cacheSize(): number {
     return this.#cache.size;
   }
 
-  /** Empty for images that it does not match. Rejects when the plugin fails, with a message free of credentials. */
-  async provide(repository: string): Promise<DockerConfig> {
-    if (!this.#provider.matchImages.some((pattern) => matchesImage(pattern, repository))) return {};
+  matches(repository: string): boolean {
+    return this.#provider.matchImages.some((pattern) => matchesImage(pattern, repository));
+  }
+
+  /**
+   * Empty for images that it does not match. Rejects when the plugin fails, with a message free of credentials. Answers
+   * for a service account are cached for that account only.
+   */
+  async provide(repository: string, account?: AccountRequest): Promise<DockerConfig> {
+    if (!this.matches(repository)) return {};
     this.#purge();
     for (const key of [repository, registryOf(repository), GLOBAL_KEY]) {
-      const cached = this.#cache.get(key);
+      const cached = this.#cache.get(cacheKey(key, account));
       if (cached !== undefined && cached.untilMs >= this.#clock.monotonicMs()) return cached.config;
     }
-    let asking = this.#asking.get(repository);
+    const together = cacheKey(repository, account, account?.token);
+    let asking = this.#asking.get(together);
     if (asking === undefined) {
-      asking = this.#ask(repository).finally(() => this.#asking.delete(repository));
-      this.#asking.set(repository, asking);
+      asking = this.#ask(repository, account).finally(() => this.#asking.delete(together));
+      this.#asking.set(together, asking);
     }
     return asking;
   }
 
-  async #ask(repository: string): Promise<DockerConfig> {
+  async #ask(repository: string, account: AccountRequest | undefined): Promise<DockerConfig> {
     const { name, args, env, apiVersion } = this.#provider;
     const failed = (why: string): KubeletError =>
       new KubeletError('Unavailable', `credential provider plugin ${name} for image ${repository}: ${why}`, {
         op: 'credential provider',
       });
-    const stdin = JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image: repository });
+    const stdin = JSON.stringify({
+      kind: 'CredentialProviderRequest',
+      apiVersion,
+      image: repository,
+      ...(account === undefined ? {} : serviceAccountOf(account)),
+    });
     const result = await this.#processes.run(`${this.#binDir}/${name}`, args, {
       stdin,
       env,
@@ -83,7 +103,7 @@ export class ExecCredentialProvider {
       outputLimitBytes: OUTPUT_LIMIT_BYTES,
     });
     if (result.exitCode !== 0)
-      throw failed(`exit code ${result.exitCode}: ${redact(result.stderr, Object.values(env))}`);
+      throw failed(`exit code ${result.exitCode}: ${redact(result.stderr, secretsOf(env, account))}`);
     let response: unknown;
     try {
       response = JSON.parse(result.stdout);
@@ -96,16 +116,15 @@ export class ExecCredentialProvider {
       throw failed(`apiVersion from credential plugin response did not match expected apiVersion:${apiVersion}`);
     const config = authsOf(response.auth);
     if (config === undefined) throw failed('its answer has an "auth" that is not a map of username and password');
-    this.#keep(repository, response, config, failed);
+    if (account !== undefined && !account.mayEchoToken && hasPassword(config, account.token))
+      throw failed(
+        "it returned the service account token as the password, which is not allowed when service account cache type is not set to 'Token'",
+      );
+    this.#keep({ repository, account, response, config }, failed);
     return config;
   }
 
-  #keep(
-    repository: string,
-    response: Record<string, unknown>,
-    config: DockerConfig,
-    failed: (why: string) => KubeletError,
-  ): void {
+  #keep({ repository, account, response, config }: Answer, failed: (why: string) => KubeletError): void {
     const key =
       response.cacheKeyType === 'Image'
         ? repository
@@ -119,7 +138,10 @@ export class ExecCredentialProvider {
     const given = typeof response.cacheDuration === 'string' ? parseDurationMs(response.cacheDuration) : undefined;
     const keepMs = given ?? this.#provider.defaultCacheMs;
     if (keepMs > 0)
-      this.#cache.set(key, { config, untilMs: this.#clock.monotonicMs() + Math.min(keepMs, LONGEST_KEPT_MS) });
+      this.#cache.set(cacheKey(key, account), {
+        config,
+        untilMs: this.#clock.monotonicMs() + Math.min(keepMs, LONGEST_KEPT_MS),
+      });
   }
 
   #purge(): void {
@@ -129,6 +151,31 @@ export class ExecCredentialProvider {
     for (const [key, { untilMs }] of [...this.#cache.entries()]) if (untilMs < nowMs) this.#cache.delete(key);
   }
 }
+
+interface Answer {
+  readonly repository: string;
+  readonly account: AccountRequest | undefined;
+  readonly response: Record<string, unknown>;
+  readonly config: DockerConfig;
+}
+
+/** An image name contains no NUL. */
+function cacheKey(key: string, account: AccountRequest | undefined, ...more: (string | undefined)[]): string {
+  return account === undefined ? key : [key, account.cacheKey, ...more].join('\0');
+}
+
+const serviceAccountOf = ({ token, annotations }: AccountRequest): Record<string, unknown> => ({
+  serviceAccountToken: token,
+  ...(Object.keys(annotations).length > 0 ? { serviceAccountAnnotations: annotations } : {}),
+});
+
+const secretsOf = (env: Readonly<Record<string, string>>, account: AccountRequest | undefined): string[] => [
+  ...Object.values(env),
+  ...(account === undefined ? [] : [account.token]),
+];
+
+const hasPassword = (config: DockerConfig, password: string): boolean =>
+  Object.values(config).some((auth) => auth.password === password);
 
 function registryOf(repository: string): string {
   return repository.split('/')[0] ?? repository;

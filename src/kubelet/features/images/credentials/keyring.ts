@@ -10,10 +10,21 @@ export interface SecretSource {
   readonly name: string;
 }
 
-/** Credentials and their source. Without a source they are the node's own, which every pod on it may use. */
+/** The service account for which a plugin gave credentials. */
+export interface AccountSource {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/**
+ * Credentials and their source: a Secret of the pod, or its service account. Without either they are the node's own,
+ * which every pod on it may use.
+ */
 export interface TrackedAuth extends DockerAuth {
   readonly hash: string;
   readonly source: SecretSource | undefined;
+  readonly account?: AccountSource;
 }
 
 const DEFAULT_REGISTRY = 'index.docker.io';
@@ -22,12 +33,12 @@ const DEFAULT_REGISTRY = 'index.docker.io';
 export class Keyring {
   readonly #credentials = new Map<string, TrackedAuth[]>();
 
-  add(config: DockerConfig, source: SecretSource | undefined): void {
+  add(config: DockerConfig, source: SecretSource | undefined, account?: AccountSource): void {
     for (const [location, auth] of Object.entries(config)) {
       const key = keyOf(location);
       const known = this.#credentials.get(key) ?? [];
       this.#credentials.set(key, known);
-      known.push({ ...auth, hash: hashAuth(auth), source });
+      known.push({ ...auth, hash: hashAuth(auth), source, ...(account === undefined ? {} : { account }) });
     }
   }
 

@@ -8,9 +8,11 @@ import { decode } from '../../../../api/schema/decode.ts';
 import type { FieldPath } from '../../../../api/schema/field-path.ts';
 import { formatFieldPath } from '../../../../api/schema/field-path.ts';
 import type { Infer } from '../../../../api/schema/schema.ts';
-import { array, duration, object, opaque, required, string } from '../../../../api/schema/schema.ts';
+import { array, duration, object, required, string } from '../../../../api/schema/schema.ts';
 import { errorMessage } from '../../../../base/errors.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
+import { checkTokenAttributes, toTokenAttributes, TokenAttributesSchema } from './token-attributes.ts';
+import type { TokenAttributes } from './token-attributes.ts';
 
 const GROUP = 'kubelet.config.k8s.io';
 const KIND = 'CredentialProviderConfig';
@@ -31,7 +33,7 @@ const ConfigSchema = object('CredentialProviderConfig', {
       apiVersion: string,
       args: array(string),
       env: array(object('ExecEnvVar', { name: required(string), value: required(string) })),
-      tokenAttributes: opaque,
+      tokenAttributes: TokenAttributesSchema,
     }),
   ),
 });
@@ -45,6 +47,13 @@ export interface CredentialProvider {
   readonly apiVersion: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Undefined for a plugin that gets no tokens. */
+  readonly tokens?: TokenAttributes;
+}
+
+export interface ProviderRules {
+  /** KubeletServiceAccountTokenForCredentialProviders */
+  readonly allowsTokens: boolean;
 }
 
 export interface LoadedProviders {
@@ -60,14 +69,13 @@ export interface LoadedProviders {
  */
 export async function loadCredentialProviders(
   files: HostFiles,
-  configPath: string,
-  binDir: string,
+  { configPath, binDir, ...rules }: ProviderRules & { configPath: string; binDir: string },
 ): Promise<LoadedProviders> {
   const providers: CredentialProvider[] = [];
   const errors: string[] = [];
   try {
     for (const file of await configFiles(files, configPath)) {
-      const loaded = parseProviderConfig(await files.readText(file, 1024 * 1024), file);
+      const loaded = parseProviderConfig(await files.readText(file, 1024 * 1024), file, rules);
       errors.push(...loaded.errors);
       for (const provider of loaded.providers) {
         if (providers.some((known) => known.name === provider.name))
@@ -100,7 +108,7 @@ async function configFiles(files: HostFiles, configPath: string): Promise<string
 }
 
 /** One file. */
-export function parseProviderConfig(text: string, file: string): LoadedProviders {
+export function parseProviderConfig(text: string, file: string, rules: ProviderRules): LoadedProviders {
   const [document] = splitDocuments(text, 2);
   if (document === undefined) return { providers: [], errors: [`${file}: is empty`] };
   const parsed = parseYaml(document.text, defaultManifestLimits.maxLexemes);
@@ -127,7 +135,7 @@ export function parseProviderConfig(text: string, file: string): LoadedProviders
     fail(apiVersion === undefined ? [] : ['apiVersion'], `apiVersion must be ${GROUP}/v1`);
   if (providers.length === 0) fail([], 'providers: at least 1 item in plugins is required');
   for (const [index, provider] of providers.entries())
-    checkProvider(provider, (field, message) => fail(['providers', index, ...field], message));
+    checkProvider(provider, rules, (field, message) => fail(['providers', index, ...field], message));
   const duplicate = providers.find(
     (provider, index) => providers.findIndex((other) => other.name === provider.name) !== index,
   );
@@ -135,7 +143,11 @@ export function parseProviderConfig(text: string, file: string): LoadedProviders
   return { providers: errors.length > 0 ? [] : providers.map(toProvider), errors };
 }
 
-function checkProvider(provider: RawProvider, fail: (field: FieldPath, message: string) => void): void {
+function checkProvider(
+  provider: RawProvider,
+  rules: ProviderRules,
+  fail: (field: FieldPath, message: string) => void,
+): void {
   const { name, apiVersion = '', matchImages = [], defaultCacheDuration, tokenAttributes } = provider;
   const invalid = JSON.stringify(name);
   if (name === '') fail(['name'], 'Required value');
@@ -164,11 +176,14 @@ function checkProvider(provider: RawProvider, fail: (field: FieldPath, message: 
       `Invalid value: ${JSON.stringify(defaultCacheDuration)}: must be greater than or equal to 0`,
     );
   if (tokenAttributes !== undefined)
-    fail(['tokenAttributes'], 'not supported yet: service account tokens for credential providers');
+    checkTokenAttributes(tokenAttributes, { apiVersion, isEnabled: rules.allowsTokens }, (field, message) =>
+      fail(['tokenAttributes', ...field], message),
+    );
 }
 
 function toProvider(provider: RawProvider): CredentialProvider {
   const { name, matchImages = [], defaultCacheDuration = '0s', apiVersion = '', args = [], env = [] } = provider;
+  const { tokenAttributes } = provider;
   return {
     name,
     matchImages,
@@ -176,6 +191,7 @@ function toProvider(provider: RawProvider): CredentialProvider {
     apiVersion,
     args,
     env: Object.fromEntries(env.map((item) => [item.name, item.value])),
+    ...(tokenAttributes === undefined ? {} : { tokens: toTokenAttributes(tokenAttributes) }),
   };
 }
 

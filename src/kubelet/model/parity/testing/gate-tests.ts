@@ -28,6 +28,10 @@ export const gateTests: Readonly<Record<string, { readonly test: string; readonl
   KubeletPodResourcesListUseActivePods: { test: feature('pod-resources/pod-resources'), word: 'listsActive' },
   KubeletRegistrationGetOnExistsOnly: { test: feature('node/register-node'), word: 'getOnExistsOnly' },
   KubeletSeparateDiskGC: { test: feature('eviction/signal-reader'), word: 'separateDisks' },
+  KubeletServiceAccountTokenForCredentialProviders: {
+    test: feature('images/credentials/exec-provider'),
+    word: 'allowsTokens',
+  },
   MemoryQoS: { test: 'src/kubelet/model/memory-qos.test.ts' },
   NodeDeclaredFeatures: { test: feature('node/node-object') },
   PodLevelResourceManagers: { test: feature('cpu-manager/pod-pool') },
