@@ -345,8 +345,9 @@ function ownDevices(instance: Instance): string[] {
 function overlayDevices(instance: Instance): string[] {
   try {
     const { device } = JSON.parse(readFileSync(overlayFile(instance), 'utf8')) as { device?: unknown };
+    // The device of IPv6 has one of two names, because the kernel limits their length.
     return typeof device === 'string' && /^flannel\.\d{1,7}$/.test(device)
-      ? [device, device.replace('flannel', 'flannel-v6')]
+      ? ['flannel', 'flannel-v6', 'flan6'].map((name) => device.replace('flannel', name))
       : [];
   } catch {
     return []; // Not known, or incomplete after a crash of the machine.

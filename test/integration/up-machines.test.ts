@@ -1,4 +1,4 @@
-// `up --listen` on one machine and the printed command on another one, both made of namespaces.
+// `up --listen --ip-family dual` on one machine and the printed command on another one, both made of namespaces.
 import assert from 'node:assert/strict';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,10 @@ import { claimAndKeeper } from './support/claim-and-keeper.ts';
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-machines-')));
 const cluster = deriveInstance(join(folder, 'one'));
 const second = join(folder, 'two');
+const addresses = [
+  ['192.168.79.1', 'fd79:1::1'],
+  ['192.168.79.2', 'fd79:1::2'],
+] as const;
 let program: readonly string[] = [];
 let wire: Wire | undefined;
 let machines: NameSpaceMachine[] = [];
@@ -37,7 +41,8 @@ async function joinArguments(...args: string[]): Promise<string[]> {
   assert.equal(status, 0, output);
   return output.trim().split(' ').slice(4);
 }
-const joinWith = (args: readonly string[]): Promise<Answer> => up(1, 'up', '--data', second, '--detach', ...args);
+const joinWith = (args: readonly string[]): Promise<Answer> =>
+  up(1, 'up', '--data', second, '--detach', '--listen', addresses[1].join(), ...args);
 
 const inPod = async (pod: string, script: string): Promise<string> =>
   (await kubectlTry('exec', pod, '--', 'sh', '-c', script)).output.trim();
@@ -47,11 +52,8 @@ const fetchFrom = async (pod: string, host: string, page = ''): Promise<string> 
 before(async () => {
   program = await builtUp();
   wire = await makeWire(`kw${process.pid}`);
-  for (const [name, address] of [
-    ['one', '192.168.79.1'],
-    ['two', '192.168.79.2'],
-  ] as const)
-    machines.push(await NameSpaceMachine.start(name, address, { wire, folder }));
+  for (const at of [0, 1] as const)
+    machines.push(await NameSpaceMachine.start(['one', 'two'][at] ?? '', addresses[at], { wire, folder }));
   etcd = await startEtcd({ tls: true, address: '192.168.79.1', enter: machine(0).enter });
   const { endpoint, folder: files } = etcd;
   const store = ['storage-backend=etcd3', `etcd-servers=${endpoint}`];
@@ -63,10 +65,11 @@ before(async () => {
   const { status, output } = await up(
     0,
     ...['up', '--data', cluster.dataDir, '--detach', '--no-example'],
-    ...['--listen', '192.168.79.1', ...[...store, ...credentials].map((flag) => `--control-plane-arg=--${flag}`)],
+    ...['--ip-family', 'dual', '--listen', addresses[0].join()],
+    ...[...store, ...credentials].map((flag) => `--control-plane-arg=--${flag}`),
   );
   assert.equal(status, 0, output);
-  assert.match(output, /firewall {2}to 192\.168\.79\.1: \d+\/tcp API/);
+  assert.match(output, /firewall {2}to 192\.168\.79\.1 and fd79:1::1: \d+\/tcp API/);
 });
 
 after(async () => {
@@ -144,6 +147,31 @@ test('one command makes the other machine a node; pods, services, names, logs an
   assert.equal(await kubectl('logs', 'web-two'), 'ready');
   // The API server itself is a service of the pods on the other machine.
   assert.match(await inPod('web-two', 'nc -w 2 kubernetes.default 443 < /dev/null && echo open'), /open/);
+});
+
+test('pods, services and names of two machines reach each other by IPv6', async () => {
+  for (const [from, to] of [
+    ['web-one', 'web-two'],
+    ['web-two', 'web-one'],
+  ] as const) {
+    const ip = await kubectl('get', 'pod', to, '--output=jsonpath={.status.podIPs[1].ip}');
+    assert.match(ip, /:/);
+    await eventually(async () => assert.equal(await fetchFrom(from, ip), to));
+  }
+  await kubectl('patch', 'service', 'web', '--patch={"spec":{"ipFamilyPolicy":"RequireDualStack","type":"NodePort"}}');
+  const fields = '--output=jsonpath={.spec.clusterIPs[1]} {.spec.ports[0].nodePort}';
+  const [service = '', nodePort = ''] = (await kubectl('get', 'service', 'web', fields)).split(' ');
+  for (const from of ['web-one', 'web-two']) {
+    const seen = new Set<string>();
+    await eventually(async () => {
+      seen.add(await fetchFrom(from, service));
+      assert.ok(seen.has('web-one') && seen.has('web-two'), [...seen].join());
+    });
+  }
+  assert.ok((await inPod('web-two', 'nslookup web.default.svc.cluster.local')).includes(service));
+  // From a machine to the node port of the other one.
+  const page = await machine(0).run(['curl', '-sS', '--max-time', '20', `http://[${addresses[1][1]}]:${nodePort}/`]);
+  assert.match(page.output, /^web-(one|two)\n$/);
 });
 
 test('volumes are made on the disk of the node where the pod runs', async () => {

@@ -163,6 +163,23 @@ describe('a node that cannot take part', () => {
   });
 });
 
+describe('an entry that the kernel refuses', () => {
+  it('does not keep the node away, and is tried again', async () => {
+    const fixture = new OverlayFixture();
+    fixture.kernel.refused = '10.244.9.0';
+    fixture.api.seed(nodes, ownNode);
+    fixture.addPeer('nine', 9);
+    await fixture.start();
+    await fixture.clock.advance(2000);
+    assert.equal(fixture.annotation('public-ip'), '192.168.0.1');
+    assert.ok(fixture.files.has('/etc/cni.conflist'));
+    fixture.kernel.refused = undefined;
+    await fixture.clock.advance(2000);
+    assert.equal(fixture.isJoined, true);
+    await fixture.stop();
+  });
+});
+
 describe('a machine that only observes', () => {
   it('gets routes to the nodes without announcing itself', async () => {
     const fixture = new OverlayFixture({

@@ -143,30 +143,52 @@ class OverlayWork {
 
   /** False while the node has no range or no address of any family: then it is not announced, and no file is written. */
   async #connect(node: Node | undefined, list: readonly Node[]): Promise<boolean> {
-    const { networks, backend, vni } = this.#options;
+    const { networks, backend } = this.#options;
     const actual = await this.#parts.kernel.read();
     const peers = list.flatMap((each) => peerOf(each) ?? []);
     const endpoints: Partial<Record<Family, Endpoint>> = {};
     const ranges: Partial<Record<Family, string>> = {};
     let mtu = Infinity;
+    let failure: unknown;
     for (const family of families) {
       if (networks[family] === undefined) continue;
       const own = this.#ownSide(family, node, actual);
       if (own === undefined) continue;
       const plan = planOverlay(family, own, { settings: this.#options, peers, actual });
-      await this.#apply(family, plan);
+      try {
+        await this.#apply(family, plan);
+      } catch (error) {
+        // Without its device the node cannot be announced. An entry that the kernel refuses, from the annotations of
+        // another node, does not keep this node away.
+        if (plan.steps.some(({ kind }) => kind === 'createVxlan')) throw error;
+        failure = error;
+      }
       mtu = Math.min(mtu, plan.mtu);
       if (own.range === undefined || node === undefined) continue;
       ranges[family] = own.range;
       const publicIp = overwrittenIp(node, family) ?? own.publicIp;
       endpoints[family] = { range: own.range, publicIp, mac: plan.mac };
     }
-    if (backend === 'observe' || node === undefined) return true;
-    if (Object.keys(endpoints).length === 0) return false;
+    const isMember = backend !== 'observe' && node !== undefined && Object.keys(endpoints).length > 0;
+    if (isMember) await this.#join(node, { ranges, endpoints, mtu });
+    if (failure !== undefined) throw failure;
+    return isMember || backend === 'observe' || node === undefined;
+  }
+
+  async #join(
+    node: Node,
+    facts: {
+      ranges: Readonly<Partial<Record<Family, string>>>;
+      endpoints: Readonly<Partial<Record<Family, Endpoint>>>;
+      mtu: number;
+    },
+  ): Promise<void> {
+    const { networks, backend, vni } = this.#options;
+    if (backend === 'observe') return;
+    const { ranges, endpoints, mtu } = facts;
     for (const family of families) await this.#writeRules(family, ranges[family]);
     this.#writeFiles({ networks, ranges, mtu });
     await this.#announce(node, ownAnnotations({ backend, vni, endpoints }));
-    return true;
   }
 
   #ownSide(family: Family, node: Node | undefined, actual: KernelState): OwnSide | undefined {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { seededRandom } from '../../base/random.ts';
 import type { Backend, Peer } from './overlay-node.ts';
 import type { OverlaySettings, OwnSide } from './plan-overlay.ts';
-import { planOverlay } from './plan-overlay.ts';
+import { planOverlay, vxlanDevice } from './plan-overlay.ts';
 import type { KernelLink, KernelState, VxlanSettings } from './kernel-network.ts';
 import { commandOf } from './step-commands.ts';
 import { cable, FakeKernel } from './testing/fake-kernel.ts';
@@ -127,6 +127,23 @@ describe('the plan of the network between nodes', () => {
         'twin: its range 10.244.2.0/24 overlaps the range of node node-2',
       ],
     );
+  });
+
+  it('leaves out nodes whose address is not one of a machine', async () => {
+    const kernel = new FakeKernel([cable('192.168.0.1')]);
+    const addresses = ['127.0.0.1', '0.0.0.0', '224.0.0.1', '169.254.0.9', '255.255.255.255', '10.244.3.1'];
+    for (const backend of ['vxlan', 'host-gw'] as const) {
+      const peers = addresses.map((publicIp, at) => {
+        const each = peer(at + 2, { backend });
+        return { ...each, ipv4: { range: '', mac: undefined, ...each.ipv4, publicIp } };
+      });
+      const given = { settings: { ...settings, backend }, peers, actual: await kernel.read() };
+      const { refused } = planOverlay('ipv4', own, given);
+      assert.deepEqual(
+        refused.map(({ why }) => why),
+        addresses.map((each) => `${each} is not the address of a machine`),
+      );
+    }
   });
 
   it('reaches the same state from any other, in one round, and then does nothing', async () => {
@@ -340,6 +357,23 @@ describe('the device of a node', () => {
         'route replace fd00:1:0:2::/64 via fd00:1:0:2:: dev flannel-v6.1 onlink proto 84',
       ],
     );
+  });
+
+  it('has a name that the kernel accepts, whatever the number of the network', async () => {
+    for (const vni of [1, 9999, 10_000, 1_048_576, 2 ** 24 - 1])
+      for (const [family, side] of [
+        ['ipv4', own],
+        ['ipv6', { ...own, network: 'fd00:1::/48', range: 'fd00:1:0:1::/64', publicIp: 'fd00::1' }],
+      ] as const) {
+        const kernel = new FakeKernel([cable(side.publicIp)]);
+        const given = { settings: { ...settings, vni }, peers: [], actual: await kernel.read() };
+        await kernel.apply(planOverlay(family, side, given).steps);
+        assert.deepEqual(
+          kernel.links.slice(1).map(({ name }) => name.length <= 15 && name.startsWith('flan')),
+          [true],
+        );
+      }
+    assert.notEqual(vxlanDevice('ipv4', 831_336), vxlanDevice('ipv6', 831_336));
   });
 
   it('excludes itself from its peers, and only VXLAN refuses a peer without a hardware address', () => {

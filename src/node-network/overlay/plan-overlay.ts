@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { containsPrefix, parseIpPrefix, PrefixOwners } from '../../base/ip-prefix.ts';
+import { isInPrefix, isSpecialAddress } from '../service-routing/ip-family.ts';
 import type {
   ForwardingEntry,
   KernelLink,
@@ -46,8 +47,14 @@ export interface OverlayPlan {
   readonly refused: readonly { readonly name: string; readonly why: string }[];
 }
 
-export const vxlanDevice = (family: Family, vni: number): string =>
-  family === 'ipv4' ? `flannel.${vni}` : `flannel-v6.${vni}`;
+/** The kernel's limit for names of devices. */
+const LONGEST_NAME = 15;
+
+/** As flannel names its devices, shorter where the kernel would refuse the name. */
+export function vxlanDevice(family: Family, vni: number): string {
+  const [name, short] = family === 'ipv4' ? ['flannel', 'flan'] : ['flannel-v6', 'flan6'];
+  return `${name}.${vni}`.length <= LONGEST_NAME ? `${name}.${vni}` : `${short}.${vni}`;
+}
 
 /**
  * The steps from `actual` to the desired state, in one IP family; none when they are equal. Stale entries are removed
@@ -103,6 +110,8 @@ function selectPeers(
     const owner = ranges.overlapping(prefix);
     if (owner !== undefined) return `its range ${range} overlaps the range of ${owner}`;
     if (publicIp === own.publicIp) return `it has the address of this node, ${publicIp}`;
+    if (isSpecialAddress(publicIp) || isInPrefix(publicIp, own.network))
+      return `${publicIp} is not the address of a machine`;
     if (settings.backend !== 'vxlan') return undefined;
     if (mac === undefined) return 'it names no hardware address';
     return macs.has(mac) ? `another node has the hardware address ${mac}` : undefined;

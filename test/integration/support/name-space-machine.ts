@@ -40,9 +40,10 @@ export class NameSpaceMachine {
     this.#wire = parts.wire;
   }
 
+  /** `addresses`: one of IPv4, and one of IPv6 if it has that. */
   static async start(
     name: string,
-    address: string,
+    [address, address6]: readonly [string, string?],
     { wire, folder }: { wire: Wire; folder: string },
   ): Promise<NameSpaceMachine> {
     const space = `${wire.name}${name}`;
@@ -53,6 +54,7 @@ export class NameSpaceMachine {
     const lines = [
       'link set lo up',
       `address add ${address}/24 dev eth0`,
+      ...(address6 === undefined ? [] : [`address add ${address6}/64 dev eth0 nodad`]),
       'link set eth0 up',
       `route add default via ${gateway}`,
     ];

@@ -8,6 +8,8 @@ export class FakeKernel implements KernelNetwork {
   neighbours: KernelState['neighbours'][number][] = [];
   forwarding: KernelState['forwarding'][number][] = [];
   readonly steps: NetworkStep[] = [];
+  /** Routes by this gateway fail. */
+  refused: string | undefined;
   readonly offloaded: string[] = [];
   #listener: (line: string) => void = () => undefined;
 
@@ -25,9 +27,16 @@ export class FakeKernel implements KernelNetwork {
     });
   }
 
+  /** The other steps take effect although one was refused. */
   apply(steps: readonly NetworkStep[]): Promise<void> {
-    for (const step of steps) this.do(step);
-    return Promise.resolve();
+    const failures: unknown[] = [];
+    for (const step of steps)
+      try {
+        this.do(step);
+      } catch (error) {
+        failures.push(error);
+      }
+    return failures.length === 0 ? Promise.resolve() : Promise.reject(failures[0] as Error);
   }
 
   disableChecksumOffload(device: string): Promise<void> {
@@ -51,6 +60,7 @@ export class FakeKernel implements KernelNetwork {
     switch (step.kind) {
       case 'createVxlan': {
         if (this.links.some(({ name }) => name === step.name)) throw new Error(`${step.name} exists`);
+        if (step.name.length > 15) throw new Error(`${step.name} is longer than names of devices`);
         const { name, mac, mtu, vxlan } = step;
         this.links.push({ name, mac, mtu, vxlan, isUp: false, addresses: [] });
         return;
@@ -89,6 +99,7 @@ export class FakeKernel implements KernelNetwork {
       case 'replaceRoute': {
         if (!this.links.some(({ name, isUp }) => name === step.device && isUp))
           throw new Error(`${step.device} is down`);
+        if (step.gateway === this.refused) throw new Error('Nexthop has invalid gateway');
         this.routes = this.routes.filter(({ range }) => range !== step.range);
         const { range, gateway, device } = step;
         this.routes.push({ range, gateway, device, protocol: ROUTE_PROTOCOL });
