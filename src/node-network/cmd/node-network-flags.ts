@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { errorMessage } from '../../base/errors.ts';
 import type { ParsedArguments } from '../../base/run-main.ts';
 import { policyTable } from '../network-policy/policy-enforcer.ts';
-import type { AdmittedPort } from '../service-routing/ruleset.ts';
+import type { AdmittedPort } from '../service-routing/rules-facts.ts';
 import type { IpFamily } from '../service-routing/ip-family.ts';
 import { addressOf, familyOf, rangeOf } from '../service-routing/ip-family.ts';
 import type { OverlayOptions } from '../overlay/overlay-manager.ts';

@@ -65,7 +65,7 @@ export function computeRoutes(
   return services
     .filter((service) => isRouted(service, place.family ?? 'IPv4'))
     .flatMap((service) => routesOf(service, slicesOf(service), nodeAddressOf(service), place))
-    .sort((left, right) => compare(left.name, right.name) || compare(left.protocol, right.protocol));
+    .sort(byNameAndProtocol);
 }
 
 export interface RoutingPlace {
@@ -100,6 +100,9 @@ export function routesOf(
   if (!isRouted(service, place.family ?? 'IPv4')) return [];
   return (service.spec.ports ?? []).flatMap((port) => routeOf(service, port, { slices, nodeAddress, ...place }) ?? []);
 }
+
+export const byNameAndProtocol = (left: ServiceRoute, right: ServiceRoute): number =>
+  compare(left.name, right.name) || compare(left.protocol, right.protocol);
 
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 const isName = (text: string): boolean =>

@@ -5,7 +5,7 @@
 import type { NftChain, NftSet } from '../nftables/table-draft.ts';
 import type { IpFamily } from './ip-family.ts';
 import { nftAddress, nftWord } from './ip-family.ts';
-import type { AdmittedPort } from './ruleset.ts';
+import type { AdmittedPort } from './rules-facts.ts';
 
 export interface NftServiceFacts {
   readonly family: IpFamily;

@@ -1,5 +1,6 @@
 import type { Jump, Ruleset, Table } from './ruleset.ts';
-import { DIGEST_LENGTH, tables } from './ruleset.ts';
+import { DIGEST_LENGTH } from './route-rules.ts';
+import { tables } from './ruleset.ts';
 
 /** The chains and jumps of this program in the kernel, read from `iptables-save`. */
 export interface PresentRules {
@@ -56,32 +57,72 @@ export function isWhole(applied: Ruleset, present: PresentRules): boolean {
   });
 }
 
+/** What changes in one table. Chains of other programs are not changed. */
+export interface TableChange {
+  readonly table: Table;
+  /** Chains that are written whole; those of `deleted` are emptied. */
+  readonly chains: ReadonlyMap<string, readonly string[]>;
+  /** Jumps from the built-in chains. */
+  readonly inserted: readonly string[];
+  readonly deleted: readonly string[];
+}
+
 /**
- * The input of `iptables-restore --noflush` that makes `present` into `wanted`: the changes since `applied`
- * (absent: unknown, so everything), one transaction per table. Undefined when there is nothing to do. Chains of other
- * programs are not changed.
+ * What makes `present` into `wanted`: the changes since `applied` (absent: unknown, so everything). A table without
+ * changes is left out.
  */
-export function computeRestore(wanted: Ruleset, present: PresentRules, applied?: Ruleset): string | undefined {
-  const parts = tables.flatMap((table) => {
+export function computeChanges(
+  wanted: Ruleset,
+  present: Pick<PresentRules, 'jumps'> & { readonly chains: Readonly<Record<Table, ReadonlyMap<string, unknown>>> },
+  applied?: Ruleset,
+): readonly TableChange[] {
+  return tables.flatMap((table) => {
     const { chains, jumps } = wanted[table];
-    const there = present.chains[table];
-    const changed = [...chains].filter(
-      ([chain, rules]) => !there.has(chain) || !sameRules(rules, applied?.[table].chains.get(chain)),
-    );
-    const stale = [...there.keys()].filter((chain) => !chains.has(chain));
-    const missing = jumps.filter((jump) => !present.jumps[table].has(jumpKey(jump)));
-    if (changed.length + stale.length + missing.length === 0) return [];
-    return [
-      `*${table}`,
-      ...[...changed.map(([chain]) => chain), ...stale].map((chain) => `:${chain} - [0:0]`),
-      ...changed.flatMap(([chain, rules]) => rules.map((rule) => `-A ${chain} ${rule}`)),
+    const [there, known] = [present.chains[table], applied?.[table].chains];
+    const changed = new Map<string, readonly string[]>();
+    for (const [chain, rules] of chains)
+      if (!there.has(chain) || !sameRules(rules, known?.get(chain))) changed.set(chain, rules);
+    const deleted: string[] = [];
+    for (const chain of there.keys()) if (!chains.has(chain)) deleted.push(chain);
+    for (const chain of deleted) changed.set(chain, []);
+    const inserted = jumps
+      .filter((jump) => !present.jumps[table].has(jumpKey(jump)))
       // Inserted first, because a rule of another program may accept everything. These match service addresses only.
-      ...missing.map(({ from, to, match }) => `-I ${from} 1 ${match === undefined ? '' : `${match} `}-j ${to}`),
-      ...stale.map((chain) => `-X ${chain}`),
-      'COMMIT',
-    ];
+      .map(({ from, to, match }) => `-I ${from} 1 ${match === undefined ? '' : `${match} `}-j ${to}`);
+    return changed.size + inserted.length === 0 ? [] : [{ table, chains: changed, inserted, deleted }];
   });
-  return parts.length === 0 ? undefined : `${parts.join('\n')}\n`;
+}
+
+/** What makes the rules of the last write into `wanted`. */
+export function changesSince(applied: Ruleset, wanted: Ruleset): readonly TableChange[] {
+  const jumps = (table: Table): ReadonlySet<string> => new Set(applied[table].jumps.map(jumpKey));
+  const present = {
+    chains: { nat: applied.nat.chains, filter: applied.filter.chains },
+    jumps: { nat: jumps('nat'), filter: jumps('filter') },
+  };
+  return computeChanges(wanted, present, applied);
+}
+
+/** The input of `iptables-restore --noflush`: one transaction for each table. */
+export const restoreText = (changes: readonly TableChange[]): string =>
+  changes
+    .map(
+      ({ table, chains, inserted, deleted }) =>
+        `${[
+          `*${table}`,
+          ...[...chains.keys()].map((chain) => `:${chain} - [0:0]`),
+          ...[...chains].flatMap(([chain, rules]) => rules.map((rule) => `-A ${chain} ${rule}`)),
+          ...inserted,
+          ...deleted.map((chain) => `-X ${chain}`),
+          'COMMIT',
+        ].join('\n')}\n`,
+    )
+    .join('');
+
+/** The text of the changes; undefined when there is nothing to do. */
+export function computeRestore(wanted: Ruleset, present: PresentRules, applied?: Ruleset): string | undefined {
+  const changes = computeChanges(wanted, present, applied);
+  return changes.length === 0 ? undefined : restoreText(changes);
 }
 
 /**
@@ -116,17 +157,7 @@ function linesOf(saved: string, table: Table): string[] {
   });
 }
 
-/** What the kernel holds after `wanted` was applied. */
-export function presentAfter(wanted: Ruleset): PresentRules {
-  const chains = (table: Table): Map<string, number> =>
-    new Map([...wanted[table].chains].map(([chain, rules]) => [chain, rules.length]));
-  const jumps = (table: Table): Set<string> => new Set(wanted[table].jumps.map(jumpKey));
-  return {
-    chains: { nat: chains('nat'), filter: chains('filter') },
-    jumps: { nat: jumps('nat'), filter: jumps('filter') },
-  };
-}
-
 function sameRules(left: readonly string[], right: readonly string[] | undefined): boolean {
+  if (left === right) return true;
   return right !== undefined && left.length === right.length && left.every((rule, index) => rule === right[index]);
 }

@@ -4,7 +4,7 @@
  * 2. A change is written within milliseconds. Changes during a write are in the next one. Writes are at least `gapMs`
  *    apart.
  * 3. After a failed write the kernel's state is unknown: the next one writes everything.
- * 4. A check every `checkMs` detects a flush by another program.
+ * 4. A check every 10 s, with many rules less often, detects a flush by another program.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -13,17 +13,20 @@ import { createSettlingLoop } from '../../base/settling-loop.ts';
 import type { Informers } from '../../api/client/informer.ts';
 import { services } from '../../api/client/resource-types.ts';
 import type { ServiceRoute } from './compute-routes.ts';
-import { computeRoutes } from './compute-routes.ts';
+import { byNameAndProtocol } from './compute-routes.ts';
 import { FlowCleaner } from './flow-cleaner.ts';
 import type { SlicesOf } from './follow-services.ts';
 import { followServices, slicesByService } from './follow-services.ts';
 import type { PacketFilter } from './packet-filter.ts';
-import type { PresentRules } from './restore-text.ts';
-import { computeRestore, isWhole, parsePresent, presentAfter } from './restore-text.ts';
-import type { Ruleset, RulesFacts } from './ruleset.ts';
+import type { PresentRules, TableChange } from './restore-text.ts';
+import { changesSince, computeChanges, isWhole, parsePresent } from './restore-text.ts';
+import { isReserved } from './route-rules.ts';
+import { RouteCache } from './route-cache.ts';
+import type { RulesFacts } from './rules-facts.ts';
+import type { Ruleset } from './ruleset.ts';
 import { splitRestore } from './split-restore.ts';
 import type { FlowTable } from './stale-flows.ts';
-import { isReserved, nodeLoadBalancer, renderRuleset } from './ruleset.ts';
+import { nodeLoadBalancer, RulesetRenderer } from './ruleset.ts';
 
 export interface ServiceRouterOptions {
   readonly informers: Informers;
@@ -41,6 +44,8 @@ export interface ServiceRouterOptions {
 
 const GAP_MS = 30;
 const CHECK_MS = 10_000;
+/** With many services `iptables-save` takes a second: between two checks at least so many times as long passes. */
+const CHECK_SHARE = 50;
 const RETRY_MS = 1000;
 
 export interface ServiceRouter {
@@ -96,8 +101,12 @@ class RulesWriting {
   readonly #options: ServiceRouterOptions;
   readonly #slicesOf: SlicesOf;
   #cleaner: FlowCleaner | undefined;
+  readonly #routes = new RouteCache();
+  readonly #renderer: RulesetRenderer;
+  /** What the kernel holds; absent: unknown. */
   #applied: Ruleset | undefined;
-  #checkedMs = -Infinity;
+  /** Monotonic time of the next check. */
+  #checkMs = -Infinity;
   #refusedClaims: ReadonlySet<string> = new Set();
 
   constructor(options: ServiceRouterOptions) {
@@ -105,32 +114,38 @@ class RulesWriting {
     if (options.flows !== undefined)
       this.#cleaner = new FlowCleaner(options.flows, options.facts.family === 'IPv6' ? 'ipv6' : 'ipv4', options.log);
     this.#slicesOf = slicesByService(options.informers);
+    this.#renderer = new RulesetRenderer(options.facts);
   }
 
   async settle(): Promise<boolean> {
-    const { informers, filter, clock, facts, nodeName, zone } = this.#options;
+    const { informers, clock, facts, nodeName, zone } = this.#options;
     if (!informers.hasSynced()) return false;
     try {
-      const isDue = this.#applied === undefined || clock.monotonicMs() - this.#checkedMs >= CHECK_MS;
-      const present = isDue ? await this.#readKernel() : undefined;
-      const routes = computeRoutes(informers.for(services).list(), this.#slicesOf, {
-        nodeName,
-        zone,
-        family: facts.family,
-        balancer: nodeLoadBalancer(facts),
-      });
+      const place = { nodeName, zone, family: facts.family };
+      const list = informers.for(services).list();
+      // Sorted: the rules do not depend on the order of the services.
+      const routes = this.#routes.compute(list, this.#slicesOf, place, nodeLoadBalancer(facts)).sort(byNameAndProtocol);
       this.#warnOfReserved(routes);
-      const wanted = renderRuleset(routes, facts);
-      const text = computeRestore(wanted, present ?? presentAfter(this.#applied ?? wanted), this.#applied);
-      // Unknown until all of it is in the kernel.
-      this.#applied = undefined;
-      for (const part of text === undefined ? [] : splitRestore(text)) await filter.apply(part);
-      this.#applied = wanted;
+      const wanted = this.#renderer.render(routes);
+      // A change does not wait for a check.
+      if (this.#applied !== undefined) await this.#write(wanted, changesSince(this.#applied, wanted));
+      if (clock.monotonicMs() >= this.#checkMs) {
+        const present = await this.#readKernel();
+        if (this.#applied === undefined) await this.#write(wanted, computeChanges(wanted, present));
+      }
       await this.#cleaner?.clean(routes);
       return true;
     } finally {
       this.earliestMs = clock.monotonicMs() + GAP_MS;
     }
+  }
+
+  async #write(wanted: Ruleset, changes: readonly TableChange[]): Promise<void> {
+    const checkMs = this.#checkMs;
+    // Unknown until all of it is in the kernel; after a failure the next pass reads it.
+    [this.#applied, this.#checkMs] = [undefined, -Infinity];
+    for (const part of splitRestore(changes)) await this.#options.filter.apply(part);
+    [this.#applied, this.#checkMs] = [wanted, checkMs];
   }
 
   /** Logs each address that a service claims but does not get, once for as long as it claims it. */
@@ -150,8 +165,10 @@ class RulesWriting {
   /** The state of the kernel. If it differs from the last write, the next write contains everything. */
   async #readKernel(): Promise<PresentRules> {
     const { filter, clock, log, facts } = this.#options;
+    const startMs = clock.monotonicMs();
     const present = parsePresent(await filter.read(), facts.chainPrefix);
-    this.#checkedMs = clock.monotonicMs();
+    const nowMs = clock.monotonicMs();
+    this.#checkMs = nowMs + Math.max(CHECK_MS, (nowMs - startMs) * CHECK_SHARE);
     if (this.#applied !== undefined && !isWhole(this.#applied, present)) {
       log.warn('another program changed the rules of services; writing them again');
       this.#applied = undefined;

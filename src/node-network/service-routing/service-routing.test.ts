@@ -10,9 +10,10 @@ import { silentLogger } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { computeRoutes } from './compute-routes.ts';
-import { computeRemoval, computeRestore, isWhole, parsePresent } from './restore-text.ts';
+import { computeChanges, computeRemoval, computeRestore, isWhole, parsePresent, restoreText } from './restore-text.ts';
 import { splitRestore } from './split-restore.ts';
-import type { Ruleset, RulesFacts } from './ruleset.ts';
+import type { RulesFacts } from './rules-facts.ts';
+import type { Ruleset } from './ruleset.ts';
 import { nodeLoadBalancer, renderRuleset } from './ruleset.ts';
 import { selectBackends } from './select-backends.ts';
 import { createServiceRouter } from './service-router.ts';
@@ -340,9 +341,9 @@ describe('laws of the rules', () => {
         const [whole, parts] = [new FakePacketFilter(), new FakePacketFilter()];
         for (const { services, slices } of [before, after]) {
           const wanted = rulesOf(services, slices);
-          const text = computeRestore(wanted, parsePresent(await whole.read(), facts.chainPrefix)) ?? '';
-          await whole.apply(text);
-          for (const part of splitRestore(text, chainsAtOnce)) await parts.apply(part);
+          const changes = computeChanges(wanted, parsePresent(await whole.read(), facts.chainPrefix));
+          await whole.apply(restoreText(changes));
+          for (const part of splitRestore(changes, chainsAtOnce)) await parts.apply(part);
           for (const table of ['nat', 'filter'] as const)
             for (const chain of new Set([...whole.chainNames(table), ...parts.chainNames(table)]))
               assert.deepEqual(parts.rules(table, chain), whole.rules(table, chain), chain);

@@ -14,7 +14,8 @@ import type { DnsServer } from '../../../src/node-network/adapters/dns-server.ts
 import { startDnsServer } from '../../../src/node-network/adapters/dns-server.ts';
 import { computeRoutes } from '../../../src/node-network/service-routing/compute-routes.ts';
 import { computeRestore, isWhole, parsePresent } from '../../../src/node-network/service-routing/restore-text.ts';
-import type { AdmittedPort, Ruleset, RulesFacts } from '../../../src/node-network/service-routing/ruleset.ts';
+import type { AdmittedPort, RulesFacts } from '../../../src/node-network/service-routing/rules-facts.ts';
+import type { Ruleset } from '../../../src/node-network/service-routing/ruleset.ts';
 import { renderRuleset } from '../../../src/node-network/service-routing/ruleset.ts';
 import type { Service } from '../../../src/api/core/service.ts';
 import type { EndpointSlice } from '../../../src/api/discovery/endpoint-slice.ts';

@@ -1,6 +1,6 @@
 import type { Service } from '../../../api/core/service.ts';
 import type { Endpoint, EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
-import type { RulesFacts } from '../ruleset.ts';
+import type { RulesFacts } from '../rules-facts.ts';
 
 export const facts: RulesFacts = {
   chainPrefix: 'KTS-0123abcd',
