@@ -11,7 +11,8 @@ import { http2Admin } from './support/http2-admin.ts';
 import type { Http2Admin, Http2Reply, Http2Request } from './support/http2-admin.ts';
 
 const namespace = 'odd';
-const words = ['constructor', '__proto__', 'toString', 'hasOwnProperty'];
+const inherited = ['constructor', 'toString', 'hasOwnProperty'];
+const words = ['__proto__', ...inherited];
 const json = { 'content-type': 'application/json' };
 
 let cluster: TestCluster;
@@ -174,8 +175,10 @@ describe('names of properties that every JavaScript object inherits', { concurre
   });
 
   it('is a name like any other in every field of every kind, written and applied', async () => {
-    for (const { manifest, path } of kinds) {
-      for (const word of words) {
+    for (const [at, { manifest, path }] of kinds.entries()) {
+      // `__proto__` is the one that an assignment does not make a property of. Each of the others is an inherited
+      // function; one of them is written in every field, another in the next kind.
+      for (const word of ['__proto__', inherited[at % inherited.length] ?? ''])
         for (const text of variants(manifest, word)) {
           await post(`${path}?dryRun=All`, text);
           await send({
@@ -185,6 +188,7 @@ describe('names of properties that every JavaScript object inherits', { concurre
             body: text,
           });
         }
+      for (const word of words) {
         const metadata = {
           ...(manifest['metadata'] as object),
           name: 'odd',

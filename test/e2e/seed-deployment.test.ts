@@ -78,9 +78,10 @@ describe('the seed Deployment with nothing but kubectl', { concurrency: 2 }, () 
       const cluster = await startCluster({ nodes: 3, ...(etcd !== undefined && { etcd }) });
       const random = seededRandom(7);
       let over = false;
-      const killer = killing(cluster, random.next.bind(random), () => over);
+      const server = { serves: Promise.resolve() };
+      const killer = killing(cluster, server, { next: random.next.bind(random), over: () => over });
       try {
-        await wholeLife((args, input) => insisting(cluster, args, input));
+        await wholeLife((args, input) => insisting(cluster, server, args, input));
         over = true;
         assert.ok((await killer) >= 3, 'the control plane was killed at least three times');
       } finally {
@@ -93,24 +94,44 @@ describe('the seed Deployment with nothing but kubectl', { concurrency: 2 }, () 
   }
 });
 
-/** More would only take longer: every step of the life has been hit by then. */
-const enoughKills = 8;
+/** More would only take longer: each step of the life takes a second and is hit by then. */
+const enoughKills = 6;
+
+/** Resolves when the server was started last and serves. */
+interface Restarted {
+  serves: Promise<void>;
+}
+
+interface Killing {
+  /** Random, from 0 to 1. */
+  readonly next: () => number;
+  readonly over: () => boolean;
+}
 
 /** Kills and starts at random moments until it is `over`; answers how often. */
-async function killing(cluster: TestCluster, next: () => number, over: () => boolean): Promise<number> {
+async function killing(cluster: TestCluster, server: Restarted, { next, over }: Killing): Promise<number> {
   let kills = 0;
   while (!over() && kills < enoughKills) {
     await pause(200 + next() * 1200);
     if (over()) break;
     await cluster.kill();
     kills++;
-    await cluster.start();
+    server.serves = cluster.start();
+    await server.serves;
   }
   return kills;
 }
 
-/** As a person would: a command that failed without a response is typed again. What was refused is not. */
-async function insisting(cluster: TestCluster, args: readonly string[], input?: string): Promise<string> {
+/**
+ * As a person would: a command that failed without a response is typed again, once there is a server again. What was
+ * refused is not.
+ */
+async function insisting(
+  cluster: TestCluster,
+  server: Restarted,
+  args: readonly string[],
+  input?: string,
+): Promise<string> {
   for (let left = 60; ; left--) {
     const { code, stdout, stderr } = await cluster.tryKubectl(args, input);
     if (code === 0) return stdout;
@@ -120,5 +141,6 @@ async function insisting(cluster: TestCluster, args: readonly string[], input?: 
       );
     if (!unanswered || left === 0) throw new Error(`kubectl ${args.join(' ')}: ${stdout}${stderr}`);
     await pause(200);
+    await server.serves;
   }
 }

@@ -80,6 +80,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
   const flags = [...clusterFlags(folder, port), ...store, ...(options.flags ?? [])];
   if (options.folder === undefined)
     copyClusterTemplate(await clusterTemplate(), folder, {
+      port,
       withStore: options.etcd === undefined && options.flags === undefined,
     });
   let record: ReturnType<typeof describeProcess>;

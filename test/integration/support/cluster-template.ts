@@ -1,7 +1,17 @@
 // The folder of a control plane as its first start leaves it: certificates, kubeconfigs, and a store with what every
 // cluster has. Most tests need some cluster and not its first start, which takes half of the processor time of a start.
 import { spawn } from 'node:child_process';
-import { closeSync, cpSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../../src/up/agent.ts';
 import { machineEnvironment } from '../../../src/up/commands.ts';
@@ -37,11 +47,23 @@ export async function makeClusterTemplate(program: string, folder: string): Prom
   rmSync(logFile);
 }
 
-/** With the store for a cluster that is to use it; a server with another store or with flags of its own makes its own. */
-export function copyClusterTemplate(template: string, folder: string, { withStore }: { withStore: boolean }): void {
+/**
+ * For a server on that port: it would issue each kubeconfig again that names another, a seventh of the processor time
+ * of its start. With the store for a cluster that is to use it; a server with another store or with flags of its own
+ * makes its own.
+ */
+export function copyClusterTemplate(
+  template: string,
+  folder: string,
+  { port, withStore }: { port: number; withStore: boolean },
+): void {
   if (!existsSync(template)) return;
   cpSync(template, folder, {
     recursive: true,
     filter: (source) => withStore || !source.startsWith(join(template, STORE)),
   });
+  for (const name of readdirSync(folder).filter((each) => each.endsWith('.conf'))) {
+    const file = join(folder, name);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/(server: https:\/\/127\.0\.0\.1):\d+/, `$1:${port}`));
+  }
 }
