@@ -56,6 +56,26 @@ describe('a command that is served here', () => {
     return { session: new SpdySession(answer.connection, answer.head), socket };
   }
 
+  it('gives a slow client all of its output, also if the client sends something after the end', async () => {
+    const { session, socket } = await spdyClient();
+    const open = (streamType: string) => session.open({ streamType });
+    const [error, stdin, stdout] = [open('error'), open('stdin'), open('stdout'), open('stderr')];
+    const ends = await accepted;
+    socket.pause();
+    // More than the client's kernel takes while nothing is read; the rest waits in the server's kernel.
+    const line = Buffer.from('0123456789'.repeat(1_000));
+    for (let count = 0; count < 50; count++) ends.stdout?.write(line);
+    for (const stream of [ends.error, ends.stdout, ends.stderr]) stream?.end();
+    await once(ends.stdout as SpdyStream, 'finish');
+    ends.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => stdin?.write('late', resolve));
+    const text = textOf(stdout);
+    error?.resume();
+    socket.resume();
+    assert.equal((await text).length, 500_000);
+  });
+
   it('has the streams of a client that speaks SPDY, whatever their order', async () => {
     const { session } = await spdyClient();
     const [stderr, stdin, error, stdout] = ['stderr', 'stdin', 'error', 'stdout'].map((streamType) =>

@@ -130,7 +130,7 @@ function streamsOf(
           stderr: opened.get('stderr'),
           resize: opened.get('resize'),
           onActivity,
-          close: () => session.close(),
+          close: () => session.finish(clock),
         });
       }
       return true;

@@ -7,7 +7,7 @@ export interface JoinOptions {
   readonly idleMs: number;
 }
 
-/** A peer that takes nothing more has so long for the last bytes of one that is gone. */
+/** The time for a peer to take the last bytes and to close its side. */
 const LINGER_MS = 30_000;
 
 /**
@@ -23,7 +23,8 @@ export function joinConnections(left: Duplex, right: Duplex, options: JoinOption
 function pass(from: Duplex, to: Duplex, seen: () => void, clock: Clock): void {
   from.on('data', (chunk: Buffer) => {
     seen();
-    if (!to.write(chunk)) from.pause();
+    // What comes for a side that is gone is discarded.
+    if (!to.destroyed && !to.writableEnded && !to.write(chunk)) from.pause();
   });
   to.on('drain', () => from.resume());
   const over = (): void => finish(from, to, clock);
@@ -35,14 +36,21 @@ function pass(from: Duplex, to: Duplex, seen: () => void, clock: Clock): void {
 
 function finish(from: Duplex, to: Duplex, clock: Clock): void {
   if (to.destroyed || to.writableEnded) return from.destroyed ? void to.destroy() : undefined;
-  const timer = clock.setTimer(LINGER_MS, () => close());
-  const close = (): void => {
-    timer.cancel();
-    from.destroy();
-    to.destroy();
-  };
-  to.once('close', close);
-  to.end(close);
+  endConnection(to, clock);
+  to.once('close', () => from.destroy());
+}
+
+/**
+ * Ends the connection after what was written, and reads on until the peer has closed its side: data that arrives at a
+ * closed connection resets it, and then the peer does not get what it has not read yet.
+ */
+export function endConnection(connection: Duplex, clock: Clock): void {
+  const close = (): void => void connection.destroy();
+  const timer = clock.setTimer(LINGER_MS, close);
+  connection.once('close', () => timer.cancel());
+  connection.once('end', close);
+  connection.end();
+  connection.resume();
 }
 
 /** Returns a function to call on each transfer. It uses one timer, set again only when it has expired. */

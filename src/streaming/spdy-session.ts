@@ -1,5 +1,7 @@
 import { Duplex } from 'node:stream';
+import type { Clock } from '../base/clock.ts';
 import { KubeletError } from '../base/errors.ts';
+import { endConnection } from './join-connections.ts';
 import {
   dataFrames,
   finFrame,
@@ -76,10 +78,18 @@ export class SpdySession {
     else this.#onClose.push(listener);
   }
 
-  /** Lets out what was written, and ends the connection. */
+  /** Lets out what was written, and closes the connection. The peer gets all of it if it sends nothing more. */
   close(): void {
     if (this.#isClosed) return;
     this.#connection.end(goAwayFrame(0), () => this.#connection.destroy());
+    this.#closed();
+  }
+
+  /** The same for a peer that may still send something. */
+  finish(clock: Clock): void {
+    if (this.#isClosed) return;
+    this.#connection.write(goAwayFrame(0));
+    endConnection(this.#connection, clock);
     this.#closed();
   }
 
