@@ -27,7 +27,7 @@ import { UnreadAnswers } from './limits/unread-answers.ts';
 import { defaultLimits } from './options.ts';
 import type { ApiServerOptions, ServerLimits } from './options.ts';
 import { dispatch } from './path/dispatch.ts';
-import type { ConnectHandler, Endpoint } from './path/dispatch.ts';
+import type { ConnectHandler, DispatchParts, Endpoint } from './path/dispatch.ts';
 import { createTraceObserver } from './path/trace-observer.ts';
 import { createRequestPath } from './path/request-path.ts';
 import type { RequestLimiter, RequestObserver } from './path/request-path.ts';
@@ -65,52 +65,24 @@ export interface ListenOptions {
 /** Creates the complete HTTP front end. Starts nothing. Throws if the audit policy is invalid. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const limits = { ...defaultLimits, ...options.limits };
-  const { registry, clock, random, log } = options;
+  const { clock, random, log } = options;
+  const { requestTimeoutMs, maxConnections, gzipFromBytes, unreadBytesPerConnection } = limits;
   const resources = new ServedResources(options.definitions);
-  const metrics = new ServerMetrics({
-    clock,
-    resources,
-    ...(options.countObjects !== undefined && { countObjects: options.countObjects }),
-    ...(options.processUsage !== undefined && { processUsage: options.processUsage }),
-    ...(options.faults !== undefined && { faults: options.faults }),
-  });
-  options.accessMetrics?.showIn(metrics.registry);
-  const {
-    minRequestTimeoutMs,
-    watchBufferBytes,
-    maxBodyBytes,
-    requestTimeoutMs,
-    maxConnections,
-    gzipFromBytes,
-    unreadBytesPerConnection,
-  } = limits;
+  const metrics = createMetrics(options, resources);
+  const health = healthEndpoint(options.healthChecks ?? [], (check, error) =>
+    log.warn('A health check failed', { check, error }),
+  );
   const unread = new UnreadAnswers(clock, {
     bytesPerConnection: limits.unreadBytesPerConnection,
     bytes: limits.unreadBytes,
     readMs: limits.unreadMs,
     bytesPerSecond: limits.unreadBytesPerSecond,
   });
-  const messages = new ObjectMessages();
-  const watches = new WatchVerb({
-    registry,
-    clock,
-    random,
-    log,
-    minRequestTimeoutMs,
-    watchBufferBytes,
-    unread,
-    messages,
-    onEvents: (resource, events, bytes) => metrics.watchEvents(resource, events, bytes),
-  });
-  const texts = new TextThread(clock);
-  const verbs = new ResourceVerbs({ registry, maxBodyBytes, clock, texts, messages });
-  const health = healthEndpoint(options.healthChecks ?? [], (check, error) =>
-    log.warn('A health check failed', { check, error }),
-  );
-  const parts = {
+  const verbs = createVerbs(options, limits, { metrics, unread });
+  const parts: DispatchParts = {
     resources,
-    verbs,
-    watches,
+    verbs: verbs.resources,
+    watches: verbs.watches,
     connect: connectHandler(options, resources),
     ...(options.aggregation !== undefined && { aggregation: createAggregation({ ...options.aggregation, clock }) }),
     endpoints: endpoints(options, { resources, metrics, health }),
@@ -134,27 +106,61 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     autoscalerMetrics: new HorizontalPodAutoscalerMetrics(metrics.registry),
     handle,
     listen: ({ host, port, tls }) => {
-      server = new HttpServer({
-        tls,
-        serve: handle,
-        clock,
-        log,
-        maxConnections,
-        gzipFromBytes,
-        unreadBytesPerConnection,
-      });
+      const connections = { maxConnections, gzipFromBytes, unreadBytesPerConnection };
+      server = new HttpServer({ tls, serve: handle, clock, log, ...connections });
       return server.listen(host, port);
     },
     beginShutdown: () => health.beginShutdown(),
     stop: async () => {
       health.beginShutdown();
-      watches.stop();
       const closing = server;
       server = undefined;
+      verbs.watches.stop();
       await closing?.close();
-      await texts.stop();
+      await verbs.stop();
     },
     setCertificate: (pair) => server?.setCertificate(pair),
+  };
+}
+
+function createMetrics(
+  { clock, countObjects, processUsage, faults, accessMetrics }: ApiServerOptions,
+  resources: ServedResources,
+): ServerMetrics {
+  const metrics = new ServerMetrics({
+    clock,
+    resources,
+    ...(countObjects !== undefined && { countObjects }),
+    ...(processUsage !== undefined && { processUsage }),
+    ...(faults !== undefined && { faults }),
+  });
+  accessMetrics?.showIn(metrics.registry);
+  return metrics;
+}
+
+interface Verbs {
+  readonly resources: ResourceVerbs;
+  readonly watches: WatchVerb;
+  /** Ends the thread for long texts. */
+  stop(): Promise<void>;
+}
+
+/** The verbs of resources. A list and a watch share the encoded messages of objects. */
+function createVerbs(
+  { registry, clock, random, log }: ApiServerOptions,
+  { minRequestTimeoutMs, watchBufferBytes, maxBodyBytes }: ServerLimits,
+  { metrics, unread }: { readonly metrics: ServerMetrics; readonly unread: UnreadAnswers },
+): Verbs {
+  const messages = new ObjectMessages();
+  const texts = new TextThread(clock);
+  const watches = new WatchVerb({
+    ...{ registry, clock, random, log, minRequestTimeoutMs, watchBufferBytes, unread, messages },
+    onEvents: (resource, events, bytes) => metrics.watchEvents(resource, events, bytes),
+  });
+  return {
+    resources: new ResourceVerbs({ registry, maxBodyBytes, clock, texts, messages }),
+    watches,
+    stop: () => texts.stop(),
   };
 }
 

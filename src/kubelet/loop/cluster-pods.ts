@@ -9,6 +9,7 @@ import type { StatusTimes } from '../features/metrics/status-times.ts';
 import { apiPodOf, readMirrorFacts } from '../features/mirror-pods/mirror-facts.ts';
 import { MirrorPods } from '../features/mirror-pods/mirror-pods.ts';
 import type { NodeWatch } from '../features/node/node-watch.ts';
+import type { ApiPodSourceOptions } from '../features/pod-config/api-source.ts';
 import { ApiPodSource } from '../features/pod-config/api-source.ts';
 import type { PodConfig } from '../features/pod-config/pod-config.ts';
 import type { RememberedPods } from '../features/pod-config/remembered-pods.ts';
@@ -62,70 +63,22 @@ export interface ClusterPodsParts {
   readonly log: Logger;
 }
 
-/** Joins the source of API pods, the upload of their statuses, and the mirror pods of static pods. */
+/** Connects the source of API pods, the upload of their statuses, and the mirror pods of static pods. */
 export function createClusterPods(parts: ClusterPodsParts): ClusterPods {
-  const { cluster, nodeName, nodeWatch, store, directory, states, statuses, statusTimes, recorder } = parts;
-  const { clock, random, log } = parts;
+  const { cluster, nodeWatch, store, states, statuses, statusTimes } = parts;
   const released = new Set<PodUid>();
-  const source: ApiPodSource = new ApiPodSource({
-    client: cluster.objects,
-    nodeName,
-    nodeKnown: () => nodeWatch.whenSynced(),
-    remembered: parts.remembered,
-    setPods: (pods, report) => parts.podConfig.setSource('api', pods, report),
-    onChange: (change) => {
-      if (change.kind === 'pod') return uploader.wake(store.runningUid(podUid(change.pod.metadata.uid)));
-      uploader.wakeAll(states.known().keys());
-      reconcileMirrors();
-    },
-    onInvalid: (pod, problems) =>
-      recorder.event(
-        pod,
-        'Warning',
-        podEvents.failedValidation,
-        `Error validating pod ${podFullName(pod)}(${pod.metadata.uid}) from api, ignoring: ${problems}`,
-      ),
-    clock,
-    random,
-    log,
+  const source: ApiPodSource = createSource(parts, (change) => {
+    if (change.kind === 'pod') return uploader.wake(store.runningUid(podUid(change.pod.metadata.uid)));
+    uploader.wakeAll(states.known().keys());
+    reconcileMirrors();
   });
-  statuses.onChange(({ uid }) => statusTimes.changed(uid));
-  const uploader: StatusUploader = new StatusUploader({
-    client: cluster.status,
-    statuses: {
-      get: (uid) => statuses.recorded(uid)?.status,
-      version: (uid) => statuses.recorded(uid)?.version ?? 0,
-    },
-    apiPod: (uid) => apiPodOf(source, directory.byUid(uid)),
-    isReleased: (uid) => released.has(uid) && statuses.recorded(uid)?.version === statuses.version(uid),
-    onWritten: (pod) => {
-      statusTimes.published(store.runningUid(podUid(pod.metadata.uid)));
-      return source.noteWritten(pod);
-    },
-    clock,
-    random,
-    log,
-  });
-  const mirrorSources = {
-    listed: source,
-    byFullName: (fullName: string) => store.byFullName(fullName),
-    nodeName,
-    node: () => nodeWatch.current(),
-    isEnding: (fullName: string) => directory.isStaticEnding(fullName),
-    sourcesReady: parts.sourcesReady,
-  };
-  const mirrors = new MirrorPods({
-    client: cluster.objects,
-    facts: (fullName) => readMirrorFacts(mirrorSources, fullName),
-    recorder,
-    clock,
-    random,
-    log,
-  });
+  const uploader = createUploader(parts, source, released);
+  const mirrors = createMirrors(parts, source);
   const reconcileMirrors = (): void => {
     for (const fullName of new Set([...store.staticPods(), ...store.mirrorPods()].map(podFullName)))
       mirrors.reconcile(fullName);
   };
+  statuses.onChange(({ uid }) => statusTimes.changed(uid));
   statuses.onRecorded(({ uid }) => uploader.wake(uid));
   nodeWatch.onChange(reconcileMirrors);
   parts.podConfig.onSourcesReady(reconcileMirrors);
@@ -159,4 +112,67 @@ export function createClusterPods(parts: ClusterPodsParts): ClusterPods {
       mirrors.stop();
     },
   };
+}
+
+function createSource(parts: ClusterPodsParts, onChange: ApiPodSourceOptions['onChange']): ApiPodSource {
+  const { cluster, nodeName, nodeWatch, remembered, podConfig, recorder, clock, random, log } = parts;
+  return new ApiPodSource({
+    client: cluster.objects,
+    nodeName,
+    nodeKnown: () => nodeWatch.whenSynced(),
+    remembered,
+    setPods: (pods, report) => podConfig.setSource('api', pods, report),
+    onChange,
+    onInvalid: (pod, problems) =>
+      recorder.event(
+        pod,
+        'Warning',
+        podEvents.failedValidation,
+        `Error validating pod ${podFullName(pod)}(${pod.metadata.uid}) from api, ignoring: ${problems}`,
+      ),
+    clock,
+    random,
+    log,
+  });
+}
+
+/** `released`: the pods that have released all resources of the node. */
+function createUploader(parts: ClusterPodsParts, source: ApiPodSource, released: ReadonlySet<PodUid>): StatusUploader {
+  const { cluster, store, directory, statuses, statusTimes, clock, random, log } = parts;
+  return new StatusUploader({
+    client: cluster.status,
+    statuses: {
+      get: (uid) => statuses.recorded(uid)?.status,
+      version: (uid) => statuses.recorded(uid)?.version ?? 0,
+    },
+    apiPod: (uid) => apiPodOf(source, directory.byUid(uid)),
+    isReleased: (uid) => released.has(uid) && statuses.recorded(uid)?.version === statuses.version(uid),
+    onWritten: (pod) => {
+      statusTimes.published(store.runningUid(podUid(pod.metadata.uid)));
+      return source.noteWritten(pod);
+    },
+    clock,
+    random,
+    log,
+  });
+}
+
+function createMirrors(parts: ClusterPodsParts, source: ApiPodSource): MirrorPods {
+  const { cluster, nodeName, nodeWatch, store, directory, sourcesReady, recorder, clock, random, log } = parts;
+  const mirrorSources = {
+    listed: source,
+    byFullName: (fullName: string) => store.byFullName(fullName),
+    nodeName,
+    node: () => nodeWatch.current(),
+    isEnding: (fullName: string) => directory.isStaticEnding(fullName),
+    sourcesReady,
+  };
+  return new MirrorPods({
+    client: cluster.objects,
+    facts: (fullName) => readMirrorFacts(mirrorSources, fullName),
+    recorder,
+    clock,
+    random,
+    log,
+  });
 }
