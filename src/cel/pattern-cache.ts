@@ -1,5 +1,6 @@
 import type { LinearPattern } from '../base/linear-pattern.ts';
 import { compilePattern } from '../base/linear-pattern.ts';
+import { memoizeText } from '../base/memoize-text.ts';
 import { CelError } from './values.ts';
 
 /** The largest number of states. The cost of cel-go does not include the states of a pattern. */
@@ -11,16 +12,8 @@ const LONGEST_PATTERN = 64 * 1024;
 const CACHE_LIMIT = 500;
 const LONGEST_CACHED = 1024;
 
-const cache = new Map<string, LinearPattern | string>();
-
 /** Like `compilePattern`, with a cache: expressions match the same few patterns repeatedly. */
-export function cachedPattern(pattern: string): LinearPattern | string {
-  const known = cache.get(pattern);
-  if (known !== undefined) return known;
-  const compiled = compilePattern(pattern, LONGEST_PATTERN);
-  if (pattern.length <= LONGEST_CACHED) {
-    if (cache.size >= CACHE_LIMIT) cache.clear();
-    cache.set(pattern, compiled);
-  }
-  return compiled;
-}
+export const cachedPattern = memoizeText(
+  (pattern): LinearPattern | string => compilePattern(pattern, LONGEST_PATTERN),
+  { limit: CACHE_LIMIT, longest: LONGEST_CACHED },
+);

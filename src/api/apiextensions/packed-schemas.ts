@@ -3,6 +3,7 @@ import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '
 
 type Validation = NonNullable<CustomResourceDefinitionVersion['schema']>;
 
+/** Marks objects, not their content: servers of one process that share none of these objects share nothing here. */
 const packed = new WeakSet<Validation>();
 
 /** Whether the schema was stored: it is the one that the server has read and validated. */

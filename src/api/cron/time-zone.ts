@@ -1,16 +1,13 @@
-/**
- * Cached formatters of zones: creating one is slow. The cache is cleared when it has more entries than there are zones.
- */
-const formatters = new Map<string, Intl.DateTimeFormat>();
+import { memoizeText } from '../../base/memoize-text.ts';
+
 const MOST_ZONES = 1_000;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-function formatterOf(zone: string): Intl.DateTimeFormat {
-  let found = formatters.get(zone);
-  if (found === undefined) {
-    if (formatters.size >= MOST_ZONES) formatters.clear();
-    found = new Intl.DateTimeFormat('en-US', {
+/** Formatters are kept because creating one is slow. */
+const formatterOf = memoizeText(
+  (zone) =>
+    new Intl.DateTimeFormat('en-US', {
       timeZone: zone,
       hourCycle: 'h23',
       year: 'numeric',
@@ -19,11 +16,9 @@ function formatterOf(zone: string): Intl.DateTimeFormat {
       hour: 'numeric',
       minute: 'numeric',
       second: 'numeric',
-    });
-    formatters.set(zone, found);
-  }
-  return found;
-}
+    }),
+  { limit: MOST_ZONES },
+);
 
 /** Whether the IANA database has a zone of this name. Offsets such as `+01` are no names. */
 export function isTimeZone(zone: string): boolean {

@@ -1,6 +1,6 @@
-import { BoundedMap } from '../../base/bounded-map.ts';
 import { compilePattern } from '../../base/linear-pattern.ts';
 import type { LinearPattern } from '../../base/linear-pattern.ts';
+import { memoizeText } from '../../base/memoize-text.ts';
 import { goJson } from '../go-json.ts';
 import type { JsonSchema } from './json-schema.ts';
 
@@ -40,12 +40,14 @@ const isList = (items: JsonSchema['items']): items is readonly JsonSchema[] => A
 
 const PATTERNS_LIMIT = 256;
 const LONGEST_SHARED = 1024;
-const shared = new BoundedMap<string, LinearPattern | string>(PATTERNS_LIMIT);
-
 /** Definitions repeat a few patterns: names, durations, quantities. */
-function sharedPattern(pattern: string): LinearPattern | undefined {
-  const compiled = shared.get(pattern) ?? compilePattern(pattern);
-  if (pattern.length <= LONGEST_SHARED) shared.set(pattern, compiled);
+const sharedPattern = memoizeText((pattern) => compilePattern(pattern), {
+  limit: PATTERNS_LIMIT,
+  longest: LONGEST_SHARED,
+});
+
+function validPattern(pattern: string): LinearPattern | undefined {
+  const compiled = sharedPattern(pattern);
   return typeof compiled === 'string' ? undefined : compiled;
 }
 
@@ -71,7 +73,7 @@ export function compileSchema(json: JsonSchema): SchemaNode {
     mapType: json['x-kubernetes-map-type'],
     // Compiled at its first use: programs are large, and most values are never written.
     get pattern() {
-      return pattern === undefined ? undefined : (compiled ??= sharedPattern(pattern));
+      return pattern === undefined ? undefined : (compiled ??= validPattern(pattern));
     },
     allowed: json.enum === undefined ? undefined : new Set(json.enum.map(canonicalJson)),
     allOf: (json.allOf ?? []).map(compileSchema),

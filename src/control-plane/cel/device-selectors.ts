@@ -1,3 +1,4 @@
+import { memoizeText } from '../../base/memoize-text.ts';
 import { parseQuantity } from '../../api/quantity.ts';
 import type { Device, DeviceAttribute } from '../../api/resource/resource-slice.ts';
 import type { Program } from '../../cel/compile.ts';
@@ -66,18 +67,14 @@ export class DeviceExpression {
 }
 
 const CACHE_LIMIT = 500;
-const cache = new Map<string, DeviceExpression | { readonly fault: string }>();
-
 /** The compiled expression, or its error. */
-export function compileDeviceExpression(source: string): DeviceExpression | { readonly fault: string } {
-  const known = cache.get(source);
-  if (known !== undefined) return known;
-  const program = compileDevice(source);
-  const compiled = 'fault' in program ? program : new DeviceExpression(program);
-  if (cache.size >= CACHE_LIMIT) cache.clear();
-  cache.set(source, compiled);
-  return compiled;
-}
+export const compileDeviceExpression = memoizeText(
+  (source): DeviceExpression | { readonly fault: string } => {
+    const program = compileDevice(source);
+    return 'fault' in program ? program : new DeviceExpression(program);
+  },
+  { limit: CACHE_LIMIT },
+);
 
 function compileDevice(source: string): Program | { readonly fault: string } {
   const program = compileExpression(source, environment);

@@ -1,6 +1,7 @@
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import { tryParseQuantity } from '../../../api/quantity.ts';
 import { isExtendedResource } from '../../../api/resources.ts';
+import { memoizeText } from '../../../base/memoize-text.ts';
 
 /** Amounts as plain numbers: exact up to 2^53, which is 8 PiB of memory on one node. */
 export interface Resources {
@@ -64,21 +65,22 @@ export function amountFor(total: Resources, name: string): number {
   return total.scalars.get(name) ?? 0;
 }
 
-/** Quantities repeat often, so they are cached; the bound keeps a malicious client from filling the memory. */
-const parsed = new Map<string, { readonly millis: number; readonly whole: number }>();
 const PARSED_LIMIT = 1024;
+
+/** Quantities repeat often, so they are kept; the limit prevents that a malicious client fills the memory. */
+const parseAmounts = memoizeText(
+  (text): { readonly millis: number; readonly whole: number } => {
+    const quantity = tryParseQuantity(text);
+    const nanos = typeof quantity === 'string' ? 0n : quantity.nanos;
+    return { millis: Number(divideUp(nanos, 1_000_000n)), whole: Number(divideUp(nanos, 1_000_000_000n)) };
+  },
+  { limit: PARSED_LIMIT },
+);
 
 /** Rounded up, in thousandths for CPU; an invalid quantity counts as 0, because the API server accepts none. */
 export function amountOf(text: string, millis: boolean): number {
-  let known = parsed.get(text);
-  if (known === undefined) {
-    const quantity = tryParseQuantity(text);
-    const nanos = typeof quantity === 'string' ? 0n : quantity.nanos;
-    known = { millis: Number(divideUp(nanos, 1_000_000n)), whole: Number(divideUp(nanos, 1_000_000_000n)) };
-    if (parsed.size >= PARSED_LIMIT) parsed.clear();
-    parsed.set(text, known);
-  }
-  return millis ? known.millis : known.whole;
+  const amounts = parseAmounts(text);
+  return millis ? amounts.millis : amounts.whole;
 }
 
 function divideUp(value: bigint, by: bigint): bigint {

@@ -1,9 +1,9 @@
+import { backoffDelayMs } from '../../../base/backoff.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 
 /** Ticks rather than one timer, so that a busy process has read what has arrived before it judges. */
 const TICK_MS = 150;
-const FIRST_TICKS = 5;
-const LONGEST_TICKS = 80;
+const curve = { initialMs: 5 * TICK_MS, maxMs: 80 * TICK_MS, factor: 2 };
 
 export interface WatchPatienceOptions {
   readonly clock: Clock;
@@ -21,7 +21,8 @@ export interface WatchPatienceOptions {
 export class WatchPatience {
   readonly #options: WatchPatienceOptions;
   #expected = 0;
-  #patience = FIRST_TICKS;
+  /** Watches in a row that brought nothing. */
+  #stalls = 0;
   #timer: Timer | undefined;
 
   constructor(options: WatchPatienceOptions) {
@@ -44,11 +45,11 @@ export class WatchPatience {
     this.#timer = clock.setTimer(TICK_MS, () => {
       this.#timer = undefined;
       const now = reached();
-      if (now !== undefined && now > position) this.#patience = FIRST_TICKS;
+      if (now !== undefined && now > position) this.#stalls = 0;
       if (now === undefined || now >= this.#expected) return;
       if (now > position) return this.#wait(now, 1);
-      if (ticks < this.#patience) return this.#wait(position, ticks + 1);
-      this.#patience = Math.min(2 * this.#patience, LONGEST_TICKS);
+      if (ticks * TICK_MS < backoffDelayMs(curve, this.#stalls + 1)) return this.#wait(position, ticks + 1);
+      this.#stalls += 1;
       onStalled();
     });
   }

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { ServiceError } from '@grpc/grpc-js';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import { KubeletError } from '../../../base/errors.ts';
+import { memoizeText } from '../../../base/memoize-text.ts';
 import { formatDurationMs } from '../../../api/duration.ts';
 import type { NetDial } from '../../ports/net-dial.ts';
 import { checkPlain, healthCheckBytes } from './net-dial-grpc-plain.ts';
@@ -25,19 +26,16 @@ function decodeResponse(bytes: Buffer): ServingStatus {
   return bytes[0] === 0x08 ? (servingStatuses[bytes[1] ?? 0] ?? 'UNKNOWN') : 'UNKNOWN';
 }
 
-/** Bytes of earlier checks; a node has few different ones. Bounded: all are dropped at once. */
-const known = new Map<string, Buffer>();
 const MAX_KNOWN = 4096;
 
-function bytesOf(address: string, service: string): Buffer {
-  const key = `${address} ${service}`;
-  let bytes = known.get(key);
-  if (bytes === undefined) {
-    if (known.size >= MAX_KNOWN) known.clear();
-    known.set(key, (bytes = healthCheckBytes(address, encodeRequest(service))));
-  }
-  return bytes;
-}
+/** The bytes of the check of `ADDRESS SERVICE`: a node has few different ones. */
+const bytesOf = memoizeText(
+  (check) => {
+    const space = check.indexOf(' ');
+    return healthCheckBytes(check.slice(0, space), encodeRequest(check.slice(space + 1)));
+  },
+  { limit: MAX_KNOWN },
+);
 
 /**
  * One health check on a connection of its own, without TLS (upstream: probe/grpc). First the cheap way, which nearly
@@ -46,7 +44,7 @@ function bytesOf(address: string, service: string): Buffer {
  */
 export async function grpcHealthCheck(target: GrpcTarget, signal?: AbortSignal): Promise<ServingStatus> {
   const startMs = performance.now();
-  const message = await checkPlain({ ...target, bytes: bytesOf(target.address, target.service) }, signal);
+  const message = await checkPlain({ ...target, bytes: bytesOf(`${target.address} ${target.service}`) }, signal);
   if (message !== undefined) return decodeResponse(message);
   const leftMs = target.timeoutMs - (performance.now() - startMs);
   if (leftMs <= 0) throw signal?.aborted === true ? aborted() : timeoutOf(target);
