@@ -73,7 +73,7 @@ describe('a user who may read the metrics of a node and nothing else', () => {
   const open: SecureListening[] = [];
   after(() => Promise.all(open.map((each) => each.close())));
 
-  it('has the metrics, whatever the Host header says', async () => {
+  it('a user with nodes/metrics alone has the metrics, whatever the Host header says', async () => {
     const reader: Authenticator = {
       authenticate: () => Promise.resolve({ outcome: 'user', user: { name: 'reader', groups: [] } }),
     };
@@ -239,7 +239,7 @@ describe('ten thousand odd requests', () => {
     });
   };
 
-  it('are judged on 10250 by the path and method that are routed', async () => {
+  it('odd requests are judged on 10250 by the path and method that are routed', async () => {
     const judged = new Map<number, { path: string; method: string }>();
     const app = createKubeletApp({ checks } as unknown as KubeletAppSources, switches);
     const served = await attack(1, app, async (made) => {
@@ -265,17 +265,20 @@ describe('ten thousand odd requests', () => {
     for (const [id, { path, method }] of served) assert.deepEqual(judged.get(id), { path, method });
   });
 
-  it('are routed on 10255 as they were sent', attackPlain(2, createReadOnlyApp({ checks, pods: () => [] })));
+  it(
+    'odd requests are routed on 10255 as they were sent',
+    attackPlain(2, createReadOnlyApp({ checks, pods: () => [] })),
+  );
 
-  it('are routed on 10248 as they were sent', attackPlain(3, createHealthApp(checks)));
+  it('odd requests are routed on 10248 as they were sent', attackPlain(3, createHealthApp(checks)));
 
   it(
-    'are routed on the local socket as they were sent',
+    'odd requests are routed on the local socket as they were sent',
     attackPlain(4, createLocalApi({ checks } as unknown as LocalApiSources)),
   );
 
   it(
-    'are routed by the manifest server as they were sent',
+    'odd requests are routed by the manifest server as they were sent',
     attackPlain(5, createManifestServer({ log: silentLogger } as ManifestServerOptions)),
   );
 });

@@ -33,7 +33,7 @@ async function head(app: Hono, path: string): Promise<IncomingMessage> {
 }
 
 describe('HEAD', () => {
-  it('does not follow a log', async () => {
+  it('a HEAD request does not follow a log', async () => {
     const followed = Promise.withResolvers<AbortSignal>();
     const containerLog: KubeletAppSources['containerLog'] = (_target, _query, signal) => {
       followed.resolve(signal);
@@ -54,7 +54,7 @@ describe('HEAD', () => {
     );
   });
 
-  it('does not keep a file of the system open', async () => {
+  it('a HEAD request does not keep a file of the system open', async () => {
     const closed = Promise.withResolvers<void>();
     const file = {
       inode: 1,
@@ -71,7 +71,7 @@ describe('HEAD', () => {
     await closed.promise;
   });
 
-  it('does not watch pods', async () => {
+  it('a HEAD request does not watch pods', async () => {
     let stops = 0;
     const sources = { pods: () => [], watch: () => () => void stops++, checks: {} };
     const answer = await head(createLocalApi(sources as unknown as LocalApiSources), '/api/watch');

@@ -98,7 +98,7 @@ function fixture({ watchLagMs = 0 } = {}) {
 }
 
 describe('the pods of the API server', () => {
-  it('are a source of pods', async () => {
+  it('the pods of the API server are a source of pods', async () => {
     const { api, done, start, stop } = fixture();
     api.seed(podType, onNode());
     await start();
@@ -106,7 +106,7 @@ describe('the pods of the API server', () => {
     await stop();
   });
 
-  it('are refused with an event when they are invalid', async () => {
+  it('the pods of the API server are refused with an event when they are invalid', async () => {
     const { api, done, start, stop } = fixture();
     const pod = onNode();
     api.seed(podType, { ...pod, spec: { ...pod.spec, containers: 'none' as never } });
@@ -118,7 +118,7 @@ describe('the pods of the API server', () => {
     await stop();
   });
 
-  it('have their status written, which is measured', async () => {
+  it('the pods of the API server have their status written, which is measured', async () => {
     const { clock, api, store, statuses, metrics, start, stop, inApi } = fixture();
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -130,7 +130,7 @@ describe('the pods of the API server', () => {
     await stop();
   });
 
-  it('are updated by the answer to a write, which arrives before the watch event', async () => {
+  it('the pods of the API server are updated by the answer to a write, which arrives before the watch event', async () => {
     const { clock, api, store, statuses, clusterPods, start, stop } = fixture({ watchLagMs: 60_000 });
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -142,7 +142,7 @@ describe('the pods of the API server', () => {
     await stop();
   });
 
-  it('are deleted in the API when all resources are released, and not before', async () => {
+  it('the pods of the API server are deleted in the API when all resources are released, and not before', async () => {
     const { clock, api, store, statuses, clusterPods, start, stop, inApi } = fixture();
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -159,7 +159,7 @@ describe('the pods of the API server', () => {
     await stop();
   });
 
-  it('are started again if they were forgotten before their resources were released', async () => {
+  it('the pods of the API server are started again if they were forgotten before their resources were released', async () => {
     const { clock, api, store, statuses, clusterPods, start, stop, inApi } = fixture();
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -175,7 +175,7 @@ describe('the pods of the API server', () => {
 });
 
 describe('static pods of a node of a cluster', () => {
-  it('have a mirror pod in the API, which shows their status', async () => {
+  it('static pods have a mirror pod in the API, which shows their status', async () => {
     const { clock, store, statuses, clusterPods, start, stop, inApi } = fixture();
     await start();
     store.set(staticPod);
@@ -188,7 +188,7 @@ describe('static pods of a node of a cluster', () => {
     await stop();
   });
 
-  it('get no further mirror pods after the agent stops', async () => {
+  it('static pods get no further mirror pods after the agent stops', async () => {
     const { clock, store, notify, clusterPods, start, stop, inApi } = fixture();
     await start();
     await stop();
@@ -199,7 +199,7 @@ describe('static pods of a node of a cluster', () => {
     assert.equal(inApi(), undefined);
   });
 
-  it('are mirrored once the API server has listed its pods', async () => {
+  it('static pods are mirrored once the API server has listed its pods', async () => {
     const { clock, store, clusterPods, start, stop, inApi } = fixture();
     store.set(staticPod);
     clusterPods.podChanged(staticPod);
@@ -210,7 +210,7 @@ describe('static pods of a node of a cluster', () => {
     await stop();
   });
 
-  it('are mirrored as soon as the node is registered', async () => {
+  it('static pods are mirrored as soon as the node is registered', async () => {
     const { clock, store, world, notify, start, stop, inApi } = fixture();
     const registered = world.node;
     world.node = undefined;
@@ -226,7 +226,7 @@ describe('static pods of a node of a cluster', () => {
 
   const mirror = onNode({ 'metadata.annotations': { [annotations.configMirror]: 'old' } });
 
-  it('lose their mirror pod when they are removed and all sources have reported', async () => {
+  it('static pods lose their mirror pod when they are removed and all sources have reported', async () => {
     const { clock, api, store, world, notify, start, stop, inApi } = fixture();
     world.sourcesReady = false;
     store.set(api.seed(podType, mirror));
@@ -239,7 +239,7 @@ describe('static pods of a node of a cluster', () => {
     await stop();
   });
 
-  it('lose their mirror pod when all their resources are released', async () => {
+  it('static pods lose their mirror pod when all their resources are released', async () => {
     const { clock, api, store, world, clusterPods, start, stop, inApi } = fixture();
     world.ending.add(podFullName(mirror));
     store.set(api.seed(podType, mirror));

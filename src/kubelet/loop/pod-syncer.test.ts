@@ -204,7 +204,7 @@ describe('a sync of a pod', () => {
     assert.deepEqual(world.resizes, ['allocated under way', 'allocated done', 'too small']);
   });
 
-  it('does not report an allocation as done that arrived while an earlier one was applied', async () => {
+  it('a sync does not report an allocation as done that arrived while an earlier one was applied', async () => {
     const { sync, world } = harness();
     world.allocated = buildPod({ 'metadata.labels': { size: 'first' } });
     world.onSync = () => void (world.allocated = buildPod({ 'metadata.labels': { size: 'second' } }));
@@ -224,7 +224,7 @@ describe('a sync of a pod', () => {
     assert.deepEqual(calls, ['read', 'sync', 'Warning FailedSync']);
   });
 
-  it('does not make a pod again that ended while its cgroup was checked', async () => {
+  it('a sync does not make a pod again that ended while its cgroup was checked', async () => {
     const { sync, calls, world } = harness();
     world.cached = running('web');
     world.phases = ['Running', 'Failed'];
@@ -254,7 +254,7 @@ describe('a sync of a pod', () => {
     assert.ok(world.refreshedAfter.includes('ensure volumes'), world.refreshedAfter.join());
   });
 
-  it('does nothing to a terminated pod, and reports it as terminal', async () => {
+  it('a sync does nothing to a terminated pod, and reports it as terminal', async () => {
     for (const phase of ['Succeeded', 'Failed'] as const) {
       const { sync, calls, world } = harness();
       world.phases = [phase];
@@ -452,7 +452,7 @@ describe('cleaning up after a pod', () => {
 });
 
 describe('a running pod without its cgroup', () => {
-  it('is stopped and created again, unless this agent has only just found it', async () => {
+  it('a running pod without its cgroup is stopped and created again, unless this agent has only just found it', async () => {
     const { sync, calls, world } = harness();
     world.cached = running('main');
     world.existed = false;

@@ -48,7 +48,7 @@ function harness() {
 }
 
 describe('the pods that the node shows', () => {
-  it('are those with a status, and those of which the runtime was read and has no container', () => {
+  it('the pods that the node shows are those with a status, and those of which the runtime was read and has no container', () => {
     const { world, statuses, names } = harness();
     const [published, unread, empty, started, waiting] = ['published', 'unread', 'empty', 'started', 'waiting'].map(
       (uid) => named(uid),
@@ -60,7 +60,7 @@ describe('the pods that the node shows', () => {
     assert.deepEqual(names(), ['published', 'empty']);
   });
 
-  it('have the published status, or else that of their source', () => {
+  it('the pods that the node shows have the published status, or else that of their source', () => {
     const { world, statuses, published } = harness();
     const pod = named('a', { status: { phase: 'Pending' } });
     world.visible = [pod];
@@ -70,7 +70,7 @@ describe('the pods that the node shows', () => {
     assert.equal(published.pods()[0]?.status?.phase, 'Running');
   });
 
-  it('have the time of their stop while they are being stopped, unless they have completed or were deleted', () => {
+  it('the pods that the node shows have the time of their stop while they are being stopped, unless they have completed or were deleted', () => {
     const { world, statuses, published, clock } = harness();
     const gone: Termination = { cause: 'removed', graceMs: 1000, gone: true };
     const completed: Termination = { ...gone, cause: 'completed' };
@@ -98,7 +98,7 @@ describe('the pods that the node shows', () => {
     assert.equal(published.pods()[0]?.metadata.deletionTimestamp, '2026-01-01T00:00:00.000Z');
   });
 
-  it('are watched: each published status, and each pod that is gone, until the client leaves', () => {
+  it('the pods that the node shows are watched: each published status, and each pod that is gone, until the client leaves', () => {
     const { statuses, changes, published } = harness();
     const seen: string[] = [];
     const stop = published.watch(({ type, pod }) => seen.push(`${type} ${pod.metadata.name} ${pod.status?.phase}`));

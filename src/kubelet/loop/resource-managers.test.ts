@@ -64,13 +64,13 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
 }
 
 describe('resources of pods', () => {
-  it('of pods that are over are returned before a new one is checked', () => {
+  it('pod resources of pods that are over are returned before a new one is checked', () => {
     const { managers, calls } = world();
     assert.equal(managers.check(pod), undefined);
     assert.deepEqual(calls, ['retain a', 'check']);
   });
 
-  it('are kept for a pod that has a worker, that has a place, or of which the runtime may run something', () => {
+  it('pod resources are kept for a pod that has a worker, that has a place, or of which the runtime may run something', () => {
     const { managers, calls, state } = world();
     Object.assign(state, { present: '', place: 'b' });
     managers.release();
@@ -81,7 +81,7 @@ describe('resources of pods', () => {
     assert.deepEqual(calls, ['retain b', 'retain a', 'retain ']);
   });
 
-  it('are returned when a pod has ended that its source still lists, but not while a container of it runs', () => {
+  it('pod resources are returned when a pod has ended that its source still lists, but not while a container of it runs', () => {
     const { managers, calls, state } = world();
     Object.assign(state, { place: 'a', ended: 'a', running: 'a' });
     managers.release();
@@ -90,14 +90,14 @@ describe('resources of pods', () => {
     assert.deepEqual(calls, ['retain a', 'retain ']);
   });
 
-  it('are not returned while a source of pods has not reported', () => {
+  it('pod resources are not returned while a source of pods has not reported', () => {
     const { managers, calls, state } = world();
     state.ready = false;
     managers.release();
     assert.deepEqual(calls, []);
   });
 
-  it('are on disk before a container of the pod is created with them', async () => {
+  it('pod resources are on disk before a container of the pod is created with them', async () => {
     const { managers, calls, state } = world();
     state.own = new Set([3]);
     managers.podAdmitted(pod);
@@ -107,21 +107,21 @@ describe('resources of pods', () => {
     assert.equal(exclusiveCpus?.('main'), true);
   });
 
-  it('are those of the shared pool without CPUs of its own, and the disk is not waited for', async () => {
+  it('pod resources are those of the shared pool without CPUs of its own, and the disk is not waited for', async () => {
     const { managers, calls } = world();
     const { pinning, exclusiveCpus } = await managers.place(pod);
     assert.deepEqual([pinning?.('main'), exclusiveCpus?.('main')], [{ cpusetCpus: '0-1' }, false]);
     assert.deepEqual(calls, ['created a/main 0,1']);
   });
 
-  it('include the memory of NUMA nodes', async () => {
+  it('pod resources include the memory of NUMA nodes', async () => {
     const { managers, calls, state } = world({ policyName: 'none' });
     state.nodes = new Set([1, 0]);
     const { pinning } = await managers.place(pod);
     assert.deepEqual([pinning?.('main'), calls], [{ cpusetMems: '0-1' }, ['saved']]);
   });
 
-  it('are not mentioned to the runtime with the policy none', async () => {
+  it('pod resources are not mentioned to the runtime with the policy none', async () => {
     const { managers, calls } = world({ policyName: 'none' });
     managers.start();
     managers.runtimeChanged();
@@ -129,13 +129,13 @@ describe('resources of pods', () => {
     assert.deepEqual([pinning?.('main'), calls], [{}, []]);
   });
 
-  it('need no quota, unless the gate is off', () => {
+  it('pod resources need no quota, unless the gate is off', () => {
     const { managers, state } = world({ quotaOffWithExclusiveCpus: false });
     state.own = new Set([3]);
     assert.equal(managers.hasExclusiveCpus(pod), false);
   });
 
-  it('need no quota for a pod when one container has them, or all in a pod with resources of its own', () => {
+  it('pod resources need no quota for a pod when one container has them, or all in a pod with resources of its own', () => {
     const { managers, state } = world();
     state.own = new Set([3]);
     const containers = ['main', 'other'].map((name) => ({ name, image: 'x' }));
@@ -154,7 +154,7 @@ describe('resources of pods', () => {
     );
   });
 
-  it('that an admitted pod cannot have are logged once and tried again before it starts', async () => {
+  it('pod resources that an admitted pod cannot have are logged once and tried again before it starts', async () => {
     const { managers, calls, state, log } = world();
     state.problem = missing;
     managers.podAdmitted(pod);
@@ -167,7 +167,7 @@ describe('resources of pods', () => {
     assert.equal(calls.filter((call) => call === 'allocate').length, 3);
   });
 
-  it('that change are followed by running containers at once', () => {
+  it('pod resources that change are followed by running containers at once', () => {
     const { managers, calls, listeners } = world();
     managers.start();
     for (const listener of listeners) listener();

@@ -70,7 +70,7 @@ describe('the status of a pod that the node held, rejected, preempted or evicted
     assert.deepEqual([rejected?.phase, rejected?.reason], ['Failed', 'UnexpectedAdmissionError']);
   });
 
-  it('is the end of a held pod whose containers the runtime still knows', () => {
+  it('the status of a pod that the node held, rejected, preempted or evicted is the end of a held pod whose containers the runtime still knows', () => {
     const { updater, world, contain } = createStatusUpdaterWorld({
       'spec.restartPolicy': 'Never',
       'status.phase': 'Running',

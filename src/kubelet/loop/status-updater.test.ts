@@ -6,13 +6,13 @@ import type { WorkerState } from '../features/pod-workers/worker-state.ts';
 import { createStatusUpdaterWorld, uid } from './testing/status-updater-world.ts';
 
 describe('the status of a pod', () => {
-  it('is not computed for an unknown pod', () => {
+  it('the status of a pod is not computed for an unknown pod', () => {
     const { updater, world, statuses } = createStatusUpdaterWorld();
     world.isKnown = false;
     assert.deepEqual([updater.refresh(uid), statuses.get(uid)], [undefined, undefined]);
   });
 
-  it('is not ready to start containers while a volume is missing', () => {
+  it('the status of a pod is not ready to start containers while a volume is missing', () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     world.runtime = { ...contain('running'), containers: [] };
     const readyToStart = (): unknown =>
@@ -36,7 +36,7 @@ describe('the status of a pod', () => {
     );
   });
 
-  it('is the one in the API server for a pod that ended long ago and left nothing else', () => {
+  it('the status of a pod is the one in the API server for a pod that ended long ago and left nothing else', () => {
     const ended = {
       name: 'main',
       image: 'i',
@@ -63,7 +63,7 @@ describe('the status of a pod', () => {
     );
   });
 
-  it('is the one in the API server for a finished pod whose local record is older', () => {
+  it('the status of a pod is the one in the API server for a finished pod whose local record is older', () => {
     const running = {
       name: 'main',
       image: 'i',
@@ -133,7 +133,7 @@ describe('the status of a pod', () => {
     assert.deepEqual([status?.phase, status?.startTime], ['Running', '2025-12-31T23:00:00Z']);
   });
 
-  it('has the start time of the oldest of several sandboxes, which the runtime lists last', () => {
+  it('the status of a pod has the start time of the oldest of several sandboxes, which the runtime lists last', () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     const running = contain('running');
     const [sandbox] = running.sandboxes;
@@ -155,7 +155,7 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
   });
 
-  it('is not terminal while a worker may still restart what has ended', async () => {
+  it('the status of a pod is not terminal while a worker may still restart what has ended', async () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -167,7 +167,7 @@ describe('the status of a pod', () => {
     assert.deepEqual([seen, updater.refresh(uid)?.phase], ['Running', 'Succeeded']);
   });
 
-  it('is terminal after a sync that failed, as after one that succeeded', async () => {
+  it('the status of a pod is terminal after a sync that failed, as after one that succeeded', async () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -179,7 +179,7 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Succeeded');
   });
 
-  it('does not report the end of a container that may be recreated in the same sync, where the API server would not take it back', async () => {
+  it('the status of a pod does not report the end of a container that may be recreated in the same sync, where the API server would not take it back', async () => {
     for (const [policy, shown] of [
       ['Never', 'running'],
       ['OnFailure', 'running'],
@@ -220,7 +220,7 @@ describe('the status of a pod', () => {
     }
   });
 
-  it('is terminal at once when the last container exits', () => {
+  it('the status of a pod is terminal at once when the last container exits', () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -228,7 +228,7 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
   });
 
-  it('is known to be terminal at once, and published as such only when nothing of the pod runs', async () => {
+  it('the status of a pod is known to be terminal at once, and published as such only when nothing of the pod runs', async () => {
     const { updater, world, contain, statuses, clock } = createStatusUpdaterWorld({ 'spec.activeDeadlineSeconds': 30 });
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -251,7 +251,7 @@ describe('the status of a pod', () => {
     assert.deepEqual([updater.deadlineInMs(pod), updater.deadlineInMs(buildPod())], [18_000, undefined]);
   });
 
-  it('is terminal for a stopping pod only when nothing of it runs any more', () => {
+  it('the status of a pod is terminal for a stopping pod only when nothing of it runs any more', () => {
     const { updater, world, contain, clock } = createStatusUpdaterWorld();
     const pod = buildPod();
     world.worker = {
@@ -281,7 +281,7 @@ describe('the status of a pod whose runtime state is unknown', () => {
     assert.equal(phases.length, 1);
   });
 
-  it('is not published for a new pod before that', () => {
+  it('the status of a pod whose runtime state is unknown is not published for a new pod before that', () => {
     const { updater, world, phases } = createStatusUpdaterWorld();
     world.isRead = false;
     assert.deepEqual([updater.refresh(uid), phases], [undefined, []]);

@@ -52,7 +52,7 @@ const v1: CgroupLayout = {
 const v2: CgroupLayout = { version: 2, root: '/cg' };
 
 describe('groups of processes outside of pods', () => {
-  it('are made and entered in every tree of cgroup v1', async () => {
+  it('system cgroups are made and entered in every tree of cgroup v1', async () => {
     const { folders, writes, groups } = world(v1);
     await groups.move(9, 'system/kubelet/');
     assert.deepEqual(
@@ -66,20 +66,20 @@ describe('groups of processes outside of pods', () => {
     ]);
   });
 
-  it('are made and entered once on cgroup v2', async () => {
+  it('system cgroups are made and entered once on cgroup v2', async () => {
     const { writes, groups } = world(v2);
     await groups.move(9, '/kubelet');
     assert.deepEqual(writes, ['/cg/kubelet/cgroup.procs 9']);
   });
 
-  it('need no process that has ended, and are never the root', async () => {
+  it('system cgroups need no process that has ended, and are never the root', async () => {
     const { gone, groups } = world(v1);
     gone.add(9);
     await groups.move(9, '/kubelet');
     await assert.rejects(groups.move(9, '/a/..'), (error) => isKind(error, 'Invalid'));
   });
 
-  it('have a process only when it is in the group in all trees', async () => {
+  it('system cgroups have a process only when it is in the group in all trees', async () => {
     aProcess(20, '3:cpu,cpuacct:/kubelet\n2:memory:/kubelet\n1:name=systemd:/kubelet\n0::/\n');
     aProcess(21, '3:cpu,cpuacct:/kubelet\n2:memory:/\n1:name=systemd:/kubelet\n');
     aProcess(22, '0::/kubelet\n');
@@ -89,7 +89,7 @@ describe('groups of processes outside of pods', () => {
     assert.deepEqual([await second.isIn(22, 'kubelet'), await second.isIn(22, '/other')], [true, false]);
   });
 
-  it('do not take process 1 and the threads of the kernel out of the root group', async () => {
+  it('system cgroups do not take process 1 and the threads of the kernel out of the root group', async () => {
     aProcess(30, '');
     aProcess(31, '', true);
     const one = world(v1);

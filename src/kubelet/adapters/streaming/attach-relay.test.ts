@@ -145,7 +145,7 @@ function runtimeEnds(
 }
 
 describe('an attachment with earlier output', () => {
-  it('to a container that has ended sends its log, once, and success', () =>
+  it('an attachment to a container that has ended sends its log, once, and success', () =>
     attached({ runtime: false }, async ({ log, heard, stdin, done }) => {
       stdin.end('not read');
       log.write('hi\n');
@@ -155,7 +155,7 @@ describe('an attachment with earlier output', () => {
       assert.deepEqual(heard, { stdout: 'hi\n', stderr: 'oh\n', error: SUCCESS });
     }));
 
-  it('to a container that ends during the attach does the same, whatever the runtime reports', () =>
+  it('an attachment to a container that ends during the attach does the same, whatever the runtime reports', () =>
     attached({}, async ({ log, heard, peer, done, quiet, runtimeOver }) => {
       peer?.send('error', FAILURE);
       log.write('hi\n');
@@ -232,7 +232,7 @@ describe('an attachment with earlier output', () => {
       await until(() => heard.stdout === `${line.repeat(100)}$ `);
     }));
 
-  it('does not keep a terminal waiting that is never quiet', () =>
+  it('an attachment does not keep a terminal waiting that is never quiet', () =>
     attached({ tty: true }, async ({ heard, peer, until, clock }) => {
       for (let round = 0; round < 30; round += 1) {
         peer?.send('stdout', '-');

@@ -54,7 +54,7 @@ describe('what the secure server shows', () => {
     return identity === undefined ? undefined : new X509Certificate(identity.certificate).subjectAltName;
   };
 
-  it('is a certificate of its own making where nothing is configured, whose key is for root alone (CIS 4.2.9)', async () => {
+  it('the serving certificate is a certificate of its own making where nothing is configured, whose key is for root alone (CIS 4.2.9)', async () => {
     const { certDir, make } = setUp();
     const serving = make();
     await serving.start();
@@ -75,7 +75,7 @@ describe('what the secure server shows', () => {
     await renamed.stop();
   });
 
-  it('is renewed before it ends, if it is of its own making', async () => {
+  it('the serving certificate is renewed before it ends, if it is of its own making', async () => {
     const { clock, certDir, make } = setUp();
     const serving = make();
     await serving.start();
@@ -120,7 +120,7 @@ describe('what the secure server shows', () => {
     }
   });
 
-  it('is what tlsCertFile and tlsPrivateKeyFile name, and another when they are replaced by a pair that fits', async () => {
+  it('the serving certificate is what tlsCertFile and tlsPrivateKeyFile name, and another when they are replaced by a pair that fits', async () => {
     const [tlsCertFile, tlsPrivateKeyFile] = [path.join(root, 'own.crt'), path.join(root, 'own.key')];
     const { clock, certDir, make } = setUp({ tlsCertFile, tlsPrivateKeyFile });
     const put = async (name: string): Promise<void> => {

@@ -35,14 +35,14 @@ function victims(
 }
 
 describe('pods that make room for a critical one', () => {
-  it('are as few as possible, those that free the most first', () => {
+  it('the victims of preemption are as few as possible, those that free the most first', () => {
     const others = [podOf('small', { cpu: '100m' }), podOf('large', { cpu: '500m' }), podOf('mid', { cpu: '300m' })];
     assert.deepEqual(victims(others, { cpu: 400 }), ['large']);
     assert.deepEqual(victims(others, { cpu: 700 }), ['large', 'mid']);
     assert.deepEqual(victims(others, {}), []);
   });
 
-  it('are, of those that free enough, the one that asks for less memory, then for less CPU', () => {
+  it('the victims of preemption are, of those that free enough, the one that asks for less memory, then for less CPU', () => {
     const [much, little] = [
       podOf('much', { cpu: '500m', memory: '2Gi' }),
       podOf('little', { cpu: '500m', memory: '1Gi' }),
@@ -62,12 +62,12 @@ describe('pods that make room for a critical one', () => {
     assert.deepEqual(victims(twins, { cpu: 500 }), ['first']);
   });
 
-  it('weigh each need the same, whatever its unit', () => {
+  it('the victims of preemption weigh each need the same, whatever its unit', () => {
     const others = [podOf('cpu', { cpu: '1' }), podOf('both', { cpu: '600m', memory: '600Mi' })];
     assert.deepEqual(victims(others, { cpu: 1000, memory: 600 * 2 ** 20 }), ['both', 'cpu']);
   });
 
-  it('are best-effort pods rather than burstable ones rather than guaranteed ones', () => {
+  it('the victims of preemption are best-effort pods rather than burstable ones rather than guaranteed ones', () => {
     const sure = podOf('sure', { cpu: '1', memory: '1Gi', isGuaranteed: true });
     const others = [sure, podOf('burst', { cpu: '1' }), podOf('best')];
     assert.deepEqual(victims(others, { pods: 1 }), ['best']);
@@ -77,7 +77,7 @@ describe('pods that make room for a critical one', () => {
     assert.deepEqual(victims(others, { cpu: 2000, pods: 2 }), ['burst', 'sure'], 'the others make room enough');
   });
 
-  it('are of the lower class even where a guaranteed pod would do and asks for less', () => {
+  it('the victims of preemption are of the lower class even where a guaranteed pod would do and asks for less', () => {
     const others = [
       podOf('sure', { cpu: '500m', memory: '1Mi', isGuaranteed: true }),
       podOf('burst', { cpu: '900m', memory: '1Gi' }),
@@ -85,13 +85,13 @@ describe('pods that make room for a critical one', () => {
     assert.deepEqual(victims(others, { cpu: 500 }), ['burst']);
   });
 
-  it('are none when all of them together would not suffice; then the missing resources are returned', () => {
+  it('the victims of preemption are none when all of them together would not suffice; then the missing resources are returned', () => {
     assert.equal(victims([podOf('a', { cpu: '300m' })], { cpu: 500, pods: 1 }), '[(res: cpu, q: 200), ]');
     const critical2 = podOf('other', { cpu: '1', priority: 2_000_000_000 });
     assert.equal(victims([critical2], { cpu: 500 }), '[(res: cpu, q: 500), ]');
   });
 
-  it('are of lower priority; a pod without any priority is compared with none', () => {
+  it('the victims of preemption are of lower priority; a pod without any priority is compared with none', () => {
     const high = podOf('high', { priority: 2_000_001_000 });
     assert.deepEqual(
       victims([podOf('lower', { cpu: '1', priority: 2_000_000_000 })], { cpu: 500 }, givenPriority, high),
@@ -105,7 +105,7 @@ describe('pods that make room for a critical one', () => {
 });
 
 describe('priorities on a node without an API server', () => {
-  it('are those of the built-in classes, unless the manifest names a number', () => {
+  it('priorities on a node without an API server are those of the built-in classes, unless the manifest names a number', () => {
     const of = (priorityClassName?: string, priority?: number): number | undefined =>
       standalonePriority(
         buildPod({ 'spec.priorityClassName': priorityClassName, 'spec.priority': priority }, { defaulted: false }),

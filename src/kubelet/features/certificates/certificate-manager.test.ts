@@ -145,7 +145,7 @@ describe('a node without a certificate', () => {
     await second.stop();
   });
 
-  it('that is denied reports so, keeps its request, and has its certificate when a new request is approved', async () => {
+  it('a node without a certificate that is denied reports so, keeps its request, and has its certificate when a new request is approved', async () => {
     const { clock, bootstrapSigner, bootstrapApi, seen, make } = setUp();
     const manager = make();
     await manager.load();
@@ -169,7 +169,7 @@ describe('a node without a certificate', () => {
     await manager.stop();
   });
 
-  it('that is denied uses a certificate that an operator places there', async () => {
+  it('a node without a certificate that is denied uses a certificate that an operator places there', async () => {
     const { clock, bootstrapSigner, disk, make } = setUp();
     const manager = make();
     await manager.load();
@@ -201,7 +201,7 @@ describe('a node without a certificate', () => {
     await manager.stop();
   });
 
-  it('whose request cannot be signed makes another, with another key', async () => {
+  it('a node without a certificate whose request cannot be signed makes another, with another key', async () => {
     const { clock, bootstrapSigner, make } = setUp();
     const manager = make();
     await manager.load();
@@ -251,7 +251,7 @@ describe('rotation', () => {
     await manager.stop();
   });
 
-  it('of a certificate that expired while asleep is a bootstrap again', async () => {
+  it('a rotation of a certificate that expired while asleep is a bootstrap again', async () => {
     const { clock, bootstrapSigner, make } = setUp({ stored: (fake) => fake.pair('system:node:n1', day) });
     clock.stepWall(2 * day);
     const manager = make();
@@ -286,7 +286,7 @@ describe('rotation', () => {
     await manager.stop();
   });
 
-  it('of the initial certificate happens at once', async () => {
+  it('a rotation of the initial certificate happens at once', async () => {
     const { clock, signer, make } = setUp({ bootstrap: false });
     const manager = make();
     const given = signer.pair('system:node:n1');
@@ -298,7 +298,7 @@ describe('rotation', () => {
     await manager.stop();
   });
 
-  it('to other names happens at once, and abandons a request for the earlier ones', async () => {
+  it('a rotation to other names happens at once, and abandons a request for the earlier ones', async () => {
     const { clock, signer, wanted, make } = setUp({ stored: (fake) => fake.pair('system:node:n1') });
     const manager = make();
     await manager.load();
@@ -318,7 +318,7 @@ describe('rotation', () => {
     await manager.stop();
   });
 
-  it('that returns an unusable certificate is retried later, not at once', async () => {
+  it('a rotation that returns an unusable certificate is retried later, not at once', async () => {
     const { clock, signer, wanted, make } = setUp({ stored: (fake) => fake.pair('system:node:n1') });
     const manager = make();
     await manager.load();

@@ -60,7 +60,7 @@ const naming = (uid: string, configMap: string): Pod =>
 const valueOf = (object: unknown): unknown => (object as { data?: Record<string, string> } | undefined)?.data?.['key'];
 
 describe('secrets and config maps that pods use', () => {
-  it('are watched one by one, from the first pod that uses them to the last, and no others', async () => {
+  it('secrets and config maps are watched one by one, from the first pod that uses them to the last, and no others', async () => {
     const { api, objects, clock } = setUp();
     api.seed(secrets, { metadata: meta('a'), data: { key: 'MQ==' } });
     api.seed(secrets, { metadata: meta('other') });
@@ -78,7 +78,7 @@ describe('secrets and config maps that pods use', () => {
     assert.equal(watched(), 0);
   });
 
-  it('report at once when they appear, change and vanish', async () => {
+  it('secrets and config maps report at once when they appear, change and vanish', async () => {
     const { api, objects, changes, clock } = setUp();
     objects.registerPod(showing('one', 'late'));
     await clock.settle();
@@ -96,7 +96,7 @@ describe('secrets and config maps that pods use', () => {
     );
   });
 
-  it('lose their watch when they are immutable, and stay known', async () => {
+  it('secrets and config maps lose their watch when they are immutable, and stay known', async () => {
     const { api, objects, clock } = setUp();
     api.seed(secrets, { metadata: meta('fixed'), data: { key: 'MQ==' }, immutable: true });
     objects.registerPod(showing('one', 'fixed'));
@@ -113,7 +113,7 @@ describe('secrets and config maps that pods use', () => {
     );
   });
 
-  it('that only environments name lose their watch when they were not read for five minutes, and are read again on use; files keep theirs', async () => {
+  it('secrets and config maps that only environments name lose their watch when they were not read for five minutes, and are read again on use; files keep theirs', async () => {
     const { api, objects, clock } = setUp();
     api.seed(configMaps, { metadata: meta('env'), data: { key: 'old' } });
     api.seed(secrets, { metadata: meta('file'), data: { key: 'MQ==' } });
@@ -126,7 +126,7 @@ describe('secrets and config maps that pods use', () => {
     assert.equal(valueOf(await objects.get('ConfigMap', 'default', 'env')), 'new');
   });
 
-  it("that do not arrive within a second give upstream's message, and a notification later", async () => {
+  it("secrets and config maps that do not arrive within a second give upstream's message, and a notification later", async () => {
     const { api, objects, changes, clock } = setUp();
     const outage = api.script(() => away);
     objects.registerPod(showing('one', 'a'));
@@ -146,7 +146,7 @@ describe('secrets and config maps that pods use', () => {
     );
   });
 
-  it('that no pod names are read and not followed', async () => {
+  it('secrets and config maps that no pod names are read and not followed', async () => {
     const { api, objects, asked } = setUp();
     api.seed(secrets, { metadata: meta('driver'), data: { key: 'MQ==' } });
     assert.deepEqual(
@@ -156,7 +156,7 @@ describe('secrets and config maps that pods use', () => {
     assert.deepEqual([asked('get', 'secrets'), asked('watch', 'secrets')], [2, 0]);
   });
 
-  it('carry no managed fields', async () => {
+  it('secrets and config maps carry no managed fields', async () => {
     const { api, objects, clock } = setUp();
     api.seed(secrets, { metadata: { ...meta('a'), managedFields: [{ manager: 'kubectl' }] } } as never);
     objects.registerPod(showing('one', 'a'));
@@ -214,7 +214,7 @@ describe('claims and volumes', () => {
     }) as PersistentVolumeClaim;
   const volume = { metadata: meta('pv', ''), spec: { capacity: { storage: '1Gi' } } } as unknown as PersistentVolume;
 
-  it('are only read, never watched or listed: a node may not do that', async () => {
+  it('claims and volumes are only read, never watched or listed: a node may not do that', async () => {
     const { api, objects, clock } = setUp();
     api.seed(persistentVolumeClaims, claim('pv'));
     api.seed(persistentVolumes, volume);
@@ -228,7 +228,7 @@ describe('claims and volumes', () => {
     );
   });
 
-  it('that are bound are not polled more often because another is not', async () => {
+  it('claims and volumes that are bound are not polled more often because another is not', async () => {
     const { api, objects, clock } = setUp();
     api.seed(persistentVolumes, volume);
     api.seed(persistentVolumeClaims, claim('pv'));
@@ -245,7 +245,7 @@ describe('claims and volumes', () => {
     assert.deepEqual([asked('default/data'), asked('default/late') >= 15], [0, true]);
   });
 
-  it('that are bound while a pod waits, or grow while one uses them, are reported', async () => {
+  it('claims and volumes that are bound while a pod waits, or grow while one uses them, are reported', async () => {
     const { api, objects, changes, clock, disk } = setUp();
     api.seed(persistentVolumeClaims, claim(''));
     objects.registerPod(claimed);
@@ -268,7 +268,7 @@ describe('claims and volumes', () => {
 });
 
 describe('kinds that are followed as a whole', () => {
-  it('are listed when they have been read once, and reported when they change', async () => {
+  it('kinds without a field selector are listed when they have been read once, and reported when they change', async () => {
     const { api, objects, changes, clock } = setUp();
     api.seed(services, {
       metadata: meta('web'),
@@ -286,7 +286,7 @@ describe('kinds that are followed as a whole', () => {
     assert.deepEqual([changes, await objects.list('Service', '')], [['Service default/web'], []]);
   });
 
-  it('that were never read do not count as empty', async () => {
+  it('kinds without a field selector that were never read do not count as empty', async () => {
     const { api, objects, clock } = setUp();
     api.script(() => away);
     const asking = assert.rejects(async () => objects.list('Service', ''), { kind: 'Unavailable' });

@@ -31,7 +31,7 @@ async function enforced(
 }
 
 describe('groups of what is not in pods', () => {
-  it('get the reserved resources as limits, where the configuration enforces them', async () => {
+  it('cgroups of system daemons get the reserved resources as limits, where the configuration enforces them', async () => {
     const cgroups = new FakeCgroups();
     await cgroups.ensure('/system', {});
     await cgroups.ensure('/kube', {});
@@ -46,21 +46,21 @@ describe('groups of what is not in pods', () => {
     assert.deepEqual(computeReservedGroups({ ...reserved, enforce: ['pods'] }, cgroupfs), []);
   });
 
-  it('are limited in CPU alone where only that is enforced', async () => {
+  it('cgroups of system daemons are limited in CPU alone where only that is enforced', async () => {
     const cgroups = new FakeCgroups();
     await cgroups.ensure('/system', {});
     await enforced(cgroups, { enforce: ['system-reserved-compressible'] });
     assert.deepEqual(cgroups.limitsOf('/system'), { cpuShares: 256 });
   });
 
-  it('are slices with the systemd driver', () => {
+  it('cgroups of system daemons are slices with the systemd driver', () => {
     assert.deepEqual(
       computeReservedGroups(reserved, { driver: 'systemd', protectsMemory: false }).map(({ name }) => name),
       ['/system', '/kube/reserved-group'],
     );
   });
 
-  it('keep their memory under pressure with MemoryQoS', () => {
+  it('cgroups of system daemons keep their memory under pressure with MemoryQoS', () => {
     const [system] = computeReservedGroups(reserved, { driver: 'cgroupfs', protectsMemory: true });
     assert.deepEqual(system?.limits?.unified, { 'memory.min': String(2 ** 28) });
     const [cpuOnly] = computeReservedGroups(
@@ -70,7 +70,7 @@ describe('groups of what is not in pods', () => {
     assert.deepEqual(cpuOnly?.limits, { cpuShares: 256 });
   });
 
-  it('that are missing or without a reservation keep the agent from starting, with an event in upstream words', async () => {
+  it('cgroups of system daemons that are missing or without a reservation keep the agent from starting, with an event in upstream words', async () => {
     const missing = await enforced(new FakeCgroups(), {});
     assert.match(
       missing.problem ?? '',
@@ -84,7 +84,7 @@ describe('groups of what is not in pods', () => {
     );
   });
 
-  it('whose limits the kernel refuses are reported as such', async () => {
+  it('cgroups of system daemons whose limits the kernel refuses are reported as such', async () => {
     const cgroups = new FakeCgroups();
     await cgroups.ensure('/system', {});
     cgroups.fail('update', { name: '/system', kind: 'Conflict' });

@@ -36,7 +36,7 @@ function world(options: { kubeletGroup?: string; systemGroup?: string }) {
 }
 
 describe('groups of processes outside of pods', () => {
-  it('take the agent and the processes of the root group, and again after another program moved them', async () => {
+  it('system cgroups take the agent and the processes of the root group, and again after another program moved them', async () => {
     const { clock, places, groups } = world({ kubeletGroup: '/kubelet', systemGroup: '/system' });
     await groups.start();
     await clock.settle();
@@ -53,7 +53,7 @@ describe('groups of processes outside of pods', () => {
     await groups.stop();
   });
 
-  it('leave everything where it is without configuration', async () => {
+  it('system cgroups leave everything where it is without configuration', async () => {
     const { clock, places, groups } = world({});
     await groups.start();
     await clock.settle();
@@ -61,14 +61,14 @@ describe('groups of processes outside of pods', () => {
     assert.deepEqual([...places.values()], ['/user', '/', '/']);
   });
 
-  it('cannot be the root group', async () => {
+  it('system cgroups cannot be the root group', async () => {
     await assert.rejects(
       world({ systemGroup: '/' }).groups.start(),
       (error: Error) => isKind(error, 'Invalid') && error.message === 'system container cannot be root ("/")',
     );
   });
 
-  it('are tried again for a process that cannot be moved, which is logged once', async () => {
+  it('system cgroups are tried again for a process that cannot be moved, which is logged once', async () => {
     const { clock, log, places, stuck, groups } = world({ systemGroup: '/system' });
     stuck.add(7);
     await groups.start();

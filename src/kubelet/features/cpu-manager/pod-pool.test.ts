@@ -21,7 +21,7 @@ const cpusOf = (manager: CpuManager, uid: string, container: string): string =>
   formatCpuSet(manager.affinity(uid, container) ?? noCpus);
 
 describe('a pod with resources of its own, in the scope of the pod', () => {
-  it('has a pool, of which some containers have parts and the others share the rest', () => {
+  it('a pod with pod-level CPUs has a pool, of which some containers have parts and the others share the rest', () => {
     const { manager, counted } = start();
     const pod = pooledPod('a', amounts('6'), [alone('2'), sharing(), sharing('sidecar')]);
     assert.equal(admitWhole(manager, pod), undefined);
@@ -51,7 +51,7 @@ describe('a pod with resources of its own, in the scope of the pod', () => {
     );
   });
 
-  it('is refused when its exclusive containers leave no CPU for the others', () => {
+  it('a pod with pod-level CPUs is refused when its exclusive containers leave no CPU for the others', () => {
     const { manager, counted } = start();
     const pod = pooledPod('a', amounts('4'), [alone('4'), sharing()]);
     assert.deepEqual([...(manager.begin(pod).podHints()?.get('cpu') ?? ['no list'])], []);
@@ -67,7 +67,7 @@ describe('a pod with resources of its own, in the scope of the pod', () => {
     assert.equal(admitWhole(manager, pooledPod('a', amounts('4'), [sharing('init'), alone('4')])), undefined);
   });
 
-  it('is refused when the node has too few CPUs, or too few whole cores', () => {
+  it('a pod with pod-level CPUs is refused when the node has too few CPUs, or too few whole cores', () => {
     const { manager } = start();
     assert.match(
       admitWhole(manager, pooledPod('a', amounts('48'), [sharing()])) ?? '',
@@ -135,7 +135,7 @@ describe('the state file of pods with pools', () => {
   const upstream =
     '{"policyName":"none","defaultCpuSet":"1-3","entries":{"pod":{"container1":"4-6","container2":"1-3"}},"podEntries":{"pod":{"cpuSet":"4-6"}},"checksum":2649431787}';
 
-  it("has upstream's third format, and reads as it was written", () => {
+  it("the state file has upstream's third format, and reads as it was written", () => {
     const decoded = decodeCpuCheckpoint(upstream);
     assert.ok(typeof decoded !== 'string');
     assert.equal(formatCpuSet(decoded.pools.get('pod') ?? noCpus), '4-6');
@@ -143,12 +143,12 @@ describe('the state file of pods with pools', () => {
   });
 
   for (const podEntries of [1, [], null, { pod: 1 }, { pod: { cpuSet: 1 } }, { pod: { cpuSet: 'x' } }])
-    it(`is refused for its form with podEntries ${JSON.stringify(podEntries)}`, () => {
+    it(`the state file is refused for its form with podEntries ${JSON.stringify(podEntries)}`, () => {
       const text = JSON.stringify({ ...(JSON.parse(upstream) as object), podEntries });
       assert.equal(decodeCpuCheckpoint(text), 'it has another form');
     });
 
-  it('of the second format is taken over with the gate, and one of the third without pools without it', () => {
+  it('the state file of the second format is taken over with the gate, and one of the third without pools without it', () => {
     const pod = pooledPod('a', { cpu: '2', memory: '1Gi' }, [alone('2')]);
     const plain = { ...pod, spec: { ...pod.spec } };
     delete plain.spec.resources;
@@ -161,7 +161,7 @@ describe('the state file of pods with pools', () => {
     assert.deepEqual([back.manager.checkpoint(), back.asides], [old.checkpoint(), []]);
   });
 
-  it('with pools is set aside without the gate, and the CPUs of these pods return', () => {
+  it('the state file with pools is set aside without the gate, and the CPUs of these pods return', () => {
     const { manager } = start();
     admitWhole(manager, pooledPod('a', amounts('6'), [alone('2'), sharing()]));
     const { manager: off, asides } = startCpuManager({ text: manager.checkpoint() });

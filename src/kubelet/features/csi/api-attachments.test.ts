@@ -37,7 +37,7 @@ const failure = async (status?: VolumeAttachmentStatus, metadata?: object): Prom
     );
 
 describe('the volumes attached to the node', () => {
-  it("is what its VolumeAttachment says, in upstream's words", async () => {
+  it("an attached volume is what its VolumeAttachment says, in upstream's words", async () => {
     assert.equal(await failure({ attached: true }), 'attached');
     assert.equal(await failure({ attached: false }), `volume h is not attached for volume attachment ${name}`);
     assert.equal(await failure({ attached: false, attachError: { message: 'no such disk' } }), 'no such disk');
@@ -51,7 +51,7 @@ describe('the volumes attached to the node', () => {
     );
   });
 
-  it('comes with what the driver needs to publish it', async () => {
+  it('an attached volume comes with what the driver needs to publish it', async () => {
     const { attachments } = setUp({ attached: true, attachmentMetadata: { device: '/dev/x' } });
     assert.deepEqual(await attachments.publishContext('d', 'h'), { device: '/dev/x' });
   });

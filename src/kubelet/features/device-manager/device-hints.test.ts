@@ -42,7 +42,7 @@ function naive({ count, devices, mustUse, free, nodeIds }: DeviceHintFacts): Map
 }
 
 describe('the NUMA nodes from which devices can be given', () => {
-  it('are those of the plain rule', () => {
+  it('NUMA hints for devices are those of the plain rule', () => {
     fc.assert(
       fc.property(facts, (given) => {
         const hints = computeDeviceHints(given);
@@ -53,7 +53,7 @@ describe('the NUMA nodes from which devices can be given', () => {
     );
   });
 
-  it('of a later container leave out what an earlier one would get, but not what an init container leaves', async () => {
+  it('NUMA hints for devices of a later container leave out what an earlier one would get, but not what an init container leaves', async () => {
     const one = new DeviceWorld();
     await one.start();
     await one.register([plainDevice('a', { numaNodes: [0] }), plainDevice('b', { numaNodes: [1] })]);
@@ -69,7 +69,7 @@ describe('the NUMA nodes from which devices can be given', () => {
     assert.deepEqual(serving(inherited.containerHints(second)?.get(GPU)), [2, 3]);
   });
 
-  it('of a pod that has its devices are those of these devices', async () => {
+  it('NUMA hints for devices of a pod that has its devices are those of these devices', async () => {
     const one = new DeviceWorld();
     await one.start();
     await one.register([plainDevice('a', { numaNodes: [0] }), plainDevice('b', { numaNodes: [1] })]);

@@ -171,7 +171,7 @@ describe('the capacity of the node', () => {
     assert.deepEqual(one.devices.manager.capacity().allocatable, { [GPU]: '1' });
   });
 
-  it('is left out of the node that admission sees, because the device manager accounts for it', async () => {
+  it("the node's capacity is left out of the node that admission sees, because the device manager accounts for it", async () => {
     const { one, plugin } = await world('a');
     const allocatable = { cpu: '1', [GPU]: '1', 'example.com/other': '3' };
     const node: Node = { metadata: { name: 'n', namespace: '', uid: '' }, status: { allocatable } };
@@ -235,7 +235,7 @@ describe('the start of a container', () => {
 });
 
 describe('the health of devices', () => {
-  it('is shown in the status of the pods that have them, which are named at each change', async () => {
+  it('device health is shown in the status of the pods that have them, which are named at each change', async () => {
     const { one, plugin } = await world('a', 'b');
     await one.admit(gpuPod('p'));
     const health = () => one.devices.manager.health(podUid('p'), 'c')?.[0]?.resources;
@@ -363,7 +363,7 @@ describe('registration', () => {
     assert.deepEqual(one.devices.manager.capacity().allocatable, { [GPU]: '0' });
   });
 
-  it('is limited to 100 resources', async () => {
+  it('registration is limited to 100 resources', async () => {
     const one = new DeviceWorld();
     await one.start();
     for (let index = 0; index < 100; index++) await one.register(devices('a'), `example.com/r${index}`);

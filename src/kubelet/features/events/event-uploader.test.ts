@@ -31,7 +31,7 @@ function setUp() {
 }
 
 describe('events on their way to the API server', () => {
-  it('are created, and patched when they are repeated', async () => {
+  it('events are created, and patched when they are repeated', async () => {
     const { api, clock, uploader, said } = setUp();
     uploader.put('a', said('a'));
     await clock.settle();
@@ -45,7 +45,7 @@ describe('events on their way to the API server', () => {
     });
   });
 
-  it('are created again when they have expired at the API server', async () => {
+  it('events are created again when they have expired at the API server', async () => {
     const { api, clock, uploader, said, stored } = setUp();
     uploader.put('a', said('a'));
     await clock.settle();
@@ -55,7 +55,7 @@ describe('events on their way to the API server', () => {
     assert.deepEqual(stored(), ['a.1 7']);
   });
 
-  it('continue at once when the server is available again', async () => {
+  it('events continue at once when the server is available again', async () => {
     const { api, clock, uploader, said, stored } = setUp();
     const outage = api.script(() => away);
     uploader.put('a', said('a'));
@@ -66,7 +66,7 @@ describe('events on their way to the API server', () => {
     assert.deepEqual([stored(), clock.armedTimers], [['a.1 1'], 0]);
   });
 
-  it('of a boot are not too old when the wall clock is corrected', async () => {
+  it('events of a boot are not too old when the wall clock is corrected', async () => {
     const { api, clock, uploader, said, stored } = setUp();
     const outage = api.script(() => away);
     uploader.put('a', said('a'));
@@ -77,7 +77,7 @@ describe('events on their way to the API server', () => {
     assert.deepEqual(stored(), ['a.1 1']);
   });
 
-  it('wait for an unavailable server, and are written once each, with their newest count', async () => {
+  it('events wait for an unavailable server, and are written once each, with their newest count', async () => {
     const { api, clock, uploader, said, stored } = setUp();
     const outage = api.script(() => away);
     uploader.put('a', said('a'));
@@ -89,7 +89,7 @@ describe('events on their way to the API server', () => {
     assert.deepEqual([stored().sort(), uploader.waiting], [['a.1 9', 'b.1 1'], 0]);
   });
 
-  it('that are many come slowly after an outage, and not at all when they are older than an hour', async () => {
+  it('events that are many come slowly after an outage, and not at all when they are older than an hour', async () => {
     const { api, clock, uploader, said, stored } = setUp();
     const outage = api.script(() => away);
     uploader.put('old', said('old'));
@@ -104,7 +104,7 @@ describe('events on their way to the API server', () => {
     assert.deepEqual([stored().includes('old.1 1'), stored().length, uploader.waiting], [false, 100, 0]);
   });
 
-  it('that are few are sent at once after an outage, as those of starting pods wait behind them', async () => {
+  it('events that are few are sent at once after an outage, as those of starting pods wait behind them', async () => {
     const { api, clock, uploader, said, stored } = setUp();
     const outage = api.script(() => away);
     for (let index = 0; index < 20; index++) uploader.put(`p${index}`, said(`p${index}`));
@@ -114,7 +114,7 @@ describe('events on their way to the API server', () => {
     assert.equal(stored().length, 20);
   });
 
-  it('that are too many are dropped, the oldest that is no warning first', async () => {
+  it('events that are too many are dropped, the oldest that is no warning first', async () => {
     const { api, clock, uploader, said, stored } = setUp();
     const outage = api.script(() => away);
     uploader.put('warning', said('warning', 'Warning'));
@@ -129,7 +129,7 @@ describe('events on their way to the API server', () => {
     );
   });
 
-  it('that are refused are not retried and delay no others', async () => {
+  it('events that are refused are not retried and delay no others', async () => {
     const { api, clock, uploader, said, stored } = setUp();
     api.fail(
       'create',
@@ -145,7 +145,7 @@ describe('events on their way to the API server', () => {
     assert.deepEqual([stored(), uploader.waiting], [['b.1 1'], 0]);
   });
 
-  it('on which the server fails are given up after a dozen tries', async () => {
+  it('events on which the server fails are given up after a dozen tries', async () => {
     const { api, clock, uploader, said, stored } = setUp();
     api.script(({ key }) => (key === 'default/a.1' ? new ApiStatusError('InternalError', 'webhook') : undefined));
     uploader.put('a', said('a'));
@@ -154,7 +154,7 @@ describe('events on their way to the API server', () => {
     assert.deepEqual([stored(), api.calls.filter(({ key }) => key === 'default/a.1').length], [['b.1 1'], 12]);
   });
 
-  it('stay unsent when the agent stops', async () => {
+  it('events stay unsent when the agent stops', async () => {
     const { api, clock, uploader, said } = setUp();
     api.script(() => away);
     uploader.put('a', said('a'));

@@ -35,20 +35,20 @@ const partsOf = (...pods: readonly RunningPod[]): PodUsageParts => ({
 });
 
 describe('the usage of a pod', () => {
-  it('of memory and processes is that of its group', () => {
+  it('pod usage of memory and processes is that of its group', () => {
     const usage = PodUsage.ofGroups(partsOf(running));
     assert.deepEqual([usage.of(pod, 'memory.available'), usage.of(pod, 'pid.available')], [7, 70]);
     assert.equal(usage.of(pod, 'allocatableMemory.available'), 7);
   });
 
-  it('is the sum of its containers where pods have no groups, as far as these are known', () => {
+  it('pod usage is the sum of its containers where pods have no groups, as far as these are known', () => {
     const usage = PodUsage.ofGroups(partsOf({ ...running, path: undefined }));
     assert.deepEqual([usage.of(pod, 'memory.available'), usage.of(pod, 'pid.available')], [5, 50]);
     const unknown = PodUsage.ofGroups(partsOf({ ...running, path: '/other' }));
     assert.deepEqual([unknown.of(pod, 'memory.available'), unknown.of(pod, 'pid.available')], [undefined, undefined]);
   });
 
-  it('is unknown when it does not run or was not measured', () => {
+  it('pod usage is unknown when it does not run or was not measured', () => {
     const usage = PodUsage.ofGroups(partsOf());
     assert.deepEqual([usage.of(pod, 'memory.available'), usage.containers(pod)], [undefined, []]);
     assert.deepEqual([usage.of(pod, 'nodefs.available'), usage.disk(pod)], [undefined, undefined]);
@@ -60,7 +60,7 @@ describe('the usage of a pod', () => {
     ['dedicated', 'imagefs.available', 30],
     ['split', 'nodefs.available', 1130],
   ] as const)
-    it(`of disk is ${bytes} bytes for ${signal} with ${layout} file systems, a tenth in inodes`, async () => {
+    it(`pod usage of disk is ${bytes} bytes for ${signal} with ${layout} file systems, a tenth in inodes`, async () => {
       const usage = await PodUsage.withDisks(partsOf(running), layout, [pod]);
       assert.equal(usage.of(pod, signal), bytes);
       const ofInodes = signal === 'nodefs.available' ? 'nodefs.inodesFree' : 'imagefs.inodesFree';
@@ -68,7 +68,7 @@ describe('the usage of a pod', () => {
       assert.equal(PodUsage.ofLast(partsOf(), layout, new Map([['p', disk]])).of(pod, signal), bytes);
     });
 
-  it('is known for each container: its memory, its layer and its log', async () => {
+  it('pod usage is known for each container: its memory, its layer and its log', async () => {
     const measured = await PodUsage.withDisks(partsOf(running), 'shared', [pod]);
     assert.deepEqual(measured.containers(pod), [
       { name: 'a', memoryBytes: 2, diskBytes: 110 },

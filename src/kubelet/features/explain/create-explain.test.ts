@@ -14,7 +14,7 @@ const idle: ExplainWorkers = {
 const facts = (worker: Partial<ExplainWorkers>) => workerFacts({ ...idle, ...worker }, uid, 50_000);
 
 describe('the explanation of a pod worker', () => {
-  it('is nothing for a pod that has none', () => {
+  it('the explanation is nothing for a pod that has none', () => {
     assert.deepEqual(facts({}), {
       worker: 'none',
       workerSinceMs: 50_000,

@@ -18,24 +18,24 @@ const open: PulledWith = { nodePodsAccessible: true, secrets: [] };
 describe('a proof that a pod may use an image', () => {
   const known = secret('a', 'h1');
 
-  it('does not exist for an image that was never pulled by this name', () => {
+  it('a pull record does not exist for an image that was never pulled by this name', () => {
     assert.deepEqual(proves(undefined, [known]), { kind: 'denied' });
   });
 
-  it('is not needed where all pods of the node may use it', () => {
+  it('a pull record is not needed where all pods of the node may use it', () => {
     assert.deepEqual(proves(open, []), { kind: 'granted' });
   });
 
-  it('is the same secret, which changes nothing in the record', () => {
+  it('a pull record is the same secret, which changes nothing in the record', () => {
     assert.deepEqual(proves(withSecrets(known), [known]), { kind: 'granted' });
   });
 
-  it('is the same content elsewhere or the same secret with new content, and both are recorded', () => {
+  it('a pull record is the same content elsewhere or the same secret with new content, and both are recorded', () => {
     for (const mine of [secret('b', 'h1'), secret('a', 'h2')])
       assert.deepEqual(proves(withSecrets(known), [mine]), { kind: 'granted', learned: mine });
   });
 
-  it('is no secret that differs in content and in any part of its place', () => {
+  it('a pull record is no secret that differs in content and in any part of its place', () => {
     for (const more of [{ uid: 'other' }, { namespace: 'other' }, { name: 'other' }])
       assert.deepEqual(proves(withSecrets(known), [secret('a', 'h2', more)]), { kind: 'denied' });
   });
@@ -44,7 +44,7 @@ describe('a proof that a pod may use an image', () => {
     assert.deepEqual(proves(withSecrets(secret('a', '')), [secret('b', '')]), { kind: 'denied' });
   });
 
-  it('by name alone ends when a record has a hundred secrets: it could not be recorded', () => {
+  it('a pull record by name alone ends when a record has a hundred secrets: it could not be recorded', () => {
     const many = Array.from({ length: 100 }, (_, index) => secret(`s${index}`, `h${index}`));
     const renewed = secret('s7', 'new');
     assert.deepEqual(proves(withSecrets(...many), [renewed]), { kind: 'denied' });
@@ -52,7 +52,7 @@ describe('a proof that a pod may use an image', () => {
     assert.deepEqual(proves(withSecrets(...many), [secret('x', 'h7')]), { kind: 'granted' }, 'by content it goes on');
   });
 
-  it('is found among several secrets of the pod', () => {
+  it('a pull record is found among several secrets of the pod', () => {
     assert.equal(proves(withSecrets(known), [secret('x', 'hx'), known]).kind, 'granted');
     assert.equal(proves(withSecrets(known), []).kind, 'denied');
   });
@@ -62,7 +62,7 @@ describe('an image pulled for a service account', () => {
   const robot = { uid: 'uid-robot', namespace: 'default', name: 'robot' };
   const pulledWith: PulledWith = { nodePodsAccessible: false, secrets: [], accounts: [robot] };
 
-  it('is for pods of that account, and not of one that was made again or is elsewhere', () => {
+  it('an image pulled for a service account is for pods of that account, and not of one that was made again or is elsewhere', () => {
     const proof = (account: Partial<typeof robot>): string =>
       proveAccess(pulledWith, { secrets: [], accounts: [{ ...robot, ...account }] }).kind;
     assert.deepEqual([{}, { uid: 'other' }, { namespace: 'other' }, { name: 'other' }].map(proof), [

@@ -85,7 +85,7 @@ const tablesOf = ({ chains }: FakeTables): object =>
   Object.fromEntries([...chains].sort(([a], [b]) => (a < b ? -1 : 1)));
 
 describe('chains for other programs', () => {
-  it('are created as upstream does, and martian packets to the loopback address are dropped (CVE-2020-8558)', async () => {
+  it('chains are created as upstream does, and martian packets to the loopback address are dropped (CVE-2020-8558)', async () => {
     const { clock, v4, v6, make } = setUp();
     const hints = make();
     hints.start();
@@ -104,7 +104,7 @@ describe('chains for other programs', () => {
     assert.deepEqual(tablesOf(v4), expected4, 'they outlive the agent');
   });
 
-  it('are created once, however often the agent starts and whichever program made some of them before', async () => {
+  it('chains are created once, however often the agent starts and whichever program made some of them before', async () => {
     const { clock, v4, make } = setUp();
     v4.chains.set('filter KUBE-FIREWALL', [...expected4['filter KUBE-FIREWALL'], '-j other-program']);
     for (let start = 0; start < 3; start += 1) {
@@ -119,7 +119,7 @@ describe('chains for other programs', () => {
     });
   });
 
-  it('come back within a minute after the tables were flushed; until then a check costs one command', async () => {
+  it('chains come back within a minute after the tables were flushed; until then a check costs one command', async () => {
     const { clock, v4, make } = setUp();
     const hints = make();
     hints.start();
@@ -133,7 +133,7 @@ describe('chains for other programs', () => {
     await hints.stop();
   });
 
-  it('are not missed on a machine without iptables, which is logged once and checked once', async () => {
+  it('chains are not missed on a machine without iptables, which is logged once and checked once', async () => {
     const { clock, log, v4, v6, make } = setUp();
     v4.refuse = v6.refuse = 'absent';
     const hints = make();
@@ -147,7 +147,7 @@ describe('chains for other programs', () => {
     await hints.stop();
   });
 
-  it('that are refused are retried, and a family does not wait for the other', async () => {
+  it('chains that are refused are retried, and a family does not wait for the other', async () => {
     const { clock, log, v4, v6, make } = setUp();
     v4.refuse = 4;
     const hints = make();

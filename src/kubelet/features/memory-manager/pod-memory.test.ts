@@ -72,7 +72,7 @@ const freeGiB = (manager: MemoryManager): number[] => {
 };
 
 describe('the memory of a pod with resources of its own, in the scope of the pod', () => {
-  it('is reserved once, and divided among its containers on the same nodes', () => {
+  it('pod-level memory is reserved once, and divided among its containers on the same nodes', () => {
     const { manager, counted } = start();
     const pod = pooledPod('a', amounts('4Gi', '1Gi'), [alone('1Gi'), sharing(), alone('1Gi', 'sidecar')]);
     assert.equal(admitWhole(manager, pod), undefined);
@@ -93,7 +93,7 @@ describe('the memory of a pod with resources of its own, in the scope of the pod
     );
   });
 
-  it('is refused when nothing is left for containers without memory of their own', () => {
+  it('pod-level memory is refused when nothing is left for containers without memory of their own', () => {
     const { manager, counted } = start();
     const pod = pooledPod('a', amounts('2Gi'), [alone('2Gi'), sharing()]);
     assert.deepEqual([...(manager.begin(pod).podHints() ?? [])], [['memory', []]]);
@@ -109,7 +109,7 @@ describe('the memory of a pod with resources of its own, in the scope of the pod
     assert.equal(admitWhole(manager, pooledPod('a', amounts('2Gi'), [sharing('init'), alone('2Gi')])), undefined);
   });
 
-  it('is refused when the nodes do not have it, and extends the nodes of the hint', () => {
+  it('pod-level memory is refused when the nodes do not have it, and extends the nodes of the hint', () => {
     const { manager } = start();
     assert.match(
       admitWhole(manager, pooledPod('a', amounts('30Gi'), [sharing()])) ?? '',
@@ -119,7 +119,7 @@ describe('the memory of a pod with resources of its own, in the scope of the pod
     assert.deepEqual([...(manager.affinity('a', 'c0') ?? [])], [0, 1]);
   });
 
-  it('is offered where there is room, and then where it is', () => {
+  it('pod-level memory is offered where there is room, and then where it is', () => {
     const { manager } = start();
     const pod = pooledPod('a', amounts('6500Mi'), [alone('1Gi'), sharing()]);
     const preferred = (): (number | undefined)[] =>
@@ -140,7 +140,7 @@ describe('the memory of a pod with resources of its own, in the scope of the pod
     assert.equal(manager.checkpoint(), start().manager.checkpoint());
   });
 
-  it('does not exist without the gate, and a file with it is set aside then', () => {
+  it('pod-level memory does not exist without the gate, and a file with it is set aside then', () => {
     const pod = pooledPod('a', amounts('4Gi'), [sharing()]);
     const off = start({ podLevel: false });
     assert.equal(admitWhole(off.manager, pod), undefined);
@@ -170,14 +170,14 @@ describe('the state file of pods with memory as a whole', () => {
   const upstream =
     '{"policyName":"static","machineState":{"0":{"numberOfAssignments":0,"memoryMap":{"memory":{"total":2048,"systemReserved":512,"allocatable":1536,"reserved":512,"free":1024}},"cells":[]}},"entries":{"pod":{"container1":[{"numaAffinity":[0],"type":"memory","size":512}]}},"podEntries":{"pod":{"memoryBlocks":[{"numaAffinity":[0],"type":"memory","size":512}]}},"checksum":1278640530}';
 
-  it("has upstream's second format, and reads as it was written", () => {
+  it("the state file has upstream's second format, and reads as it was written", () => {
     const decoded = decodeMemoryCheckpoint(upstream);
     assert.ok(typeof decoded !== 'string');
     assert.equal(encodeMemoryCheckpoint(decoded), upstream);
   });
 
   for (const podEntries of [1, null, { pod: 1 }, { pod: { memoryBlocks: 1 } }, { pod: { memoryBlocks: [1] } }])
-    it(`is refused for its form with podEntries ${JSON.stringify(podEntries)}`, () => {
+    it(`the state file is refused for its form with podEntries ${JSON.stringify(podEntries)}`, () => {
       const text = JSON.stringify({ ...(JSON.parse(upstream) as object), podEntries });
       assert.equal(decodeMemoryCheckpoint(text), 'it has another form');
     });

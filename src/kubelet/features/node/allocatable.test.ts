@@ -22,7 +22,7 @@ const machine: CapacityFacts = {
 const nothing = { kube: {}, system: {}, evictionHard: {} };
 
 describe('the capacity of the node', () => {
-  it('comes from the facts of the machine', () => {
+  it("the node's capacity comes from the facts of the machine", () => {
     assert.deepEqual(computeCapacity(machine), { cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi', pods: '110' });
   });
 
@@ -35,7 +35,7 @@ describe('the capacity of the node', () => {
     assert.deepEqual([small, large], ['8Mi', '0']);
   });
 
-  it('has as many pods as fit the cores, at most the maximum', () => {
+  it("the node's capacity has as many pods as fit the cores, at most the maximum", () => {
     assert.equal(computeCapacity({ ...machine, podsPerCore: 10 })['pods'], '40');
     assert.equal(computeCapacity({ ...machine, podsPerCore: 100 })['pods'], '110');
   });
@@ -46,7 +46,7 @@ describe('the capacity of the node', () => {
 });
 
 describe('the allocatable resources', () => {
-  it('are the capacity without the reservations for Kubernetes, the system and eviction', () => {
+  it('the allocatable resources are the capacity without the reservations for Kubernetes, the system and eviction', () => {
     const capacity = computeCapacity(machine);
     const reservation = computeReservation(capacity, {
       kube: { cpu: '100m', memory: '1Gi', pid: '100' },
@@ -62,7 +62,7 @@ describe('the allocatable resources', () => {
     });
   });
 
-  it('are never negative, and a threshold of 0 % or 100 % reserves nothing', () => {
+  it('the allocatable resources are never negative, and a threshold of 0 % or 100 % reserves nothing', () => {
     const capacity = computeCapacity(machine);
     assert.deepEqual(
       computeReservation(capacity, {
@@ -74,12 +74,12 @@ describe('the allocatable resources', () => {
     assert.equal(computeAllocatable(capacity, { memory: '9Gi' })['memory'], '0');
   });
 
-  it('exclude huge pages from the memory', () => {
+  it('the allocatable resources exclude huge pages from the memory', () => {
     const capacity = computeCapacity({ ...machine, hugePages: [{ sizeBytes: 2 ** 21, totalBytes: GI }] });
     assert.equal(computeAllocatable(capacity, {})['memory'], '7Gi');
   });
 
-  it('are an error when more is reserved than there is', () => {
+  it('the allocatable resources are an error when more is reserved than there is', () => {
     const capacity = computeCapacity(machine);
     assert.equal(reservationProblem(capacity, { cpu: '4' }), undefined);
     assert.equal(
@@ -114,7 +114,7 @@ describe('CPUs reserved by number', () => {
     assert.deepEqual(withReservedCpus({ ...reserved, systemCpus: [] }, [0]), reserved);
   });
 
-  it('must exist', () => {
+  it('CPUs reserved by number must exist', () => {
     assert.equal(
       withReservedCpus({ ...reserved, systemCpus: [7, 6, 4] }, [0, 1, 2, 3]),
       'reserved-cpus: 4,6-7 is not a subset of online-cpus: 0-3',

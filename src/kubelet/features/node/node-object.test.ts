@@ -24,7 +24,7 @@ const facts: NodeFactsForObject = {
 };
 
 describe('the node as an object', () => {
-  it('has the standard labels, its addresses in order, and the features of the runtime', () => {
+  it('the node object has the standard labels, its addresses in order, and the features of the runtime', () => {
     assert.deepEqual(buildNode(facts), {
       apiVersion: 'v1',
       kind: 'Node',
@@ -75,7 +75,7 @@ describe('the node as an object', () => {
     ]);
   });
 
-  it("has the changes that others made in the API, with the machine's own facts", () => {
+  it("the node object has the changes that others made in the API, with the machine's own facts", () => {
     const local = buildNode(facts);
     assert.equal(mergeSeenNode(undefined, local), local);
     const seen = mergeSeenNode(

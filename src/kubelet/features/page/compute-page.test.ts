@@ -24,7 +24,7 @@ function facts(pods: readonly Pod[], over: Partial<PageFacts> = {}): PageFacts {
 }
 
 describe('the state of the page', () => {
-  it('has the pods by namespace and name, with requests, limits and what holds them up', () => {
+  it('the page has the pods by namespace and name, with requests, limits and what holds them up', () => {
     const { pods } = computePageState(facts([modelPod(7, NOW_MS), modelPod(1, NOW_MS)]));
     assert.deepEqual(
       pods.map(({ status, settled, cpuLimitMillis, memoryRequestBytes, blocker }) => [
@@ -41,7 +41,7 @@ describe('the state of the page', () => {
     );
   });
 
-  it('has why a failed pod ended', () => {
+  it('the page has why a failed pod ended', () => {
     const pod = modelPod(0, NOW_MS);
     const messageOf = (status: object) =>
       computePageState(facts([{ ...pod, status: { ...pod.status, ...status } } as Pod])).pods[0]?.message;
@@ -58,7 +58,7 @@ describe('the state of the page', () => {
 });
 
 describe('thresholds', () => {
-  it('are amounts, by quantity or by share of a known capacity', () => {
+  it('thresholds are amounts, by quantity or by share of a known capacity', () => {
     const config = {
       hard: {
         'memory.available': '100Mi',
@@ -83,7 +83,7 @@ describe('thresholds', () => {
 });
 
 describe('rates', () => {
-  it('are per second, and unknown for a first reading, a short time and a counter that decreased', () => {
+  it('rates are per second, and unknown for a first reading, a short time and a counter that decreased', () => {
     const before = { atMs: 1000, rxBytes: 100, txBytes: 500, readBytes: 0 };
     assert.deepEqual(computeRates(before, { atMs: 3000, rxBytes: 4100, txBytes: 400, readBytes: 0 }), {
       rxBps: 2000,
@@ -106,7 +106,7 @@ describe('the usage of the page', () => {
     disks: { ...model.disks, layers: new Map([['0-main', { atMs: 0, usedBytes: 7, inodesUsed: 1 }]]) },
   });
 
-  it('has rates from the second sampling on, and storage as far as it is known', async () => {
+  it('the page has rates from the second sampling on, and storage as far as it is known', async () => {
     let nowMs = NOW_MS;
     const model = new ModelPage({ pods: 2, nowMs: () => nowMs });
     const first = computePageUsage(await sampling(model), new Map());

@@ -65,7 +65,7 @@ describe('the app of the page', () => {
     assert.deepEqual(read, ['page.js']);
   });
 
-  it('has no file beside those of the page', async () => {
+  it("the page's server has no file beside those of the page", async () => {
     const { ask, read } = fixture();
     for (const name of ['constructor', '__proto__', 'tsconfig.json', 'uPlot.esm.d.ts', '.'])
       assert.notEqual((await ask(`/assets/${name}`)).status, 200, name);
@@ -81,7 +81,7 @@ describe('the app of the page', () => {
     assert.equal((await login('x'.repeat(20_000))).status, 413);
   });
 
-  it('goes on to the page after the right token, unless another site sends it', async () => {
+  it("the page's server goes on to the page after the right token, unless another site sends it", async () => {
     const { login } = fixture();
     const answer = await login(TOKEN);
     assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/']);
@@ -90,7 +90,7 @@ describe('the app of the page', () => {
     assert.equal((await login(TOKEN, { 'sec-fetch-site': 'same-site' })).status, 403);
   });
 
-  it('has the explanation of a pod it knows', async () => {
+  it("the page's server has the explanation of a pod it knows", async () => {
     const { ask, model } = fixture();
     const uid = model.pods()[0]?.metadata.uid ?? '';
     const explanation = (await (await ask(`/api/pods/${uid}`)).json()) as { uid: string; timeline: unknown[] };

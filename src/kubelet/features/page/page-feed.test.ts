@@ -69,7 +69,7 @@ function client(take: () => Promise<void> = async () => undefined): Received {
 const kinds = ({ events }: Received): string[] => events.map(([kind]) => kind);
 
 describe('the feed of the page', () => {
-  it('does nothing without a client, and nothing after the last one has gone', async () => {
+  it("the page's feed does nothing without a client, and nothing after the last one has gone", async () => {
     const { feed, counts, listeners, clock, pass } = fixture();
     await pass(60_000);
     assert.deepEqual([counts.samples, counts.states, listeners.size], [0, 0, 0]);

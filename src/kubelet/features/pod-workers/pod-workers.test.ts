@@ -179,7 +179,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls, ['sync old', 'kill old 30000', 'clean old', 'finished old gone', 'sync new']);
   });
 
-  it('does not delay an API pod for an earlier one of its name that was force deleted', async () => {
+  it('pod workers does not delay an API pod for an earlier one of its name that was force deleted', async () => {
     const { clock, calls, workers } = harness({ killMs: 5000 });
     workers.update(pod('old', 'web'), true);
     await clock.advance(1);
@@ -426,7 +426,7 @@ describe('pod workers', () => {
     await workers.stop();
   });
 
-  it('has a phase that starts with a change of the phase, and not with an update of the pod', async () => {
+  it('pod workers has a phase that starts with a change of the phase, and not with an update of the pod', async () => {
     const { clock, workers } = harness();
     workers.update(pod('a'), true);
     const beganMs = workers.sinceMs(podUid('a'));

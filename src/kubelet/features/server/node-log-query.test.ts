@@ -11,7 +11,7 @@ const refusal = (query: string): [number, string] => {
 };
 
 describe('a query for logs of the node', () => {
-  it('is absent without its parameters: then the path counts', () => {
+  it('a node log query is absent without its parameters: then the path counts', () => {
     assert.deepEqual(read('x=1'), { outcome: 'none' });
   });
 
@@ -39,7 +39,7 @@ describe('a query for logs of the node', () => {
     });
   });
 
-  it('that cannot be parsed is 400, one that is not allowed 406', () => {
+  it('a node log query that cannot be parsed is 400, one that is not allowed 406', () => {
     assert.deepEqual(refusal('query=%20'), [400, 'query: Invalid value: [" "]: query cannot be empty']);
     assert.deepEqual(refusal('query=a&sinceTime=yesterday'), [
       400,

@@ -74,7 +74,7 @@ describe('a container without a record in the runtime', () => {
     });
   });
 
-  it('has an unknown termination if it was reported as running, once, and not in a pod that is deleted', () => {
+  it('a container without a record in the runtime has an unknown termination if it was reported as running, once, and not in a pod that is deleted', () => {
     const published = said({ state: { running: {} }, restartCount: 4 });
     const status = statusOf(aPod(), [], { previous: [published] });
     assert.deepEqual(
@@ -90,7 +90,7 @@ describe('a container without a record in the runtime', () => {
     assert.deepEqual([waiting.restartCount, waiting.lastState], [2, {}]);
   });
 
-  it('was restarted together with all others of its pod, which counts once', () => {
+  it('a container without a record in the runtime was restarted together with all others of its pod, which counts once', () => {
     const published = said({ state: { running: {} }, restartCount: 1 });
     const reason = 'RestartingAllContainers';
     const message = 'The container is removed because RestartAllContainers in place';
@@ -128,7 +128,7 @@ describe('a container with a record', () => {
     assert.equal(of(1, 0), 5, 'only a start counts');
   });
 
-  it('with unknown state has an unknown termination and counts a restart if it was reported as running; otherwise it waits', () => {
+  it('a recorded container with unknown state has an unknown termination and counts a restart if it was reported as running; otherwise it waits', () => {
     const running = said({ state: { running: {} }, restartCount: 2 });
     const ended = statusOf(aPod(), [aRun('app', 'unknown')], { previous: [running] });
     assert.deepEqual([ended.restartCount, ended.state?.terminated?.exitCode], [3, 137]);
@@ -207,7 +207,7 @@ describe('a container whose start failed', () => {
     assert.deepEqual([fresh.state, fresh.lastState], [waiting, published.lastState]);
   });
 
-  it('does not show this reason while it runs, nor if it is an ephemeral container that was created', () => {
+  it('a container whose start failed does not show this reason while it runs, nor if it is an ephemeral container that was created', () => {
     assert.notEqual(statusOf(aPod(), [aRun('app', 'running')], { failures }).state?.running, undefined);
     const debug = aPod({ ephemeralContainers: [anEphemeral('debug')] });
     const made = statusOf(debug, [aRun('debug', 1)], { failures, kind: 'ephemeral' });
@@ -219,7 +219,7 @@ describe('a container whose start failed', () => {
 describe('init containers', () => {
   const pod = aPod({ initContainers: [aContainer('i')] });
 
-  it('that were created and not started are ignored when the pod is past them', () => {
+  it('init containers that were created and not started are ignored when the pod is past them', () => {
     const late = [aRun('i', 'created', { attempt: 1 }), aRun('i', 0)];
     const of = (...runs: ContainerRuntimeStatus[]): boolean =>
       statusOf(pod, [...runs, ...late], { kind: 'init' }).state?.terminated !== undefined;
@@ -233,7 +233,7 @@ describe('init containers', () => {
     assert.deepEqual(regular.state, { waiting: {} });
   });
 
-  it('keep their order; all others are sorted by name', () => {
+  it('init containers keep their order; all others are sorted by name', () => {
     const containers = [aContainer('b'), aContainer('a')];
     const names = (of: Pod, kind: Kind): string[] => statusesOf(of, [], { kind }).map(({ name }) => name);
     assert.deepEqual(names(aPod({ initContainers: containers }), 'init'), ['b', 'a']);
@@ -293,7 +293,7 @@ describe('read-only mounts', () => {
 });
 
 describe('a time', () => {
-  it('has whole seconds, and is absent when the runtime does not report it', () => {
+  it('a time has whole seconds, and is absent when the runtime does not report it', () => {
     assert.equal(timestamp(Date.UTC(2026, 0, 1) + 999), '2026-01-01T00:00:00Z');
     assert.deepEqual([timestamp(0), timestamp(-1)], [undefined, undefined]);
   });

@@ -8,7 +8,7 @@ import { container, pod, record, exited, rules, runtime, generate, conditions } 
 describe('readiness and conditions', () => {
   const probed = pod({ containers: [container('web', { readinessProbe: {}, startupProbe: {} })] });
 
-  it('is ready at once without probes', () => {
+  it('readiness and conditions is ready at once without probes', () => {
     assert.deepEqual(conditions(generate(pod(), runtime(record('web')))), {
       PodReadyToStartContainers: 'True',
       Initialized: 'True',
@@ -18,7 +18,7 @@ describe('readiness and conditions', () => {
     });
   });
 
-  it('is ready to start containers when its volumes are, although the sandbox exists before', () => {
+  it('readiness and conditions is ready to start containers when its volumes are, although the sandbox exists before', () => {
     const sandboxOnly = { ...runtime(record('web')), containers: [] };
     const readyToStart = (of: PodRuntimeStatus, waitsForVolumes: boolean): unknown =>
       conditions(generate(pod(), of, { waitsForVolumes })).PodReadyToStartContainers;
@@ -85,7 +85,7 @@ describe('readiness and conditions', () => {
     );
   });
 
-  it('is not Ready until every readiness gate is true', () => {
+  it('readiness and conditions is not Ready until every readiness gate is true', () => {
     const gated = pod({ readinessGates: [{ conditionType: 'example.com/ok' }] });
     const condition = generate(gated, runtime(record('web'))).conditions?.find(
       (candidate) => candidate.type === 'Ready',
@@ -100,7 +100,7 @@ describe('readiness and conditions', () => {
     );
   });
 
-  it('does not wait for an init container that a late create left and that will never be started', () => {
+  it('readiness and conditions does not wait for an init container that a late create left and that will never be started', () => {
     const subject = pod({ initContainers: [container('init')] });
     const late = record('init', { state: 'created', attempt: 1 });
     const known = generate(subject, runtime(record('web'), late, exited('init', 0)));
@@ -123,7 +123,7 @@ describe('readiness and conditions', () => {
       containers: [container('web'), container('b')],
     });
 
-    it('is Failed when a container has no record: its success is unknown', () => {
+    it('of a pod that is not started again is Failed when a container has no record: its success is unknown', () => {
       const status = generate(never, runtime(exited('init', 0), exited('web', 0)), over);
       const lost = status.containerStatuses?.find(({ name }) => name === 'b')?.state?.terminated;
       assert.deepEqual([status.phase, lost?.exitCode, lost?.reason], ['Failed', 137, 'ContainerStatusUnknown']);
@@ -144,7 +144,7 @@ describe('readiness and conditions', () => {
       assert.deepEqual([status.phase, conditions(status).Initialized], ['Failed', 'False ContainersNotInitialized']);
     });
 
-    it('is Failed when its sandbox died before the next init container was created', () => {
+    it('of a pod that is not started again is Failed when its sandbox died before the next init container was created', () => {
       const subject = pod({ restartPolicy: 'Never', initContainers: [container('a'), container('z')] });
       const status = generate(subject, runtime(exited('a', 0)), over);
       assert.deepEqual(
@@ -157,11 +157,11 @@ describe('readiness and conditions', () => {
       );
     });
 
-    it('is Failed when its sandbox died before its regular containers were created', () => {
+    it('of a pod that is not started again is Failed when its sandbox died before its regular containers were created', () => {
       assert.equal(generate(never, runtime(exited('init', 0)), over).phase, 'Failed');
     });
 
-    it('is Failed when a container was created and not started', () => {
+    it('of a pod that is not started again is Failed when a container was created and not started', () => {
       assert.equal(
         generate(never, runtime(exited('init', 0), exited('web', 0), record('b', { state: 'created' })), over).phase,
         'Failed',
@@ -198,7 +198,7 @@ describe('readiness and conditions', () => {
   describe('of a pod that is over', () => {
     const over = { isTerminal: true, isOver: true };
 
-    it('is Failed when its containers never ran and none waits; static pods keep their phase', () => {
+    it('of a pod that is over is Failed when its containers never ran and none waits; static pods keep their phase', () => {
       const status = generate(pod(), runtime(), over);
       assert.deepEqual(
         [status.phase, status.containerStatuses?.[0]?.state?.terminated?.reason],

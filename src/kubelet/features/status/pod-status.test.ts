@@ -55,10 +55,10 @@ describe('pod phase', () => {
     ],
   ];
   for (const [name, subject, records, phase] of rows) {
-    it(`is ${phase} when ${name}`, () => assert.equal(generate(subject, runtime(...records)).phase, phase));
+    it(`pod phase is ${phase} when ${name}`, () => assert.equal(generate(subject, runtime(...records)).phase, phase));
   }
 
-  it('is final: a terminal phase published once is never left', () => {
+  it('pod phase is final: a terminal phase published once is never left', () => {
     assert.equal(
       generate(pod(), runtime(record('web')), { previous: { phase: 'Failed', reason: 'Evicted', message: 'm' } }).phase,
       'Failed',
@@ -99,7 +99,7 @@ describe("a result of the agent's own", () => {
     assert.deepEqual({ phase, reason, message }, override);
   });
 
-  it('is kept until the pod has stopped, if it is temporary', () => {
+  it("a result of the agent's own is kept until the pod has stopped, if it is temporary", () => {
     const stopped = { override: { ...override, untilStopped: true }, isTerminal: true };
     assert.equal(generate(pod(), runtime(record('web')), { ...stopped, isTerminal: false }).reason, 'Evicted');
     const ended = generate(pod({ restartPolicy: 'Never' }), runtime(exited('web', 0)), stopped);
@@ -113,7 +113,7 @@ describe("a result of the agent's own", () => {
     assert.deepEqual([lasting.phase, lasting.reason], ['Failed', 'Evicted']);
   });
 
-  it('is kept together with its phase, and removed with it', () => {
+  it("a result of the agent's own is kept together with its phase, and removed with it", () => {
     const previous = { phase: 'Failed' as const, reason: 'Evicted', message: 'm' };
     const kept = generate(pod(), runtime(), { previous });
     assert.deepEqual([kept.phase, kept.reason, kept.message], ['Failed', 'Evicted', 'm']);
@@ -134,12 +134,12 @@ describe("a result of the agent's own", () => {
 });
 
 describe('the end of a pod', () => {
-  it('is final when the API server knows it', () => {
+  it('the end of a pod is final when the API server knows it', () => {
     const ended = { ...pod(), status: { phase: 'Succeeded' as const } };
     assert.equal(generate(ended, runtime(record('web'))).phase, 'Succeeded');
   });
 
-  it('is not yet decided while a worker may start its containers again', () => {
+  it('the end of a pod is not yet decided while a worker may start its containers again', () => {
     const done = pod({ restartPolicy: 'Never' });
     const phaseOf = (previous?: 'Running' | 'Failed', isUndecided = true): string | undefined =>
       generate(done, runtime(exited('web', 0)), { isUndecided, previous: previous && { phase: previous } }).phase;
@@ -147,7 +147,7 @@ describe('the end of a pod', () => {
     assert.deepEqual([phaseOf('Failed'), phaseOf('Running', false)], ['Succeeded', 'Succeeded']);
   });
 
-  it('is Failed when nothing else is known of a pod that was stopped', () => {
+  it('the end of a pod is Failed when nothing else is known of a pod that was stopped', () => {
     const over = { isTerminal: true, isOver: true };
     assert.equal(generate(pod(), runtime(record('web')), over).phase, 'Failed');
     const own = pod({}, { annotations: { 'kubernetes.io/config.source': 'file' } });
@@ -167,7 +167,7 @@ describe('the addresses of a pod', () => {
   const previous = { phase: 'Running' as const, podIPs: [{ ip: '10.0.0.9' }] };
   const stopped = { ...runtime(), sandboxes: [] };
 
-  it('are those of its sandbox, the family of the node first', () => {
+  it('the addresses of a pod are those of its sandbox, the family of the node first', () => {
     const [sandbox] = runtime().sandboxes;
     assert.ok(sandbox !== undefined);
     const both = {
@@ -184,12 +184,12 @@ describe('the addresses of a pod', () => {
     assert.equal(addresses(pod(), runtime()), '[null,null,10.0.0.5,[{ip:10.0.0.5}]]');
   });
 
-  it('are kept after its sandbox stopped', () => {
+  it('the addresses of a pod are kept after its sandbox stopped', () => {
     assert.equal(addresses(pod(), stopped, { previous }), '[null,null,10.0.0.9,[{ip:10.0.0.9}]]');
     assert.equal(addresses(pod(), stopped), '[null,null,null,null]');
   });
 
-  it("are the first addresses of the node for a pod on the host's network", () => {
+  it("the addresses of a pod are the first addresses of the node for a pod on the host's network", () => {
     const own = pod({ hostNetwork: true });
     const node = '192.0.2.1,[{ip:192.0.2.1},{ip:fd00::1}]';
     assert.equal(addresses(own, runtime(), { hostIps }), `[${node},${node}]`);
@@ -198,7 +198,7 @@ describe('the addresses of a pod', () => {
 });
 
 describe('the parts of a status', () => {
-  it('are present when the pod has them', () => {
+  it('the parts of a status are present when the pod has them', () => {
     const names = (...[subject, actual, more]: Parameters<typeof generate>): string[] =>
       Object.keys(generate(subject, actual, more)).filter((name) => /Statuses|observed|allocated/.test(name));
     assert.deepEqual(names(pod(), runtime()), ['containerStatuses']);
@@ -219,7 +219,7 @@ describe('the parts of a status', () => {
     ]);
   });
 
-  it('report for each container whether it has started and is ready', () => {
+  it('the parts of a status report for each container whether it has started and is ready', () => {
     const probe = { tcpSocket: { port: 1 } };
     const verdict = (startup: 'success' | 'failure', readiness: 'success' | 'failure'): unknown => {
       const subject = pod({
@@ -256,7 +256,7 @@ describe('a container that is being replaced', () => {
       .join(', ');
   };
 
-  it('is shown as it was until its successor runs', () => {
+  it('a container that is being replaced is shown as it was until its successor runs', () => {
     assert.equal(states({}, exited('web', 0), record('b')), 'b running true, web running true');
     assert.equal(
       states({}, record('web', { attempt: 1 }), exited('web', 0), record('b')),
@@ -264,7 +264,7 @@ describe('a container that is being replaced', () => {
     );
   });
 
-  it('is shown as terminated when the worker is finished, or when its definition did not change', () => {
+  it('a container that is being replaced is shown as terminated when the worker is finished, or when its definition did not change', () => {
     assert.equal(states({ isUndecided: false }, exited('web', 0), record('b')), 'b running true, web terminated false');
     assert.equal(states({ rules }, exited('web', 0), record('b')), 'b running true, web terminated false');
   });

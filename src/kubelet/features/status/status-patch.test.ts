@@ -75,7 +75,7 @@ describe('the status of a pod to be sent to the API server', () => {
 });
 
 describe('a patch of a status', () => {
-  it('is absent when nothing differs', () => {
+  it('a patch of a status is absent when nothing differs', () => {
     assert.equal(
       computeStatusPatch(
         'u',
@@ -86,7 +86,7 @@ describe('a patch of a status', () => {
     );
   });
 
-  it('is absent for reordered conditions, but not for reordered addresses', () => {
+  it('a patch of a status is absent for reordered conditions, but not for reordered addresses', () => {
     const scheduled: PodCondition = { type: 'PodScheduled', status: 'True' };
     assert.equal(
       computeStatusPatch('u', { conditions: [ready, scheduled] }, { conditions: [scheduled, ready] }),

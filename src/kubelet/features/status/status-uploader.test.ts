@@ -214,7 +214,7 @@ describe('the upload of pod statuses', () => {
     assert.equal(uploaded()?.phase, 'Running');
   });
 
-  it('does not repeat a rejected status until it changes', async () => {
+  it('the upload of pod statuses does not repeat a rejected status until it changes', async () => {
     const { clock, api, uploader, say } = setUp();
     api.fail('patch', 'pods', new ApiStatusError('Invalid', 'no'), 1);
     say(running);
@@ -231,7 +231,7 @@ describe('the upload of pod statuses', () => {
 describe('the object of a deleted pod', () => {
   const deleted = { 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z', 'metadata.deletionGracePeriodSeconds': 30 };
 
-  it("is deleted when the pod's resources are released and its final status was sent, and not before", async () => {
+  it("the object of a deleted pod is deleted when the pod's resources are released and its final status was sent, and not before", async () => {
     const { clock, api, released, uploader, say } = setUp({ changes: deleted });
     say({ phase: 'Succeeded' });
     await clock.settle();
@@ -243,7 +243,7 @@ describe('the object of a deleted pod', () => {
     assert.deepEqual(api.calls.at(-1)?.body, { gracePeriodSeconds: 0, preconditions: { uid } });
   });
 
-  it('is kept while the pod has not ended, although nothing runs any more', async () => {
+  it('the object of a deleted pod is kept while the pod has not ended, although nothing runs any more', async () => {
     const { clock, api, released, uploader, say } = setUp({ changes: deleted });
     released.add(uid);
     say(running);
@@ -252,7 +252,7 @@ describe('the object of a deleted pod', () => {
     assert.deepEqual(api.writes, ['patch pods/status default/web']);
   });
 
-  it('is deleted once, even if finalizers keep it', async () => {
+  it('the object of a deleted pod is deleted once, even if finalizers keep it', async () => {
     const { clock, api, released, uploader, say } = setUp({
       changes: { ...deleted, 'metadata.finalizers': ['example.com/keep'] },
     });
@@ -264,7 +264,7 @@ describe('the object of a deleted pod', () => {
     assert.deepEqual(api.writes, ['patch pods/status default/web', 'delete pods default/web']);
   });
 
-  it('is deleted although its last status was rejected', async () => {
+  it('the object of a deleted pod is deleted although its last status was rejected', async () => {
     const { clock, api, released, say } = setUp({ changes: deleted });
     api.fail('patch', 'pods', new ApiStatusError('Invalid', 'no'), 1);
     released.add(uid);
@@ -273,7 +273,7 @@ describe('the object of a deleted pod', () => {
     assert.equal(api.peek(pods, key), undefined);
   });
 
-  it('is not deleted if it is a mirror pod or already gone', async () => {
+  it('the object of a deleted pod is not deleted if it is a mirror pod or already gone', async () => {
     const mirror = setUp({ changes: { ...deleted, 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } } });
     mirror.released.add(uid);
     mirror.say({ phase: 'Failed' });

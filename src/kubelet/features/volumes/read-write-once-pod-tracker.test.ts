@@ -19,7 +19,7 @@ const [first, second, third] = [podUid('u1'), podUid('u2'), podUid('u3')];
 const refused = /already in use by another pod/;
 
 describe('a volume for one pod', () => {
-  it('is used by one pod at a time, as often as that pod likes', () => {
+  it('a volume for one pod is used by one pod at a time, as often as that pod likes', () => {
     const tracker = new ReadWriteOncePodTracker();
     tracker.use(alone, first);
     tracker.use(alone, first);
@@ -30,7 +30,7 @@ describe('a volume for one pod', () => {
     assert.throws(() => tracker.use(alone, first), refused);
   });
 
-  it('is refused with the words for mounts or for devices', () => {
+  it('a volume for one pod is refused with the words for mounts or for devices', () => {
     for (const [mode, words] of [
       ['Filesystem', /^Error: MountVolume\.SetUp failed/],
       ['Block', /^Error: MapVolume\.SetUpDevice failed/],
@@ -41,7 +41,7 @@ describe('a volume for one pod', () => {
     }
   });
 
-  it('is not free while any pod has a folder of it, also from an earlier run of the agent', () => {
+  it('a volume for one pod is not free while any pod has a folder of it, also from an earlier run of the agent', () => {
     const tracker = new ReadWriteOncePodTracker();
     tracker.found({ folder: 'kubernetes.io~csi', specName: 'pv' }, first);
     tracker.use(shared, second);
@@ -53,7 +53,7 @@ describe('a volume for one pod', () => {
     tracker.use(alone, third);
   });
 
-  it('may be waited for until a pod uses it', () => {
+  it('a volume for one pod may be waited for until a pod uses it', () => {
     const tracker = new ReadWriteOncePodTracker();
     assert.equal(tracker.waits(alone), true);
     assert.deepEqual(

@@ -28,7 +28,7 @@ describe('setting a volume up', () => {
     assert.deepEqual(after(waiting, 'begin', succeeded), { phase: 'mounted', mounted: fresh });
   });
 
-  it('is tried again half a second after the first failure, and then after twice as long', () => {
+  it('setting a volume up is tried again half a second after the first failure, and then after twice as long', () => {
     const once = after(waiting, 'begin', failed);
     assert.deepEqual(once, {
       phase: 'waiting',
@@ -44,7 +44,7 @@ describe('setting a volume up', () => {
     assert.equal(many.phase === 'waiting' && many.retryAtMs, 2_000 + 122_000);
   });
 
-  it('is tried again at once when something changed meanwhile', () => {
+  it('setting a volume up is tried again at once when something changed meanwhile', () => {
     const state = after(waiting, 'begin', 'changed', failed);
     assert.deepEqual(state, {
       phase: 'waiting',
@@ -101,12 +101,12 @@ it('an event that does not apply changes nothing', () => {
 });
 
 describe('reasons that keep a pod from starting', () => {
-  it('is nothing once the volume can be used', () => {
+  it('reasons that keep a pod from starting is nothing once the volume can be used', () => {
     for (const state of [ready, after(ready, 'changed'), after(ready, 'begin', failed)])
       assert.equal(volumeBlocker('data', state), undefined);
   });
 
-  it('is the last error, and when the next try is', () => {
+  it('reasons that keep a pod from starting is the last error, and when the next try is', () => {
     assert.deepEqual(volumeBlocker('data', after(waiting, 'begin', failed)), {
       ...{ step: 'volume data', cause: 'no server', sinceMs: 0, lastError: 'no server', nextTryAtMs: 2_500 },
     });
@@ -114,7 +114,7 @@ describe('reasons that keep a pod from starting', () => {
     assert.equal(volumeBlocker('data', after(waiting, 'begin', failed, 'begin', 'slow'))?.cause, 'no server');
   });
 
-  it('is the host when it does not respond, and otherwise that it takes its time', () => {
+  it('reasons that keep a pod from starting is the host when it does not respond, and otherwise that it takes its time', () => {
     assert.equal(volumeBlocker('data', waiting)?.cause, 'is being set up');
     assert.equal(volumeBlocker('data', after(waiting, 'begin'))?.cause, 'is being set up');
     assert.equal(volumeBlocker('data', after(waiting, 'begin', 'slow'))?.cause, 'the host does not respond');

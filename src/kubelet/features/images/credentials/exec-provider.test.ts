@@ -56,7 +56,7 @@ describe('credential provider plugin', () => {
     ]);
   });
 
-  it('is not run for images that it does not match', async () => {
+  it('the plugin is not run for images that it does not match', async () => {
     const { provider, processes } = plugin(() => answer({}));
     assert.deepEqual([await provider.provide('docker.io/library/x'), processes.runs.length], [{}, 0]);
   });
@@ -99,7 +99,7 @@ describe('credential provider plugin', () => {
     assert.equal(provider.cacheSize, 1);
   });
 
-  it('is called once for concurrent requests of the same image', async () => {
+  it('the plugin is called once for concurrent requests of the same image', async () => {
     const { provider, processes } = plugin(() => answer({}));
     await Promise.all([provider.provide('r.local/a'), provider.provide('r.local/a')]);
     assert.equal(processes.runs.length, 1);
@@ -146,7 +146,7 @@ providers:
 `;
 
 describe('credential provider configuration', () => {
-  it('is read from YAML', () => {
+  it('the configuration is read from YAML', () => {
     assert.deepEqual(parseProviderConfig(good, 'f', rules), {
       errors: [],
       providers: [
@@ -162,7 +162,7 @@ describe('credential provider configuration', () => {
     });
   });
 
-  it('is refused with file, line and field, and without the values of env', () => {
+  it('the configuration is refused with file, line and field, and without the values of env', () => {
     const bad =
       good
         .replace('name: helper', 'name: a/b')
@@ -196,7 +196,7 @@ describe('credential provider configuration', () => {
     assert.doesNotMatch(errors.join('\n'), /canary/);
   });
 
-  it('comes from a folder in lexical order, with every plugin present and every name once', async () => {
+  it('the configuration comes from a folder in lexical order, with every plugin present and every name once', async () => {
     const files = new FakeHostFiles(new FakeClock());
     files.seed({
       '/etc/cp/b.yaml': good.replace('helper', 'second'),
