@@ -13,6 +13,17 @@ describe('errors', () => {
     assert.equal('cause' in new KubeletError('Internal', 'x'), false);
   });
 
+  it('record a stack, except for missing objects and aborted calls, which are ordinary', () => {
+    const frames = (error: Error): number =>
+      (error.stack ?? '').split('\n').filter((line) => /^ +at /.test(line)).length;
+    const limit = Error.stackTraceLimit;
+    assert.deepEqual(
+      (['NotFound', 'Aborted', 'Internal', 'Timeout'] as const).map((kind) => frames(new KubeletError(kind, 'x')) > 0),
+      [false, false, true, true],
+    );
+    assert.equal(Error.stackTraceLimit, limit);
+  });
+
   it('have a kind and a text whatever was thrown', () => {
     const aborted = AbortSignal.abort().reason as unknown;
     assert.deepEqual(

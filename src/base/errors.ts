@@ -25,11 +25,22 @@ export class KubeletError extends Error {
   readonly op: string | undefined;
 
   constructor(kind: ErrorKind, message: string, options: KubeletErrorOptions = {}) {
+    const { stackTraceLimit } = Error;
+    if (isOrdinary(kind)) Error.stackTraceLimit = 0;
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'KubeletError';
     this.kind = kind;
     this.op = options.op;
   }
+}
+
+/**
+ * Callers expect these and handle them without a look at the stack. Recording a stack takes most of the time of making
+ * an error, and a node asks for missing files and containers all the time.
+ */
+function isOrdinary(kind: ErrorKind): boolean {
+  return kind === 'NotFound' || kind === 'Aborted';
 }
 
 /** The kind of any thrown value: `Aborted` for an abort, `Internal` for other foreign errors. */
