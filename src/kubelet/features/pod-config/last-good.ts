@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import path from 'node:path/posix';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { withDeadline } from '../../../base/clock.ts';
@@ -16,7 +16,7 @@ const RETRY_MS = 10_000;
 
 const RECALL_LIMIT_MS = 2_000;
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+const digest = (text: string): string => hash('sha256', text);
 
 /**
  * The last valid text of each manifest, kept across agent restarts: a manifest that is broken or unreadable when the

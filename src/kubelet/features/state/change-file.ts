@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { dirname } from 'node:path/posix';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
@@ -186,7 +186,7 @@ function seal(entry: unknown): string {
 }
 
 function checksumOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return hash('sha256', text).slice(0, 16);
 }
 
 /** undefined for a line that is not intact. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
@@ -139,7 +139,7 @@ export class StateFolder {
   }
 }
 
-const fileName = (key: string): string => `${createHash('sha256').update(key).digest('hex').slice(0, 40)}${SUFFIX}`;
+const fileName = (key: string): string => `${hash('sha256', key).slice(0, 40)}${SUFFIX}`;
 
 function isEntry(value: unknown): value is Entry {
   return (
