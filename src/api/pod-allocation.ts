@@ -69,8 +69,12 @@ function sameList(left: ResourceList = {}, right: ResourceList = {}): boolean {
   const names = Object.keys(left);
   return (
     names.length === Object.keys(right).length &&
-    names.every((name) => Object.hasOwn(right, name) && compareQuantities(left[name] ?? '0', right[name] ?? '0') === 0)
+    names.every((name) => Object.hasOwn(right, name) && sameAmount(left[name] ?? '0', right[name] ?? '0'))
   );
+}
+
+function sameAmount(left: string, right: string): boolean {
+  return left === right || compareQuantities(left, right) === 0;
 }
 
 /** A container without its own limit of CPU or memory is limited by the pod's (upstream: kubelet/util GetLimits). */

@@ -67,7 +67,8 @@ export function podStatusResources(
           containers: recordsOf(pod, records),
           ...(pod.spec.resources === undefined ? {} : { pod: records.podLevel ?? pod.spec.resources }),
         });
-  const resources = nonEmpty(podRequests(actual), podLimits(actual));
+  const requests = actual === pod ? { ...allocatedResources } : podRequests(actual);
+  const resources = nonEmpty(requests, podLimits(actual));
   return { ...(Object.keys(allocatedResources).length === 0 ? {} : { allocatedResources }), resources };
 }
 

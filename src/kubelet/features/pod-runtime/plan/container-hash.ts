@@ -12,7 +12,7 @@ import type { ContainerRuntimeStatus } from '../../../model/runtime-status.ts';
  */
 export function containerHash(container: Pick<AnyContainer, 'name' | 'image'>): string {
   const json = goJson({ image: container.image ?? '', name: container.name });
-  return fnv32a(`([]uint8)[${Array.from(Buffer.from(json)).join(' ')}]`).toString(16);
+  return fnv32a(`([]uint8)[${Buffer.from(json).join(' ')}]`).toString(16);
 }
 
 /**
