@@ -109,11 +109,12 @@ export class MetricSet<F extends Families> {
     this.#used.add(name);
     const key = seriesKey(labels);
     if (key === '') return true;
-    const known = this.#series.get(name) ?? new Set<string>();
-    this.#series.set(name, known);
-    if (known.has(key)) return true;
-    if (known.size >= MOST_SERIES) return false;
-    known.add(key);
+    const known = this.#series.get(name);
+    if (known === undefined) this.#series.set(name, new Set([key]));
+    else if (!known.has(key)) {
+      if (known.size >= MOST_SERIES) return false;
+      known.add(key);
+    }
     return true;
   }
 
@@ -139,10 +140,9 @@ export class MetricSet<F extends Families> {
 }
 
 function seriesKey(labels: Labels): string {
-  return Object.entries(labels)
-    .map(([name, value]) => `${name}=${value}`)
-    .sort()
-    .join('\0');
+  let key = '';
+  for (const name of Object.keys(labels).sort()) key += `${key === '' ? '' : '\0'}${name}=${labels[name]}`;
+  return key;
 }
 
 /** Upstream shows nothing of a family without series; the library shows its header. */
