@@ -5,7 +5,6 @@ import type { LinuxResources } from '../../src/kubelet/ports/runtime.ts';
 import { computePodLimits } from '../../src/kubelet/features/container-manager/qos-tree.ts';
 import { restartsAfterExit } from '../../src/kubelet/features/pod-runtime/plan/restart-policy.ts';
 import type { PodExplanation } from '../../src/api/explanation/explanation.ts';
-import { podUid } from '../../src/kubelet/model/ids.ts';
 import type { ManifestFolder } from './manifests.ts';
 import { HEAVY_OVERHEAD } from './manifests.ts';
 import type { InvariantChecker } from './invariant-checker.ts';
@@ -106,11 +105,9 @@ export class ConvergenceCheck {
     const { runtime, agent } = this.#node;
     const wanted = this.#manifests.pods();
     const uids = new Set(wanted.map((pod) => pod.metadata.uid));
-    const explained = new Map(
-      this.#node.kubelet?.explain.explainAll().map((explanation) => [String(explanation.uid), explanation]),
-    );
+    const explanationOf = this.#explained();
     const problems = wanted.flatMap((pod) => {
-      const problem = this.ofPod(pod) ?? this.#published(pod, explained.get(pod.metadata.uid));
+      const problem = this.ofPod(pod) ?? this.#published(pod, explanationOf);
       return problem === undefined ? [] : [problem];
     });
     for (const sandbox of runtime.sandboxes())
@@ -135,7 +132,7 @@ export class ConvergenceCheck {
   }
 
   /** What the agent says of a pod that is as wanted. */
-  #published(pod: Pod, explanation: PodExplanation | undefined): string | undefined {
+  #published(pod: Pod, explanationOf: (uid: string) => PodExplanation | undefined): string | undefined {
     const { kubelet } = this.#node;
     const status = this.#invariants.lastStatus(pod.metadata.uid);
     const name = pod.metadata.name;
@@ -147,10 +144,22 @@ export class ConvergenceCheck {
       if (said?.state?.running !== undefined && said.ready !== true)
         return `${name}/${container.name} runs and is not ready`;
     }
+    const explanation = explanationOf(pod.metadata.uid);
     if (explanation === undefined) return `${name} is not explained`;
     return explanation.settled
       ? undefined
       : `${name} is not settled: ${explanation.blockers.map((blocker) => `${blocker.step}: ${blocker.cause}`).join('; ')}`;
+  }
+
+  /** Explanations are made when the first one is asked for: on most checks nothing needs one. */
+  #explained(): (uid: string) => PodExplanation | undefined {
+    let all: Map<string, PodExplanation> | undefined;
+    return (uid) => {
+      all ??= new Map(
+        this.#node.kubelet?.explain.explainAll().map((explanation) => [String(explanation.uid), explanation]),
+      );
+      return all.get(uid);
+    };
   }
 
   #leftFolders(): string[] {
@@ -163,11 +172,8 @@ export class ConvergenceCheck {
 
   /** Whether the agent explains each pod that is not as wanted; `sinceMs` says how long each has not been. */
   unexplained(): string[] {
-    const { kubelet } = this.#node;
-    if (kubelet === undefined) return [];
-    const explained = new Map(
-      kubelet.explain.explainAll().map((explanation) => [String(explanation.uid), explanation]),
-    );
+    if (this.#node.kubelet === undefined) return [];
+    const explanationOf = this.#explained();
     return this.#manifests.pods().flatMap((pod) => {
       const problem = this.ofPod(pod);
       // No event announces it: the next sync of the pod finds it, at the latest after 90 s.
@@ -177,7 +183,7 @@ export class ConvergenceCheck {
         this.#manifests.isDoubtful(pod.metadata.uid, this.#node.agent?.startedMs ?? 0)
       )
         return [];
-      const explanation = explained.get(podUid(pod.metadata.uid));
+      const explanation = explanationOf(pod.metadata.uid);
       if (explanation === undefined) return [`${problem}, and explain does not know the pod`];
       if (explanation.settled) return [`${problem}, and explain says that it is settled`];
       const empty = explanation.blockers.find(

@@ -1,3 +1,4 @@
+import { sameContent } from '../../src/base/same-content.ts';
 import type { SandboxRecord } from '../../src/kubelet/ports/testing/fake-runtime-records.ts';
 import type { SandboxConfig } from '../../src/kubelet/ports/runtime.ts';
 
@@ -22,7 +23,7 @@ export function problemsOfUsers(sandboxes: readonly SandboxRecord[]): string[] {
     const users = usersOf(sandbox.config);
     const { name, uid } = sandbox.config;
     for (const container of sandbox.containers) {
-      if (JSON.stringify(usersOf(container.config)) !== JSON.stringify(users))
+      if (!sameContent(usersOf(container.config), users))
         problems.push(`container ${container.config.name} of ${name} was made with other ids than its sandbox`);
     }
     if (users.mode !== 'pod') continue;
