@@ -77,6 +77,63 @@ describe('ABAC', () => {
     assert.equal(parseAbacPolicies('f', '{"user":"admin"}')[0]?.nonResourcePath, '*');
   });
 
+  it('matches a path by its beginning where the policy ends in stars', () => {
+    const allows = (pattern: string, path: string): boolean => {
+      const { authorize } = createAbacAuthorizer(() =>
+        parseAbacPolicies('f', line({ user: '*', nonResourcePath: pattern })),
+      );
+      const decided = authorize(ask('jane', { resourceRequest: false, path })) as AuthorizationDecision;
+      return decided.decision === 'allow';
+    };
+    assert.deepEqual(
+      [allows('/a*', '/a'), allows('/a*', '/a/b'), allows('/a**', '/a/b'), allows('/a*', '/b'), allows('*', '/b')],
+      [true, true, true, false, true],
+    );
+    assert.deepEqual(
+      [allows('/a', '/a'), allows('/a', '/a/b'), allows('', '/a'), allows('/a*b', '/a/b'), allows('/a*b*', '/ab')],
+      [true, false, false, false, false],
+    );
+  });
+
+  it('asks for both where a policy names a user and a group', () => {
+    const decides = (spec: object, name: string, groups: readonly string[]): boolean => {
+      const policies = parseAbacPolicies('f', line({ namespace: '*', resource: '*', apiGroup: '*', ...spec }));
+      const { authorize } = createAbacAuthorizer(() => policies);
+      return (authorize(ask(name, { user: { name, groups } })) as AuthorizationDecision).decision === 'allow';
+    };
+    const both = { user: 'jane', group: 'admins' };
+    assert.deepEqual(
+      [decides(both, 'jane', ['admins']), decides(both, 'jane', ['x']), decides(both, 'bob', ['admins'])],
+      [true, false, false],
+    );
+    assert.deepEqual(
+      [decides({ group: '*' }, 'bob', []), decides({ group: 'admins' }, 'bob', ['x', 'admins'])],
+      [true, true],
+    );
+    assert.deepEqual([decides({ user: '*' }, 'bob', []), decides({ user: 'jane' }, 'bob', [])], [true, false]);
+  });
+
+  it('widens policies without a version only where they name nothing', () => {
+    const read = (text: string) => parseAbacPolicies('f', text)[0];
+    for (const text of ['{}', '{"user":"*"}', '{"group":"*"}', '{"user":"*","group":"admins"}'])
+      assert.deepEqual([read(text)?.user, read(text)?.group], ['', 'system:authenticated'], text);
+    assert.deepEqual([read('{"user":"a"}')?.user, read('{"user":"a"}')?.group], ['a', '']);
+    assert.deepEqual([read('{"group":"g"}')?.user, read('{"group":"g"}')?.group], ['', 'g']);
+    assert.deepEqual(
+      [read('{"namespace":"n"}'), read('{"resource":"r"}')].map((policy) => [
+        policy?.resource,
+        policy?.namespace,
+        policy?.nonResourcePath,
+        policy?.readonly,
+        policy?.apiGroup,
+      ]),
+      [
+        ['*', 'n', '', false, '*'],
+        ['r', '*', '', false, '*'],
+      ],
+    );
+  });
+
   it('says in which line a file is wrong', () => {
     const fails = (content: string, pattern: RegExp): void =>
       assert.throws(() => parseAbacPolicies('policy.jsonl', content), pattern);
@@ -85,6 +142,17 @@ describe('ABAC', () => {
     fails(line({ usr: 'jane' }), /unknown field "usr"/);
     fails('{"apiVersion":"v1","kind":"Pod"}', /no kind "Pod" is registered for version "v1"/);
     fails('[]', /not an object/);
+    for (const text of ['null', '"x"', '7']) fails(text, /not an object/);
+    const version = '"apiVersion":"abac.authorization.kubernetes.io/v1beta1"';
+    fails('{"kind":"Policy"}', /no kind "Policy" is registered for version ""; expected Policy of/);
+    fails(`{${version}}`, /no kind "" is registered/);
+    fails(`{${version},"kind":"Role"}`, /no kind "Role"/);
+    for (const spec of ['null', '[]', '"x"']) fails(`{${version},"kind":"Policy","spec":${spec}}`, /spec must be an/);
+    fails(`{${version},"kind":"Policy"}`, /spec must be an object/);
+    fails(line({ readonly: 'yes' }), /readonly must be true or false/);
+    for (const key of ['group', 'apiGroup', 'resource', 'namespace', 'nonResourcePath'])
+      fails(line({ [key]: {} }), new RegExp(`${key} must be a string`));
+    fails(`\n  # a comment\n${line({ user: 7 })}`, /policy\.jsonl, line 3: /);
   });
 
   it('survives any file', () => {
@@ -116,6 +184,23 @@ describe('ABAC', () => {
     assert.deepEqual(rules?.resourceRules, [
       { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['pods'], resourceNames: [] },
     ]);
+    assert.deepEqual([rules?.nonResourceRules, rules?.incomplete], [[], false]);
+  });
+
+  it('lists for a namespace the policies for it, for a path those that name one', async () => {
+    const policies = parseAbacPolicies('f', examples);
+    const rulesFor = createAbacAuthorizer(() => policies).rulesFor;
+    assert.deepEqual((await rulesFor?.({ name: 'bob', groups: [] }, 'other'))?.resourceRules, []);
+    const everywhere = await rulesFor?.({ name: 'alice', groups: [] }, 'other');
+    assert.deepEqual(everywhere?.resourceRules, [
+      { verbs: ['*'], apiGroups: ['*'], resources: ['*'], resourceNames: [] },
+    ]);
+    const paths = await rulesFor?.({ name: 'jane', groups: ['system:authenticated'] }, '');
+    assert.deepEqual(paths, {
+      resourceRules: [],
+      nonResourceRules: [{ verbs: ['get', 'list', 'watch'], nonResourceURLs: ['*'] }],
+      incomplete: false,
+    });
   });
 });
 

@@ -24,3 +24,29 @@ test('a file that holds something else is no such record', () => {
   for (const value of [null, [], 'x', { a: 1 }, { a: { reason: 'Evicted' } }, { a: { ...verdict, condition: 7 } }])
     assert.equal(isEvictedPods(value), false, JSON.stringify(value));
 });
+
+test('what may be recorded is a verdict with or without a condition, and each change is announced once', () => {
+  const condition = { type: 'DisruptionTarget', status: 'True' };
+  for (const value of [{}, { a: verdict }, { a: { ...verdict, condition }, b: verdict }])
+    assert.equal(isEvictedPods(value), true, JSON.stringify(value));
+  for (const value of [{ a: { message: '' } }, { a: { ...verdict, reason: 1 } }, { a: null }, { a: 'x' }])
+    assert.equal(isEvictedPods(value), false, JSON.stringify(value));
+  assert.equal(isEvictedPods({ a: { ...verdict, condition: null } }), false);
+  assert.equal(isEvictedPods({ a: verdict, b: 1 }), false);
+  const record = new EvictedRecord({ a: verdict });
+  let changes = 0;
+  const stop = record.onChange(() => changes++);
+  record.forget(podUid('unknown'));
+  assert.equal(changes, 0);
+  record.forget(podUid('a'));
+  assert.deepEqual([changes, record.get(podUid('a'))], [1, undefined]);
+  stop();
+  record.add(podUid('b'), verdict);
+  assert.equal(changes, 1);
+});
+
+test('of more than 10,000 evicted pods the newest are saved', () => {
+  const all = Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`pod-${index}`, verdict]));
+  const saved = new EvictedRecord(all).snapshot();
+  assert.deepEqual([Object.keys(saved).length, 'pod-0' in saved, 'pod-10000' in saved], [10_000, false, true]);
+});

@@ -33,6 +33,43 @@ test('a source without a reading or a threshold is read every 10 s', () => {
   assert.equal(computePauseMs('nodefs', [threshold], new Map(), new Map()), LONGEST_PAUSE_MS);
 });
 
+test('a source is read every second while one of its thresholds is met, or sooner for another one that is near', () => {
+  assert.deepEqual([pause(100e6), pause(99e6), pause(0)], [SHORTEST_PAUSE_MS, 1000, 1000]);
+  const soft: Threshold = { ...threshold, value: { kind: 'amount', amount: 300e6, text: '300M' } };
+  const observed = new Map([['memory.available', { available: 299e6, capacity: 64e9, atMs: 0 }] as const]);
+  for (const thresholds of [
+    [soft, threshold],
+    [threshold, soft],
+  ])
+    assert.equal(computePauseMs('memory', thresholds, observed, new Map()), 199);
+  assert.equal(computePauseMs('memory', [soft], observed, new Map()), 1000);
+});
+
+test('only the thresholds of the source count, and a share is one of the capacity', () => {
+  const share: Threshold = { ...threshold, value: { kind: 'share', share: 0.1 } };
+  const inodes: Threshold = { ...share, signal: 'nodefs.inodesFree' };
+  const observed = new Map([
+    ['memory.available', { available: 6.6e9, capacity: 64e9, atMs: 0 }],
+    ['nodefs.inodesFree', { available: 150_000, capacity: 1_000_000, atMs: 0 }],
+  ] as const);
+  const pauseOf = (source: 'memory' | 'nodefs'): number =>
+    computePauseMs(source, [share, inodes], observed, new Map([['nodefs.inodesFree', 30]]));
+  assert.deepEqual([pauseOf('memory'), pauseOf('nodefs')], [200, 500]);
+});
+
+test('twice the observed rate counts only where it is above the assumed one', () => {
+  assert.deepEqual([pause(2.1e9, 0.4e6), pause(2.1e9, 1e6), pause(2.1e9, 0.6e6)], [2000, 1000, 2000e6 / 1.2e6]);
+});
+
+test('a signal falls at the difference of two readings by their distance in time', () => {
+  const at = (atMs: number, available: number) => ({ atMs, available, capacity: 100 });
+  assert.equal(fallingPerMs(at(1000, 90), at(1010, 40)), 5);
+  assert.equal(fallingPerMs(at(1000, 40), at(1010, 90)), 0);
+  assert.equal(fallingPerMs(undefined, at(1010, 40)), 0);
+  assert.equal(fallingPerMs(at(1010, 90), at(1010, 40)), 0);
+  assert.equal(fallingPerMs(at(1020, 90), at(1010, 40)), 0);
+});
+
 test('no consumer up to the assumed rate crosses the threshold unseen for longer than the shortest pause', () => {
   fc.assert(
     fc.property(

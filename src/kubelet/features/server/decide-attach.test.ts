@@ -117,4 +117,52 @@ describe('an attachment to a container', () => {
       'start 1',
     );
   });
+
+  it('counts from the start or the end of the run, up to half a minute', () => {
+    assert.equal(decided([container(0, 'running', { started: 30_000 })]), 'start 0');
+    assert.equal(decided([container(0, 'running', { started: 30_001 })]), 'now 0');
+    assert.equal(decided([container(0, 'exited', { finished: 30_000 })]), 'log 0');
+    assert.equal(decided([container(0, 'exited', { finished: 30_001 })]), 'nothing');
+  });
+
+  it('counts a log as read by the client for ten seconds, and an ended run as its own for as long', () => {
+    const read = (agoMs: number, finished = 100): string =>
+      decided([container(1, 'running'), container(0, 'exited', { finished })], {
+        userAgent: NEW_KUBECTL,
+        read: { attempt: 0, agoMs },
+      });
+    assert.deepEqual([read(10_000), read(10_001)], ['log 0 after', 'start 1']);
+    assert.deepEqual([read(50, 10_000), read(50, 10_001)], ['log 0 after', 'start 1']);
+    assert.equal(
+      decided([container(1, 'running'), container(0, 'running')], {
+        userAgent: NEW_KUBECTL,
+        read: { attempt: 0, agoMs: 50 },
+      }),
+      'start 1',
+    );
+  });
+
+  it('takes a client that names no version for one that reads first', () => {
+    const clients: readonly (readonly [string, boolean])[] = [
+      ['kubectl/v1.36.0', true],
+      ['kubectl/v1.37.2 (linux/amd64)', true],
+      ['kubectl-1.35/v1.35.9', false],
+      ['kubectl/v1.35.0', false],
+      ['kubectl/v1.9', false],
+      ['kubectl/v1.360000', true],
+      ['my-kubectl/v1.27.0', true],
+      ['python-requests/2.28', true],
+    ];
+    for (const [userAgent, reads] of clients)
+      assert.equal(
+        decided([container(0, 'exited')], { userAgent, read: { attempt: 0, agoMs: 50 } }),
+        reads ? 'log 0 after' : 'log 0',
+        userAgent,
+      );
+  });
+
+  it('does not show the output of a run whose state is unclear', () => {
+    assert.equal(decided([{ ...container(1, 'created'), startedAtMs: NOW - 5 }]), 'now 1');
+    assert.equal(decided([container(1, 'unknown', { started: 5 })]), 'now 1');
+  });
 });
