@@ -92,8 +92,15 @@ const REJECTING_OPTIONS = / --(optimize-for-size|heap-growing-percent=\d+)/g;
  * steers Node.
  */
 function compileForSpeed(launcher: string, compiledCode: string): void {
-  const shipped = readFileSync(launcher, 'utf8').replaceAll(REJECTING_OPTIONS, '');
-  writeFileSync(launcher, shipped.replace(/^exec "\$node"/m, `export NODE_COMPILE_CACHE='${compiledCode}'\n$&`));
+  const shipped = readFileSync(launcher, 'utf8');
+  const start = /^exec .*"\$node".* "\$main"/m;
+  // A plugin of kubectl only names another launcher.
+  if (!shipped.includes('"$main"')) return;
+  if (!start.test(shipped)) throw new Error(`${launcher} starts Node in a way that is not known here`);
+  const quick = shipped
+    .replaceAll(REJECTING_OPTIONS, '')
+    .replace(start, `export NODE_COMPILE_CACHE='${compiledCode}'\n$&`);
+  writeFileSync(launcher, quick);
 }
 
 async function build(): Promise<string> {
