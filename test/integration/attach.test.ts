@@ -48,8 +48,8 @@ const programs = [
   '/usr/lib/google-cloud-sdk/bin/kubectl.1.33',
   'kubectl',
 ].filter((each) => !each.startsWith('/') || existsSync(each));
-/** Two for each program; more of them are for the search of rare faults. */
-const ROUNDS = Number(process.env['KUBELET_TEST_ATTACH_ROUNDS'] ?? 6);
+/** One for each program, and not a single one; more of them are for the search of rare faults. */
+const ROUNDS = Number(process.env['KUBELET_TEST_ATTACH_ROUNDS'] ?? Math.max(2, programs.length));
 const AT_ONCE = 4;
 let made = 0;
 
