@@ -107,6 +107,25 @@ describe('device plugins over gRPC', () => {
     }, /ResourceExhausted/);
   });
 
+  test('a list of many devices ends the stream, however small its message is', async (context) => {
+    const connection = await connected(context, {
+      async *listAndWatch() {
+        const devices = Array.from({ length: 32_769 }, (_, index) => ({
+          ID: `${index}`,
+          health: '',
+          topology: undefined,
+        }));
+        yield { devices: devices.slice(1) };
+        yield { devices };
+      },
+    });
+    const sizes: number[] = [];
+    await assert.rejects(async () => {
+      for await (const list of connection.listAndWatch(new AbortController().signal)) sizes.push(list.length);
+    }, /the plugin lists 32769 devices, more than 32768/);
+    assert.deepEqual(sizes, [32_768]);
+  });
+
   test('a socket without a plugin is given up at the limit', async (context) => {
     await assert.rejects(ports.connect(socketOf(context), 50), { kind: 'Timeout' });
   });

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
+import { KubeletError } from '../../../base/errors.ts';
 import type { DevicePluginApi, DevicePluginClient } from '../../../devices/device-plugin-client.ts';
 import { createDevicePluginClient, serveDeviceRegistration } from '../../../devices/device-plugin-client.ts';
 import type { Device } from '../../../devices/generated/device-plugin-v1beta1.ts';
@@ -11,6 +12,8 @@ import type {
 } from '../../ports/device-plugins.ts';
 
 const HEALTHY = 'Healthy';
+/** A message of 4 MiB could list 700,000, which would hold the event loop for most of a second. */
+const MOST_DEVICES = 32_768;
 
 /** Device plugins v1beta1 over gRPC on unix sockets. */
 export function createDevicePlugins(clock: Clock): DevicePlugins {
@@ -64,7 +67,11 @@ function connectionOf({ plugin, close }: DevicePluginClient): DevicePluginConnec
 }
 
 async function* listAndWatch(plugin: DevicePluginApi, signal: AbortSignal): AsyncGenerator<readonly PluginDevice[]> {
-  for await (const { devices } of plugin.listAndWatch({}, { signal, timeoutMs: Infinity })) yield devices.map(deviceOf);
+  for await (const { devices } of plugin.listAndWatch({}, { signal, timeoutMs: Infinity })) {
+    if (devices.length > MOST_DEVICES)
+      throw new KubeletError('Invalid', `the plugin lists ${devices.length} devices, more than ${MOST_DEVICES}`);
+    yield devices.map(deviceOf);
+  }
 }
 
 function deviceOf({ ID: id, health, topology }: Device): PluginDevice {
