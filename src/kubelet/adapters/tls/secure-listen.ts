@@ -6,6 +6,7 @@ import type { SecureContextOptions, TLSSocket } from 'node:tls';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
+import type { ListenedRequest, RequestGuard, RequestUser } from '../../ports/request-guard.ts';
 import { bindServer, closeServer } from '../net/bind-server.ts';
 import { readKubeletRequest, refuseClient, refuseRequest, refuseTunnel, serveApp } from '../net/serve-app.ts';
 import type { FetchApp, KubeletRequest, Refusal } from '../net/serve-app.ts';
@@ -24,11 +25,6 @@ const KEEP_ALIVE_PROBE_MS = 30_000;
 /** Streaming paths, which become raw connections once they are open. */
 const streams = /^\/(exec|attach|portForward)\//;
 
-export interface SecureUser {
-  readonly name: string;
-  readonly groups: readonly string[];
-}
-
 /** An authorized request for a raw connection. The callee owns the connection, and ends it. */
 export interface StreamRequest {
   readonly request: IncomingMessage;
@@ -37,7 +33,7 @@ export interface StreamRequest {
   /** Percent-decoded, without the query: what was authorized. */
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly user: SecureUser;
+  readonly user: RequestUser;
 }
 
 export interface SecureListenOptions {
@@ -50,28 +46,12 @@ export interface SecureListenOptions {
   readonly clientAuthorities: (() => string | undefined) | undefined;
   /** Calls back when either changes. */
   readonly onChange: (listener: () => void) => () => void;
-  readonly guard: Guard;
+  readonly guard: RequestGuard<ListenedRequest>;
   /** Everything but raw connections, for authorized requests. */
   readonly fetch: FetchApp['fetch'];
   readonly openStream: (request: StreamRequest) => void;
   readonly clock: Clock;
   readonly log: Logger;
-}
-
-interface Guard {
-  check(request: {
-    readonly method: string;
-    readonly path: string;
-    readonly isUpgrade: boolean;
-    readonly clientCertificate: Uint8Array | undefined;
-    readonly authorization: string | undefined;
-    readonly cookie: string | undefined;
-    /** Of the client; empty when the connection has ended. */
-    readonly remoteAddress: string;
-  }): Promise<
-    | { readonly outcome: 'allowed'; readonly user: SecureUser }
-    | { readonly outcome: 'refused'; readonly status: 401 | 403 | 429 | 500; readonly body: string }
-  >;
 }
 
 export interface SecureListening {
@@ -82,7 +62,7 @@ export interface SecureListening {
 }
 
 type Verdict =
-  | { readonly outcome: 'allowed'; readonly user: SecureUser; readonly asked: KubeletRequest }
+  | { readonly outcome: 'allowed'; readonly user: RequestUser; readonly asked: KubeletRequest }
   | ({ readonly outcome: 'refused' } & Refusal);
 
 /**

@@ -2,7 +2,7 @@ import { listenSecurely } from '../../adapters/tls/secure-listen.ts';
 import type { SecureListening, StreamRequest } from '../../adapters/tls/secure-listen.ts';
 import { allowAll, createReviewAuthorizer } from '../../features/server/auth/authorizers.ts';
 import { createAuthenticator } from '../../features/server/auth/authenticators.ts';
-import type { RequestGuard } from '../../features/server/auth/auth-types.ts';
+import type { RequestGuard } from '../../ports/request-guard.ts';
 import { createRequestGuard } from '../../features/server/auth/request-guard.ts';
 import type { KubeletConfig, SecurityConfig } from '../../model/config/kubelet-config.ts';
 import type { TlsConfig } from '../../adapters/tls/tls-settings.ts';

@@ -13,7 +13,7 @@ import { PageAssets } from './page-assets.ts';
 import type { ReadAsset } from './page-assets.ts';
 import { PageFeed } from './page-feed.ts';
 import { PageGuard } from './page-guard.ts';
-import type { ServerGuard } from './page-guard.ts';
+import type { RequestGuard } from '../../ports/request-guard.ts';
 import { PageSessions } from './page-sessions.ts';
 import type { PageMeasuredPod, PageSources } from './page-sources.ts';
 import type { PageState, PageUsage } from './page-state.ts';
@@ -24,7 +24,7 @@ export interface CreatePageParts<Measured extends PageMeasuredPod> {
   readonly readLog: ReadLog;
   readonly readAsset: ReadAsset;
   /** Undefined where no client could authenticate at the kubelet's server. */
-  readonly guard: ServerGuard | undefined;
+  readonly guard: RequestGuard | undefined;
   /** Accepted at the login; undefined: there is none. */
   readonly token: string | undefined;
   readonly clock: Clock;

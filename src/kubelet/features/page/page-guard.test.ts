@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LoginAttempts } from './login-attempts.ts';
 import { PageGuard } from './page-guard.ts';
-import type { PageRequest, PageVerdict, ServerGuard } from './page-guard.ts';
+import type { GuardVerdict, ListenedRequest, RequestGuard } from '../../ports/request-guard.ts';
 import { PageSessions, SESSION_MS } from './page-sessions.ts';
 
 const TOKEN = 'the-token-of-the-page';
 const alice = { name: 'alice', groups: [] };
-const refused = (status: 401 | 403): PageVerdict => ({ outcome: 'refused', status, body: '' });
+const refused = (status: 401 | 403): GuardVerdict => ({ outcome: 'refused', status, body: '' });
 
 /** Knows the token `alice`, who may get the paths in `may`. */
-function serverGuard(may: readonly string[]): ServerGuard & { readonly asked: string[] } {
+function serverGuard(may: readonly string[]): RequestGuard & { readonly asked: string[] } {
   const asked: string[] = [];
   return {
     asked,
@@ -30,7 +30,7 @@ function fixture(
   const sessions = new PageSessions(() => nowMs);
   const server = serverGuard(may);
   const guard = new PageGuard({ guard: server, token, sessions, attempts: new LoginAttempts(() => nowMs) });
-  const check = (path: string, over: Partial<PageRequest> = {}): Promise<PageVerdict> =>
+  const check = (path: string, over: Partial<ListenedRequest> = {}): Promise<GuardVerdict> =>
     guard.check({
       method: 'GET',
       path,
@@ -41,7 +41,7 @@ function fixture(
       remoteAddress: '10.0.0.1',
       ...over,
     });
-  const status = async (path: string, over: Partial<PageRequest> = {}): Promise<number> => {
+  const status = async (path: string, over: Partial<ListenedRequest> = {}): Promise<number> => {
     const verdict = await check(path, over);
     return verdict.outcome === 'allowed' ? 200 : verdict.status;
   };

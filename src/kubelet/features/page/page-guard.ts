@@ -1,36 +1,11 @@
+import type { GuardedRequest, GuardVerdict, ListenedRequest, RequestGuard } from '../../ports/request-guard.ts';
 import type { LoginAttempts } from './login-attempts.ts';
 import { isSameToken } from './page-sessions.ts';
 import type { PageSessions, SessionCredential } from './page-sessions.ts';
 
-export interface PageUser {
-  readonly name: string;
-  readonly groups: readonly string[];
-}
-
-/** A request as it is checked; `path` is percent-decoded and without the query. */
-export interface PageRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly isUpgrade: boolean;
-  readonly clientCertificate: Uint8Array | undefined;
-  readonly authorization: string | undefined;
-  readonly cookie: string | undefined;
-  /** The address of the client; empty when unknown. */
-  readonly remoteAddress: string;
-}
-
-export type PageVerdict =
-  | { readonly outcome: 'allowed'; readonly user: PageUser }
-  | { readonly outcome: 'refused'; readonly status: 401 | 403 | 429 | 500; readonly body: string };
-
-/** Authentication and authorization of the kubelet's server. Never rejects. */
-export interface ServerGuard {
-  check(request: Omit<PageRequest, 'cookie' | 'remoteAddress'>): Promise<PageVerdict>;
-}
-
 export interface PageGuardParts {
   /** Undefined where no client could authenticate at the kubelet's server. */
-  readonly guard: ServerGuard | undefined;
+  readonly guard: RequestGuard | undefined;
   /** The token of the page; undefined: there is none. */
   readonly token: string | undefined;
   readonly sessions: PageSessions;
@@ -44,22 +19,22 @@ export interface PageGuardParts {
 const dataNeeds: readonly string[] = ['/stats/summary', '/pods'];
 const logNeeds: readonly string[] = ['/logs/pods'];
 
-const anyone: PageVerdict = { outcome: 'allowed', user: { name: 'system:anonymous', groups: [] } };
-const pageUser: PageVerdict = { outcome: 'allowed', user: { name: 'kubelet:page', groups: [] } };
-const unauthorized: PageVerdict = { outcome: 'refused', status: 401, body: 'Unauthorized' };
+const anyone: GuardVerdict = { outcome: 'allowed', user: { name: 'system:anonymous', groups: [] } };
+const pageUser: GuardVerdict = { outcome: 'allowed', user: { name: 'kubelet:page', groups: [] } };
+const unauthorized: GuardVerdict = { outcome: 'refused', status: 401, body: 'Unauthorized' };
 
 /**
  * Decides about each request to the page's port. The page without data and its login are open; everything else needs a
  * session or a credential that the kubelet's server accepts.
  */
-export class PageGuard {
+export class PageGuard implements RequestGuard<ListenedRequest> {
   readonly #parts: PageGuardParts;
 
   constructor(parts: PageGuardParts) {
     this.#parts = parts;
   }
 
-  async check(request: PageRequest): Promise<PageVerdict> {
+  async check(request: ListenedRequest): Promise<GuardVerdict> {
     const { method, path, isUpgrade, cookie, remoteAddress } = request;
     if (isUpgrade) return unauthorized;
     if (path === '/login' && method === 'POST' && !this.#parts.attempts.take(remoteAddress))
@@ -87,10 +62,7 @@ export class PageGuard {
     return verdict.outcome === 'allowed' ? { kind: 'bearer', authorization } : undefined;
   }
 
-  async #ask(
-    needs: readonly string[],
-    { clientCertificate, authorization }: Omit<PageRequest, 'cookie' | 'remoteAddress'>,
-  ): Promise<PageVerdict> {
+  async #ask(needs: readonly string[], { clientCertificate, authorization }: GuardedRequest): Promise<GuardVerdict> {
     let verdict = unauthorized;
     for (const path of this.#parts.guard === undefined ? [] : needs) {
       verdict =

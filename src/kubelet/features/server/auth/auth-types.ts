@@ -48,24 +48,3 @@ export interface NodeAttributes {
 export interface Authorizer {
   authorize(user: UserInfo, attributes: NodeAttributes): Promise<'allowed' | 'denied'>;
 }
-
-/**
- * A request as the guard checks it. `path` is the identical string that the router uses: percent-decoded, without the
- * query.
- */
-export interface GuardedRequest extends CredentialFacts {
-  readonly method: string;
-  readonly path: string;
-  /** It requests a raw connection (`Connection: Upgrade`). */
-  readonly isUpgrade: boolean;
-}
-
-export type GuardVerdict =
-  | { readonly outcome: 'allowed'; readonly user: UserInfo }
-  /** The response, in plain text. */
-  | { readonly outcome: 'refused'; readonly status: 401 | 403 | 500; readonly body: string };
-
-/** Checked before every path of the secure server. Never rejects. */
-export interface RequestGuard {
-  check(request: GuardedRequest): Promise<GuardVerdict>;
-}

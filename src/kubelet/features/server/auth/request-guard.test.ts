@@ -14,7 +14,7 @@ import { attribute, certificateDer, constructed, ids, plainSubject } from '../..
 import { writeCertificate } from '../../../../pki/x509-writer.ts';
 import { createAuthenticator } from './authenticators.ts';
 import { allowAll, createReviewAuthorizer } from './authorizers.ts';
-import type { GuardVerdict } from './auth-types.ts';
+import type { GuardVerdict } from '../../../ports/request-guard.ts';
 import { createRequestGuard } from './request-guard.ts';
 
 const clock = new FakeClock();

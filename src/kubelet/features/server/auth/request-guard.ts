@@ -1,6 +1,7 @@
 import { errorMessage } from '../../../../base/errors.ts';
 import type { Logger } from '../../../../base/log.ts';
-import type { Authenticator, Authorizer, GuardVerdict, RequestGuard, UserInfo } from './auth-types.ts';
+import type { GuardVerdict, RequestGuard } from '../../../ports/request-guard.ts';
+import type { Authenticator, Authorizer, UserInfo } from './auth-types.ts';
 import { routeAttributes } from './route-attributes.ts';
 
 /**
