@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
+import { printable } from '../../src/base/printable.ts';
 import { ModelPage, modelPod } from '../../src/kubelet/features/page/testing/model-page.ts';
 import {
   accessibilityProblems,
@@ -90,14 +91,16 @@ test('names, images and logs of others are shown as text', async () => {
   const shown = (await ask(
     `[...document.querySelectorAll('#pods-list tbody th a')].map((link) => link.textContent)`,
   )) as string[];
-  for (const text of hostile) assert.ok(shown.includes(text), text.slice(0, 60));
+  for (const text of hostile) assert.ok(shown.includes(printable(text)), text.slice(0, 60));
   // The last one has no address: its UID is no valid text.
   for (let index = PODS - hostile.length; index < PODS - 1; index++) {
     await go(podHash(index), 'article.pod');
     assert.equal(
       await ask(`document.querySelector('article.pod h2').textContent`),
-      hostile[index - PODS + hostile.length],
+      printable(hostile[index - PODS + hostile.length] ?? ''),
     );
+    const height = Number(await ask(`document.querySelector('.pod-head').getBoundingClientRect().height`));
+    assert.ok(height < 120, `the head of a pod is ${height} pixels high`);
     await until(`document.querySelector('.timeline li') !== null`);
   }
   await go(podHash(0), 'article.pod');

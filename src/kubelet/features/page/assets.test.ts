@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
+import { printable } from '../../../base/printable.ts';
 import { assetTypes } from './page-assets.ts';
 
 const folder = path.join(import.meta.dirname, 'assets');
@@ -14,6 +15,8 @@ interface Format {
   formatCount(count: number | undefined): string;
   formatAge(ms: number | undefined): string;
   formatTime(atMs: number, nowMs: number): string;
+  printable(text: string): string;
+  formatLogLine(line: string): string;
 }
 const format = (await import(path.join(folder, 'format.js'))) as Format;
 
@@ -39,6 +42,26 @@ describe('the files of the page', () => {
     for (const name of [...assetTypes.keys()].filter((each) => each.endsWith('.js') && !each.startsWith('uPlot')))
       for (const [, from] of readFileSync(path.join(folder, name), 'utf8').matchAll(/^import .* from '([^']+)';/gm))
         assert.ok(assetTypes.has((from ?? '').replace('./', '')), `${name}: ${from}`);
+  });
+});
+
+describe('texts of others', () => {
+  it('are shown with the same escapes as in the output of the agent', () => {
+    const every = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).join('');
+    assert.equal(format.printable(every), printable(every));
+    assert.equal(format.printable('\u202egpj.exe'), '\\u202egpj.exe');
+  });
+
+  it('are shown without colours and titles of a terminal in a log', () => {
+    for (const [line, shown] of [
+      ['\u001b[31mred\u001b[0m \u001b[38;5;9mx\u001b[K', 'red x'],
+      ['\u001b]0;a title\u0007after', 'after'],
+      ['\u001b]8;;http://x\u001b\\link\u001b]8;;\u001b\\', 'link'],
+      ['100 %\r', '100 %'],
+      ['tab\tstays \u001b(B', 'tab\tstays \\u001b(B'],
+      ['a\u0000b', 'a\\u0000b'],
+    ] as const)
+      assert.equal(format.formatLogLine(line), shown);
   });
 });
 

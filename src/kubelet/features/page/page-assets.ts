@@ -26,6 +26,7 @@ export const assetTypes: ReadonlyMap<string, string> = new Map([
   ['format.js', SCRIPT],
   ['dom.js', SCRIPT],
   ['charts.js', SCRIPT],
+  ['resource-charts.js', SCRIPT],
   ['meter.js', SCRIPT],
   ['tabs.js', SCRIPT],
   ['node-view.js', SCRIPT],

@@ -1,5 +1,7 @@
 // Elements without markup: every text becomes a text node.
 
+import { printable } from './format.js';
+
 /**
  * @typedef {string | number | boolean | undefined | ((event: Event) => void)} Attribute
  * @typedef {Node | string | undefined} Child
@@ -20,7 +22,11 @@ export function element(name, attributes = {}, ...children) {
     if (typeof value === 'function') made.addEventListener(key.slice(2), value);
     else made.setAttribute(key, value === true ? '' : String(value));
   }
-  made.append(...children.filter((child) => child !== undefined));
+  made.append(
+    ...children
+      .filter((child) => child !== undefined)
+      .map((child) => (typeof child === 'string' ? printable(child) : child)),
+  );
   return made;
 }
 
@@ -31,7 +37,8 @@ export function element(name, attributes = {}, ...children) {
  * @param {string} text
  */
 export function setText(target, text) {
-  if (target.textContent !== text) target.textContent = text;
+  const shown = printable(text);
+  if (target.textContent !== shown) target.textContent = shown;
 }
 
 /**

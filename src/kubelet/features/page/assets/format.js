@@ -57,6 +57,30 @@ export function formatCount(count) {
   return count === undefined ? NONE : String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, SPACE);
 }
 
+/** As `printable` of the agent: what would turn the direction of a text, or is invisible. Line feeds and tabs stay. */
+const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/**
+ * Each such character as `\u` and its number: a pod called `\u202egpj.exe` must not look like `exe.jpg`.
+ *
+ * @param {string} text
+ */
+export function printable(text) {
+  return text.replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Colours and moves of a terminal: CSI sequences, and OSC sequences such as titles and links. */
+const TERMINAL = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?)/g;
+
+/**
+ * A line of a log as a terminal shows it, without its colours.
+ *
+ * @param {string} line
+ */
+export function formatLogLine(line) {
+  return printable(line.replace(TERMINAL, '').replace(/\r$/, ''));
+}
+
 /** @type {readonly (readonly [string, number])[]} */
 const AGES = [
   ['d', 86_400],

@@ -1,6 +1,7 @@
 // The log of a container as it is written. Only the last lines are kept on the page.
 
 import { element, setText } from './dom.js';
+import { formatLogLine } from './format.js';
 
 const TAIL_LINES = 500;
 const KEPT_LINES = 2000;
@@ -129,7 +130,7 @@ export class LogsView {
     const { scrollHeight, scrollTop, clientHeight } = this.#text;
     const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR_PIXELS;
     for (const line of lines.slice(-KEPT_LINES))
-      this.#text.append(element('span', {}, `${line.slice(0, LINE_LIMIT)}\n`));
+      this.#text.append(element('span', {}, `${formatLogLine(line.slice(0, LINE_LIMIT))}\n`));
     while (this.#text.childElementCount > KEPT_LINES) this.#text.firstElementChild?.remove();
     if (isAtEnd) this.#text.scrollTop = this.#text.scrollHeight;
   }

@@ -4,6 +4,7 @@ import { Chart } from './charts.js';
 import { element, setText } from './dom.js';
 import { formatAge, formatBytes, formatCount, formatCpu, formatPercent, formatRate } from './format.js';
 import { Meter } from './meter.js';
+import { cpuChart, Figures, memoryChart, rateChart } from './resource-charts.js';
 
 /** @typedef {import('./store.js').Store} Store */
 
@@ -47,60 +48,10 @@ class Tile {
   }
 }
 
-/** Several values, each with the colour of its line. */
-export class Figures {
-  node;
-  /** @type {HTMLElement[]} */
-  #values = [];
-
-  /** @param {readonly (readonly [name: string, color: 1 | 2 | 3])[]} entries */
-  constructor(entries) {
-    this.node = element(
-      'dl',
-      { class: 'legend-figures' },
-      ...entries.map(([name, color]) => {
-        const value = element('dd');
-        this.#values.push(value);
-        return element(
-          'div',
-          {},
-          element('dt', {}, element('span', { class: `line-${color}`, 'aria-hidden': 'true' }), name),
-          value,
-        );
-      }),
-    );
-  }
-
-  /** @param {readonly string[]} values */
-  set(values) {
-    this.#values.forEach((target, at) => setText(target, values[at] ?? ''));
-  }
-}
-
 export class NodeView {
-  #cpuChart = new Chart({
-    label: 'CPU of the node, last five minutes',
-    series: [{ name: 'CPU', color: '--line-1', filled: true }],
-    format: formatCpu,
-    least: 10,
-  });
-  #memoryChart = new Chart({
-    label: 'Memory of the node, last five minutes',
-    series: [{ name: 'Memory', color: '--line-1', filled: true }],
-    format: formatBytes,
-    least: 1024 ** 2,
-    binary: true,
-  });
-  #networkChart = new Chart({
-    label: 'Network of the node, last five minutes',
-    series: [
-      { name: 'Received', color: '--line-1', filled: true },
-      { name: 'Sent', color: '--line-2' },
-    ],
-    format: formatRate,
-    least: 1024,
-    binary: true,
-  });
+  #cpuChart = cpuChart('the node');
+  #memoryChart = memoryChart('the node');
+  #networkChart = rateChart('Network', 'the node', ['Received', 'Sent']);
   #pressureChart = new Chart({
     label: 'Pressure on the node, last five minutes',
     series: [

@@ -1,10 +1,9 @@
 // The charts of a pod, or of one of its containers.
 
-import { Chart } from './charts.js';
 import { element, setText } from './dom.js';
 import { formatBytes, formatCpu, formatRate } from './format.js';
 import { Meter } from './meter.js';
-import { Figures } from './node-view.js';
+import { cpuChart, Figures, memoryChart, rateChart } from './resource-charts.js';
 
 /**
  * @typedef {import('./store.js').Store} Store
@@ -21,21 +20,10 @@ export class PodCharts {
   #select = element('select', { id: 'charts-of', onchange: () => this.#chosen() });
   /** @type {{ store: Store, pod: PagePod } | undefined} */
   #last;
-  #cpu = new Chart({
-    label: 'CPU, last five minutes',
-    series: [{ name: 'CPU', color: '--line-1', filled: true }],
-    format: formatCpu,
-    least: 10,
-  });
-  #memory = new Chart({
-    label: 'Memory, last five minutes',
-    series: [{ name: 'Memory', color: '--line-1', filled: true }],
-    format: formatBytes,
-    least: 1024 ** 2,
-    binary: true,
-  });
-  #network = rateChart('Network, last five minutes', ['Received', 'Sent']);
-  #disk = rateChart('Disk, last five minutes', ['Read', 'Written']);
+  #cpu = cpuChart('');
+  #memory = memoryChart('');
+  #network = rateChart('Network', '', ['Received', 'Sent']);
+  #disk = rateChart('Disk', '', ['Read', 'Written']);
   #cpuNow = element('p', { class: 'value' });
   #memoryNow = element('p', { class: 'value' });
   #networkNow = new Figures([
@@ -145,23 +133,6 @@ export class PodCharts {
     );
     this.#select.value = names.includes(value) ? value : WHOLE_POD;
   }
-}
-
-/**
- * @param {string} label
- * @param {readonly [string, string]} names
- */
-function rateChart(label, [first, second]) {
-  return new Chart({
-    label,
-    series: [
-      { name: first, color: '--line-1', filled: true },
-      { name: second, color: '--line-2' },
-    ],
-    format: formatRate,
-    least: 1024,
-    binary: true,
-  });
 }
 
 /**
