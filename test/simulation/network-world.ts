@@ -61,9 +61,20 @@ export class KernelSide {
   readonly filter = new FakePacketFilter();
   readonly overlayFilter = new FakePacketFilter();
   readonly network: FaultyKernel;
+  readonly files = new Map<string, string>();
+  /** So many writings of a file fail: the disk is full. */
+  fullDisk = 0;
 
-  constructor(random: Random) {
-    this.network = new FaultyKernel([cable('192.168.0.1')], random);
+  constructor(random: Random, address = '192.168.0.1') {
+    this.network = new FaultyKernel([cable(address)], random);
+  }
+
+  writeFile(path: string, text: string): void {
+    if (this.fullDisk > 0) {
+      this.fullDisk -= 1;
+      throw new Error('ENOSPC: no space left on device');
+    }
+    this.files.set(path, text);
   }
 
   /** For comparisons. */
@@ -82,6 +93,7 @@ export class KernelSide {
       policies: this.policies.content(),
       filter: rules(this.filter),
       overlayFilter: rules(this.overlayFilter),
+      files: Object.fromEntries(this.files),
       network: [sorted(routes), sorted(neighbours), sorted(forwarding), links.map(({ name, mtu }) => `${name} ${mtu}`)],
     };
   }
@@ -92,19 +104,45 @@ export class NetworkWorld {
   readonly api: FakeApiClient;
   readonly random: Random;
   lagMs = 0;
+  /** The address of the node. */
+  address = '192.168.0.1';
   #stop: (() => Promise<void>) | undefined;
 
   constructor(seed: number) {
     this.random = seededRandom(seed);
     this.api = new FakeApiClient({ clock: this.clock, random: seededRandom(seed + 1), watchLagMs: () => this.lagMs });
     this.api.seed(namespaces, { metadata: { name: 'default', namespace: '', uid: 'd' }, spec: {} });
-    this.api.seed(nodes, {
-      metadata: { name: 'node', namespace: '', uid: 'node' },
-      spec: { podCIDRs: ['10.244.0.0/24'] },
-      status: { addresses: [{ type: 'InternalIP', address: '192.168.0.1' }] },
-    });
+    this.seedNode();
     this.api.seed(services, service('always', { clusterIP: '10.96.0.9' }));
     this.api.seed(endpointSlices, slice('always', ['10.84.0.250']));
+  }
+
+  /** The node as its agent registers it. */
+  seedNode(): void {
+    if (this.api.peek(nodes, { namespace: '', name: 'node' }) !== undefined) return;
+    this.api.seed(nodes, {
+      metadata: { name: 'node', namespace: '', uid: '' },
+      spec: { podCIDRs: ['10.244.0.0/24'] },
+      status: { addresses: [{ type: 'InternalIP', address: this.address }] },
+    });
+  }
+
+  removeNode(): void {
+    this.api.remove(nodes, { namespace: '', name: 'node' });
+  }
+
+  /** The machine gets another address, which its agent reports. */
+  moveNode(kernel: KernelSide): void {
+    this.address = this.address === '192.168.0.1' ? '192.168.0.2' : '192.168.0.1';
+    const addresses = [`${this.address}/24`];
+    kernel.network.disturb(
+      (each) => (each.links = each.links.map((link) => (link.name === 'eth0' ? { ...link, addresses } : link))),
+      `2: eth0    inet ${this.address}/24`,
+    );
+    this.api.change(nodes, { namespace: '', name: 'node' }, (node) => ({
+      ...node,
+      status: { ...node.status, addresses: [{ type: 'InternalIP', address: this.address }] },
+    }));
   }
 
   /** As the program's main does it. */
@@ -136,12 +174,17 @@ export class NetworkWorld {
             publicIps: {},
             serviceCidrs: { ipv4: '10.96.0.0/16' },
             chainPrefix: 'KTO',
-            subnetFile: undefined,
+            subnetFile: '/run/subnet.env',
             cni: undefined,
           },
         },
         {
-          ...{ client: this.api, kernel: kernel.network, writeFile: () => undefined },
+          ...{
+            client: this.api,
+            kernel: kernel.network,
+            readFile: (path) => kernel.files.get(path),
+            writeFile: (path, text) => kernel.writeFile(path, text),
+          },
           filters: { ipv4: kernel.overlayFilter, ipv6: kernel.overlayFilter },
           ...common,
         },

@@ -1,11 +1,14 @@
 // Faults of networks and nodes, in an order that a seed chooses. F1, F2: the program is killed at any point; F6: others
 // change the kernel while it is away, and while it runs; F12: a program of the kernel's fails, does half, or succeeds and
-// says that it failed; F21 to F24, F30: the API server is away, ends watches, forgets their past, refuses writes, is slow.
+// says that it failed; F13: an event of the kernel is lost; F21 to F24, F30: the API server is away, ends watches, forgets
+// their past, refuses writes, is slow; F26, F27: nodes are deleted and replaced, the own one too; F31: the disk is full;
+// F40: the wall clock jumps; F42: the machine gets another address; F52: hostile annotations, endpoints and policies.
 // Afterwards the kernel holds what a program with an empty kernel writes, and meanwhile a service that nothing has
 // happened to is never without its rules, unless another program took them.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ApiStatusError } from '../../src/api/status/api-status-error.ts';
+import { seedHostileObject } from './hostile-objects.ts';
 import { KernelSide, NetworkWorld } from './network-world.ts';
 
 /** More of them: `SIMULATION_SEEDS`. */
@@ -31,7 +34,7 @@ const unavailable = (): Error => new ApiStatusError('ServiceUnavailable', 'the A
 async function fault(run: Run): Promise<void> {
   const { world, kernel } = run;
   const disturbed = (): void => void (run.disturbedMs = world.clock.monotonicMs());
-  switch (world.pick(11)) {
+  switch (world.pick(17)) {
     case 0:
       if (run.isRunning) await world.stop();
       else world.start(kernel);
@@ -77,6 +80,20 @@ async function fault(run: Run): Promise<void> {
     case 8:
       kernel.network.faults = 1 + world.pick(2);
       return;
+    case 11:
+      return world.removeNode();
+    case 12:
+      return world.seedNode();
+    case 13:
+      return world.moveNode(kernel);
+    case 14:
+      return kernel.network.removeLink('flannel.1');
+    case 15:
+      kernel.fullDisk = world.pick(4);
+      kernel.files.clear();
+      return world.clock.stepWall((world.pick(3) - 1) * 3_600_000);
+    case 16:
+      return seedHostileObject(world.api, (count) => world.pick(count));
     default:
       takeAll(kernel);
       return disturbed();
@@ -119,6 +136,7 @@ async function simulate(seed: number): Promise<void> {
   }
   run.endOutage?.();
   world.lagMs = 0;
+  world.seedNode();
   if (!run.isRunning) world.start(kernel);
   await world.clock.advance(BACK_MS);
   // Nothing of the cluster changes any more: only the programs themselves find what others took.
@@ -126,7 +144,7 @@ async function simulate(seed: number): Promise<void> {
   await world.clock.advance(CALM_MS);
   const actual = kernel.content();
   await world.stop();
-  const fresh = new KernelSide(world.random);
+  const fresh = new KernelSide(world.random, world.address);
   world.start(fresh);
   await world.clock.advance(CALM_MS);
   await world.stop();

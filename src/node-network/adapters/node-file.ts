@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Creates the folder and replaces the file atomically: a reader sees the old or the new content. */
@@ -9,4 +9,13 @@ export function writeNodeFile(path: string, text: string): void {
   rmSync(temporary, { force: true });
   writeFileSync(temporary, text, { flag: 'wx', mode: 0o644 });
   renameSync(temporary, path);
+}
+
+/** Undefined when it cannot be read. */
+export function readNodeFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }

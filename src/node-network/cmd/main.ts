@@ -21,7 +21,7 @@ import { createIpNetwork } from '../adapters/ip-network.ts';
 import { createIptables } from '../adapters/iptables.ts';
 import { ensureLocalAddress } from '../adapters/local-device.ts';
 import { createNft } from '../adapters/nft.ts';
-import { writeNodeFile } from '../adapters/node-file.ts';
+import { readNodeFile, writeNodeFile } from '../adapters/node-file.ts';
 import { AnswerCache, cacheLimits } from '../dns/answer-cache.ts';
 import { createCachingForwarder } from '../dns/caching-forwarder.ts';
 import { followClusterView } from '../dns/cluster-view.ts';
@@ -95,7 +95,7 @@ function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
       }
       if (overlay !== undefined) {
         const filters = { ipv4: createIptables(), ipv6: createIptables([], 'IPv6') };
-        const writer = { kernel: createIpNetwork(), filters, writeFile: writeNodeFile };
+        const writer = { kernel: createIpNetwork(), filters, readFile: readNodeFile, writeFile: writeNodeFile };
         between = createOverlay(overlay, { client, informers, ...writer, ...parts });
         between.start();
       }

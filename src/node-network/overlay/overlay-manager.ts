@@ -39,6 +39,8 @@ export interface OverlayParts {
   readonly informers: Informers;
   readonly kernel: KernelNetwork;
   readonly filters: Readonly<Record<Family, PacketFilter>>;
+  /** Undefined when there is none. */
+  readonly readFile: (path: string) => string | undefined;
   /** Writes the file in one step, with its folder. */
   readonly writeFile: (path: string, text: string) => void;
   readonly clock: Clock;
@@ -250,9 +252,7 @@ class OverlayWork {
   #writeFiles(facts: Parameters<typeof renderSubnetFile>[0]): void {
     const { subnetFile, cni } = this.#options;
     const write = (path: string, text: string): void => {
-      if (this.#written.get(path) === text) return;
-      this.#parts.writeFile(path, text);
-      this.#written.set(path, text);
+      if (this.#parts.readFile(path) !== text) this.#parts.writeFile(path, text);
     };
     if (subnetFile !== undefined) write(subnetFile, renderSubnetFile(facts));
     if (cni !== undefined) write(cni.file, renderCniConfig(facts, cni));

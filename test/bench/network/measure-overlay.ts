@@ -86,6 +86,7 @@ async function connectByOverlay(): Promise<() => Promise<void>> {
           ipv4: createIptables(inSpace(at).slice(0, 4)),
           ipv6: createIptables(inSpace(at).slice(0, 4), 'IPv6'),
         },
+        readFile: () => undefined,
         writeFile: () => undefined,
       },
     );

@@ -101,6 +101,7 @@ function startOverlay(at: number, backend: Backend): Overlay {
       informers,
       kernel: createIpNetwork(prefix),
       filters: { ipv4: createIptables(prefix), ipv6: createIptables(prefix, 'IPv6') },
+      readFile: (path) => files.get(path),
       writeFile: (path, text) => void files.set(path, text),
     },
   );

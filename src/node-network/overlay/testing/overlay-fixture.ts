@@ -43,6 +43,7 @@ export class OverlayFixture {
         informers: this.#informers,
         kernel: this.kernel,
         filters: this.filters,
+        readFile: (path) => this.files.get(path),
         writeFile: (path, text) => {
           this.written.push(path);
           this.files.set(path, text);
