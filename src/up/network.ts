@@ -212,36 +212,31 @@ async function setUpBridge(instance: Instance, subnets: readonly Subnet[]): Prom
   await runCommand(['ip', 'link', 'set', bridge, 'up']);
 }
 
-async function setUpRules(instance: Instance, subnet: Subnet): Promise<void> {
-  const chain = instance.iptablesChain;
-  const net = subnet.cidr;
-  const program: IptablesProgram = familyOf(net) === 'IPv4' ? 'iptables' : 'ip6tables';
-  const nat = [program, '-w', '10', '-t', 'nat'];
-  await runCommand([...nat, '-N', chain]);
-  await runCommand([...nat, '-A', chain, '!', '-d', net, '-j', 'MASQUERADE']);
-  await runCommand([...nat, '-A', 'POSTROUTING', '-s', net, '-j', chain]);
-  const filter = [program, '-w', '10', '-t', 'filter'];
-  await runCommand([...filter, '-N', chain]);
-  await runCommand([...filter, '-A', chain, '-s', net, '-j', 'ACCEPT']);
-  await runCommand([
-    ...filter,
-    '-A',
-    chain,
-    '-d',
-    net,
-    '-m',
-    'conntrack',
-    '--ctstate',
-    'RELATED,ESTABLISHED,DNAT',
-    '-j',
-    'ACCEPT',
-  ]);
-  // The first rule, because another engine may have set the policy to DROP. It only concerns our own subnet.
-  await runCommand([...filter, '-I', 'FORWARD', '-j', chain]);
+/** In one command for each family: each table changes as a whole. */
+async function setUpRules({ iptablesChain: chain }: Instance, { cidr }: Subnet): Promise<void> {
+  const rules = [
+    '*nat',
+    `:${chain} - [0:0]`,
+    `-A ${chain} ! -d ${cidr} -j MASQUERADE`,
+    `-A POSTROUTING -s ${cidr} -j ${chain}`,
+    'COMMIT',
+    '*filter',
+    `:${chain} - [0:0]`,
+    `-A ${chain} -s ${cidr} -j ACCEPT`,
+    `-A ${chain} -d ${cidr} -m conntrack --ctstate RELATED,ESTABLISHED,DNAT -j ACCEPT`,
+    // The first rule, because another engine may have set the policy to DROP. It only concerns our own subnet.
+    `-I FORWARD -j ${chain}`,
+    'COMMIT',
+  ];
+  await createIptables([], familyOf(cidr)).apply(`${rules.join('\n')}\n`);
 }
 
-async function listRules(table: string, program: IptablesProgram = 'iptables'): Promise<string> {
-  const result = await tryCommand([program, '-w', '10', '-t', table, '-S']).catch((error: unknown) => {
+const listRules = (table: string, program: IptablesProgram): Promise<string> =>
+  outputOf([program, '-w', '10', '-t', table, '-S']);
+
+/** '' if it fails, and where there is no such program. */
+async function outputOf(argv: readonly string[]): Promise<string> {
+  const result = await tryCommand(argv).catch((error: unknown) => {
     if (error instanceof KubeletError && error.kind === 'NotFound') return { code: 1, stdout: '', stderr: '' };
     throw error;
   });
@@ -260,23 +255,28 @@ async function listTables(program: IptablesProgram): Promise<RulesByTable> {
 async function removeServiceRules(instance: Instance): Promise<void> {
   for (const family of ['IPv4', 'IPv6'] as const) {
     const filter = createIptables([], family);
+    const present = await filter.read().catch(() => '');
     for (const prefix of [instance.iptablesChain, overlayChainPrefix(instance)]) {
-      const removal = computeRemoval(await filter.read().catch(() => ''), prefix);
+      const removal = computeRemoval(present, prefix);
       if (removal !== undefined) await filter.apply(removal);
     }
   }
 }
 
-const nftTables = ({ iptablesChain }: Instance): readonly (readonly [family: string, table: string])[] => [
-  [POLICY_FAMILY, policyTable(iptablesChain)],
-  ...['ip', 'ip6'].map((family) => [family, serviceTable(iptablesChain)] as const),
-];
+/** Those of our tables of nftables that the kernel has, as family and name. Without the program there are none. */
+async function presentNftTables({
+  iptablesChain,
+}: Instance): Promise<readonly (readonly [family: string, table: string])[]> {
+  const present = (await outputOf(['nft', 'list', 'tables'])).split('\n');
+  const own = [
+    [POLICY_FAMILY, policyTable(iptablesChain)],
+    ...['ip', 'ip6'].map((family) => [family, serviceTable(iptablesChain)] as const),
+  ] as const;
+  return own.filter(([family, table]) => present.includes(`table ${family} ${table}`));
+}
 
-/** The same for tables of nftables. Without the program there are none. */
 async function removeNftTables(instance: Instance): Promise<void> {
-  const nft = createNft();
-  for (const [family, table] of nftTables(instance))
-    if ((await nft.show(family, table).catch(() => '')) !== '') await removeTable(nft, family, table);
+  for (const [family, table] of await presentNftTables(instance)) await removeTable(createNft(), family, table);
 }
 
 /** Our own chain only, in both tables of both families, and the plugins' rules for our network. */
@@ -314,8 +314,8 @@ async function removeShared(instance: Instance): Promise<void> {
   removeMachineRecord();
 }
 
-/** Removes all of it. Returns what is left. */
-export async function tearDownNetwork(instance: Instance): Promise<string[]> {
+/** Removes all of it that can be removed: see `networkLeftovers`. */
+export async function tearDownNetwork(instance: Instance): Promise<void> {
   for (const bridge of [instance.bridge, podBridge(instance)]) {
     const ports = `/sys/class/net/${bridge}/brif`;
     if (existsSync(ports)) for (const port of readdirSync(ports)) await tryCommand(['ip', 'link', 'del', port]);
@@ -329,7 +329,6 @@ export async function tearDownNetwork(instance: Instance): Promise<string[]> {
     await removeRules(instance);
     await removeShared(instance);
   });
-  return networkLeftovers(instance);
 }
 
 function ownDevices(instance: Instance): string[] {
@@ -379,14 +378,11 @@ function removeCniFolders(before: MachineRecord | undefined): void {
 
 /** The names of bridge, rules and cached results that still contain the instance's name. */
 export async function networkLeftovers(instance: Instance): Promise<string[]> {
-  const lists = programs.flatMap((program) => tables.map((table) => listRules(table, program)));
-  const rules = (await Promise.all(lists)).join('\n').split('\n');
-  const nft = createNft();
-  const tablesLeft: string[] = [];
-  for (const [family, table] of nftTables(instance))
-    if ((await nft.show(family, table).catch(() => '')) !== '') tablesLeft.push(`nftables table ${family} ${table}`);
+  const lists = await Promise.all(programs.map((program) => outputOf([`${program}-save`])));
+  const rules = lists.flatMap((list) => list.split('\n'));
+  const tablesLeft = await presentNftTables(instance);
   return [
-    ...tablesLeft,
+    ...tablesLeft.map(([family, table]) => `nftables table ${family} ${table}`),
     ...ownDevices(instance)
       .filter((name) => existsSync(`/sys/class/net/${name}`))
       .map((name) => `network interface ${name}`),

@@ -433,7 +433,7 @@ export class TestAgent {
    */
   async assertNoLeftovers(): Promise<void> {
     const folders = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
-    const left = async (): Promise<string[]> => {
+    const findLeft = async (): Promise<string[]> => {
       const [{ items }, { containers }] = await Promise.all([
         this.containerd.cri.runtime.listPodSandbox({}),
         this.containerd.cri.runtime.listContainers({}),
@@ -445,8 +445,9 @@ export class TestAgent {
       ];
     };
     // What a gone pod left in the runtime is removed right behind the announcement.
-    await waitUntil(async () => (await left()).length === 0, 10_000, 50);
-    assert.deepEqual(await left(), [], `left behind\n${lastLines(this.logFile, 20)}`);
+    let left: string[] = [];
+    await waitUntil(async () => (left = await findLeft()).length === 0, 10_000, 50);
+    assert.deepEqual(left, [], `left behind\n${lastLines(this.logFile, 20)}`);
     await assertNoPodLeftovers(this.containerd);
   }
 

@@ -156,11 +156,17 @@ export async function assertNoPodLeftovers(containerd: TestContainerd): Promise<
   const standing = new RegExp(
     `^containerd, |^cgroup [^ ]*${cgroupRoot}(/kubepods(/(burstable|besteffort))?)?$|^cgroup [^ ]*/${cgroupSlice}(/[^/]*-kubepods\\.slice(/[^/]*-kubepods-(burstable|besteffort)\\.slice)?)?$|^network interface ${bridge}$|^mount ${dataDir}/(agent/root|docker|run/docker/netns/default)$|${iptablesChain}`,
   );
-  const left = async (): Promise<string[]> =>
-    (await findLeftovers(containerd.instance)).filter((item) => !standing.test(item));
+  let left: string[] = [];
   // A shim ends a moment after containerd has forgotten its sandbox; on a busy machine that can be seen.
-  await waitUntil(async () => (await left()).length === 0, 30_000, 50);
-  assert.deepEqual(await left(), [], 'a pod left something behind');
+  await waitUntil(
+    async () => {
+      left = (await findLeftovers(containerd.instance)).filter((item) => !standing.test(item));
+      return left.length === 0;
+    },
+    30_000,
+    50,
+  );
+  assert.deepEqual(left, [], 'a pod left something behind');
 }
 
 /**
