@@ -171,11 +171,14 @@ describe('an entry that the kernel refuses', () => {
     fixture.addPeer('nine', 9);
     await fixture.start();
     await fixture.clock.advance(2000);
+    assert.equal(fixture.isJoined, true);
     assert.equal(fixture.annotation('public-ip'), '192.168.0.1');
     assert.ok(fixture.files.has('/etc/cni.conflist'));
+    await fixture.clock.advance(10_000);
+    assert.equal(fixture.complaints.length, 2, fixture.complaints.join('\n'));
     fixture.kernel.refused = undefined;
-    await fixture.clock.advance(2000);
-    assert.equal(fixture.isJoined, true);
+    await fixture.clock.advance(60_000);
+    assert.ok(fixture.kernel.routes.some(({ range }) => range === '10.244.9.0/24'));
     await fixture.stop();
   });
 });

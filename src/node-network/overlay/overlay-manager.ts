@@ -116,6 +116,8 @@ class OverlayWork {
   readonly #reported = new Set<string>();
   /** Devices on which this run has set the offload. */
   readonly #offloaded = new Set<string>();
+  /** What the kernel said in the last pass when it refused an entry. */
+  #refusal: string | undefined;
   readonly #rulesCheckedMs = new Map<Family, number>();
 
   constructor(options: OverlayOptions, parts: OverlayParts) {
@@ -173,7 +175,11 @@ class OverlayWork {
     }
     const isMember = backend !== 'observe' && node !== undefined && Object.keys(endpoints).length > 0;
     if (isMember) await this.#join(node, { ranges, endpoints, mtu });
-    if (failure !== undefined) throw failure;
+    const refusal = failure === undefined ? undefined : errorMessage(failure);
+    const isNew = refusal !== this.#refusal;
+    this.#refusal = refusal;
+    // The same refusal as before is tried again with the next check only: it may stay for as long as the other node does.
+    if (failure !== undefined && isNew) throw failure;
     return isMember || backend === 'observe' || node === undefined;
   }
 

@@ -62,6 +62,16 @@ describe('the subnet file and the CNI configuration', () => {
     await fixture.stop();
   });
 
+  it('are written again after another program removed or changed them', async () => {
+    const fixture = await joined();
+    const before = new Map(fixture.files);
+    fixture.files.delete('/run/subnet.env');
+    fixture.files.set('/etc/cni.conflist', '{');
+    await fixture.clock.advance(60_000);
+    assert.deepEqual(fixture.files, before);
+    await fixture.stop();
+  });
+
   it('are left alone where another program writes them', async () => {
     const fixture = await joined({ subnetFile: undefined, cni: undefined });
     assert.deepEqual([fixture.isJoined, fixture.written], [true, []]);
