@@ -43,13 +43,15 @@ export function composeMetrics(
     noteRuntimeCall(metrics, { op, durationMs, failed: errorKind !== undefined }),
   );
   platform.cluster?.observe?.((seen) => noteClientRequest(metrics, seen));
-  setAgentFacts(metrics, {
-    nodeName: platform.machine.nodeName,
-    cgroupVersion: platform.cgroups.version,
-    isRuntimeOutdated: platform.isRuntimeOutdated === true,
-    build: buildLabels(),
-    gates: gateStates(settings.config.gates),
-  });
+  metrics.main.collectOnce(() =>
+    setAgentFacts(metrics, {
+      nodeName: platform.machine.nodeName,
+      cgroupVersion: platform.cgroups.version,
+      isRuntimeOutdated: platform.isRuntimeOutdated === true,
+      build: buildLabels(),
+      gates: gateStates(settings.config.gates),
+    }),
+  );
   collectFigures(metrics, {
     ...parts,
     claims: parts.dra.manager,

@@ -24,27 +24,27 @@ export class MetricSet<F extends Families> {
   readonly #used = new Set<string>();
   readonly #series = new Map<string, Set<string>>();
   readonly #collectors: (() => void)[] = [];
+  readonly #firstCollectors: (() => void)[] = [];
 
   constructor(families: F) {
     this.#families = families;
-    for (const [name, family] of Object.entries(families)) this.#register(name, family);
   }
 
   count(name: NamesOf<F, 'counter'>, labels: Labels = {}, by = 1): void {
-    if (this.#admits(name, labels)) this.#counters.get(name)?.inc({ ...labels }, by);
+    if (this.#admits(name, labels)) this.#counter(name)?.inc({ ...labels }, by);
   }
 
   set(name: NamesOf<F, 'gauge'>, labels: Labels, value: number): void {
-    if (this.#admits(name, labels)) this.#gauges.get(name)?.set({ ...labels }, value);
+    if (this.#admits(name, labels)) this.#gauge(name)?.set({ ...labels }, value);
   }
 
   observe(name: NamesOf<F, 'histogram'>, labels: Labels, value: number): void {
-    if (this.#admits(name, labels)) this.#histograms.get(name)?.observe({ ...labels }, value);
+    if (this.#admits(name, labels)) this.#histogram(name)?.observe({ ...labels }, value);
   }
 
   /** A counter whose total is kept elsewhere. */
   setTotal(name: NamesOf<F, 'counter'>, labels: Labels, total: number): void {
-    const counter = this.#counters.get(name);
+    const counter = this.#counter(name);
     if (counter === undefined || !this.#admits(name, labels)) return;
     counter.remove({ ...labels });
     counter.inc({ ...labels }, total);
@@ -68,6 +68,11 @@ export class MetricSet<F extends Families> {
     this.#collectors.push(collector);
   }
 
+  /** Called before the first scrape, for values that do not change. */
+  collectOnce(collector: () => void): void {
+    this.#firstCollectors.push(collector);
+  }
+
   /** Resets all counts (upstream: DELETE). */
   reset(): void {
     this.#registry.resetMetrics();
@@ -77,6 +82,7 @@ export class MetricSet<F extends Families> {
 
   /** Families with at least one series, by name. */
   async text(): Promise<string> {
+    for (const collect of this.#firstCollectors.splice(0)) collect();
     for (const collect of this.#collectors) collect();
     const parts: string[] = [];
     for (const [name, metric] of this.#metrics()) {
@@ -90,8 +96,7 @@ export class MetricSet<F extends Families> {
   /** Number of families of each stability level. */
   stabilities(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
-    for (const name of [...this.#metrics()].map(([each]) => each)) {
-      const stability = this.#families[name]?.stability ?? 'ALPHA';
+    for (const { stability = 'ALPHA' } of Object.values<MetricFamily>(this.#families)) {
       counts.set(stability, (counts.get(stability) ?? 0) + 1);
     }
     return counts;
@@ -99,7 +104,7 @@ export class MetricSet<F extends Families> {
 
   *#metrics(): Generator<[string, AnyMetric & { name: string }]> {
     for (const name of Object.keys(this.#families).sort()) {
-      const metric = this.#counters.get(name) ?? this.#gauges.get(name) ?? this.#histograms.get(name);
+      const metric = this.#counter(name) ?? this.#gauge(name) ?? this.#histogram(name);
       if (metric !== undefined) yield [name, Object.assign(metric, { name })];
     }
   }
@@ -122,20 +127,43 @@ export class MetricSet<F extends Families> {
     return this.#families[name]?.hiddenUntilUsed === true && !this.#used.has(name);
   }
 
-  #register(name: string, { type, help, labels, buckets, stability = 'ALPHA' }: MetricFamily): void {
-    const options = {
+  // Most families are used late or never, so each is made when it is first needed.
+
+  #counter(name: string): Counter | undefined {
+    const known = this.#counters.get(name);
+    if (known !== undefined || this.#families[name]?.type !== 'counter') return known;
+    const made = new Counter(this.#optionsOf(name, this.#families[name]));
+    this.#counters.set(name, made);
+    return made;
+  }
+
+  #gauge(name: string): Gauge | undefined {
+    const known = this.#gauges.get(name);
+    if (known !== undefined || this.#families[name]?.type !== 'gauge') return known;
+    const made = new Gauge(this.#optionsOf(name, this.#families[name]));
+    this.#gauges.set(name, made);
+    return made;
+  }
+
+  #histogram(name: string): Histogram | undefined {
+    const known = this.#histograms.get(name);
+    if (known !== undefined || this.#families[name]?.type !== 'histogram') return known;
+    const { buckets } = this.#families[name];
+    const made = new Histogram({
+      ...this.#optionsOf(name, this.#families[name]),
+      ...(buckets !== undefined && { buckets: [...buckets] }),
+    });
+    this.#histograms.set(name, made);
+    return made;
+  }
+
+  #optionsOf(name: string, { help, labels, stability = 'ALPHA' }: MetricFamily) {
+    return {
       name,
       help: name.startsWith('process_') || name.startsWith('nodejs_') ? help : `[${stability}] ${help}`,
       labelNames: labels === undefined ? [] : [...labels],
       registers: [this.#registry],
     };
-    if (type === 'counter') this.#counters.set(name, new Counter(options));
-    else if (type === 'gauge') this.#gauges.set(name, new Gauge(options));
-    else
-      this.#histograms.set(
-        name,
-        new Histogram({ ...options, ...(buckets !== undefined && { buckets: [...buckets] }) }),
-      );
   }
 }
 
