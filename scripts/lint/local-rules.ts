@@ -96,6 +96,8 @@ export const rules = {
   'plain-syntax': refuse({
     TSEnumDeclaration: 'Use a union of string literals.',
     ExportDefaultDeclaration: 'Named exports only.',
+    'ImportDeclaration[importKind="value"] > ImportSpecifier[importKind="type"]':
+      'Import types in a statement of their own: import type { A }.',
     'CatchClause > BlockStatement[body.length=0]':
       'Say in a comment-bearing statement why an error may be dropped, or handle it.',
   }),

@@ -60,6 +60,10 @@ const core: Readonly<Record<string, string>> = {
 const said: Readonly<Record<string, string>> = {
   'Use a union of string literals.': 'export enum E { a }',
   'Named exports only.': 'export default 1;',
+  'Import types in a statement of their own':
+    "import { readFileSync, type Stats } from 'node:fs';\nexport const f = (): Stats | Buffer => readFileSync('a');",
+  'only used as type':
+    "import { readFileSync, Stats } from 'node:fs';\nexport const f = (): Stats | Buffer => readFileSync('a');",
   'Say in a comment-bearing statement': 'try { void 0; } catch { /* dropped */ }',
   'Inject Clock.': 'export const a = new Date();',
   'camelCase for a table': 'export const NAMES = [1];',
