@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { forbidden, invalid } from './api-status-error.ts';
+import { ApiStatusError, forbidden, invalid } from './api-status-error.ts';
 
 it('an error names its object or collection; for a path it has no details', () => {
   const pods = { group: '', plural: 'pods' };
@@ -14,6 +14,14 @@ it('an error names its object or collection; for a path it has no details', () =
     'forbidden: User "jane" cannot get path "/metrics"',
     {},
   ]);
+});
+
+it('an error records its stack only when it is a fault of the server', () => {
+  const limit = Error.stackTraceLimit;
+  const hasFrames = (reason: 'NotFound' | 'Conflict' | 'InternalError'): boolean =>
+    /^ +at /m.test(new ApiStatusError(reason, 'x').stack ?? '');
+  assert.deepEqual([hasFrames('NotFound'), hasFrames('Conflict'), hasFrames('InternalError')], [false, false, true]);
+  assert.equal(Error.stackTraceLimit, limit);
 });
 
 it('ten thousand errors are distinguished without comparing each with each', () => {

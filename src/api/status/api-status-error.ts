@@ -71,11 +71,16 @@ export class ApiStatusError extends Error {
       code,
     }: { readonly cause?: unknown; readonly continueToken?: string; readonly code?: number } = {},
   ) {
+    // Only webhooks choose a code of their own.
+    const status = code ?? codes[reason];
+    const { stackTraceLimit } = Error;
+    // An answer to the client, as any other. Recording a stack takes most of the time of making an error.
+    if (status < 500) Error.stackTraceLimit = 0;
     super(message, cause === undefined ? undefined : { cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'ApiStatusError';
     this.reason = reason;
-    // Only webhooks choose a code of their own.
-    this.code = code ?? codes[reason];
+    this.code = status;
     this.details = details;
     this.continueToken = continueToken;
   }
