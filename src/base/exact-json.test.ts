@@ -26,7 +26,7 @@ describe('exact JSON', () => {
     );
   });
 
-  it('is a number for what is no int64', () => {
+  it('exact JSON is a number for what is no int64', () => {
     for (const text of [
       '9223372036854775808',
       '-9223372036854775809',

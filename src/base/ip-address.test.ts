@@ -23,7 +23,7 @@ const shown = (bytes: Uint8Array | undefined): string | undefined =>
   bytes === undefined ? undefined : formatIp(bytes);
 
 describe('an address', () => {
-  it('comes back from every one of its spellings', () => {
+  it('an address comes back from every one of its spellings', () => {
     fc.assert(
       fc.property(address, fc.boolean(), fc.boolean(), fc.nat(7), (bytes, isUpper, isDotted, from) => {
         assert.deepEqual(parseIp(formatIp(bytes)), bytes);
@@ -45,7 +45,7 @@ describe('an address', () => {
     );
   });
 
-  it('is none that Node takes for none, and the other way round', () => {
+  it('an address is none that Node takes for none, and the other way round', () => {
     const text = fc.oneof(
       fc.ipV4(),
       fc.ipV6(),
@@ -81,7 +81,7 @@ describe('an address', () => {
     );
   });
 
-  it('is read from numbers as the system reads them', () => {
+  it('an address is read from numbers as the system reads them', () => {
     const hosts = [
       '127.0.0.1',
       '127.1',
@@ -156,7 +156,7 @@ describe('an address', () => {
     );
   });
 
-  it('has leading zeros in decimal where a field was always read so', () => {
+  it('an address has leading zeros in decimal where a field was always read so', () => {
     assert.deepEqual(
       [
         shown(parseSloppyIp('010.000.000.001')),
@@ -168,7 +168,7 @@ describe('an address', () => {
     );
   });
 
-  it('is the same whatever it is written like', () => {
+  it('an address is the same whatever it is written like', () => {
     const same: readonly (readonly [string, string])[] = [
       ['fd01::1234', 'FD01:0:0:0:0:0:0:1234'],
       ['10.0.0.1', '010.0.0.001'],

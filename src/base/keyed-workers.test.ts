@@ -16,7 +16,7 @@ function harness(run: (key: string, items: readonly number[]) => Promise<void>) 
 }
 
 describe('keyed workers', () => {
-  it('run the first item at once, and fold what comes meanwhile into one', async () => {
+  it('keyed workers run the first item at once, and fold what comes meanwhile into one', async () => {
     const clock = new FakeClock();
     const runs: (readonly number[])[] = [];
     const { workers } = harness(async (_key, items) => {
@@ -30,7 +30,7 @@ describe('keyed workers', () => {
     assert.deepEqual([workers.isBusy('a'), workers.busyCount], [false, 0]);
   });
 
-  it('take an item that the run itself submits', async () => {
+  it('keyed workers take an item that the run itself submits', async () => {
     const seen: number[] = [];
     const { workers } = harness(async (key, [item = 0]) => {
       seen.push(item);
@@ -41,7 +41,7 @@ describe('keyed workers', () => {
     assert.deepEqual(seen, [1, 2, 3]);
   });
 
-  it('go on after a run that throws, and after a report of it that throws', async () => {
+  it('keyed workers go on after a run that throws, and after a report of it that throws', async () => {
     const seen: number[] = [];
     const workers = new KeyedWorkers<string, number>({
       run: async (_key, item) => {

@@ -30,7 +30,7 @@ describe('a pattern', () => {
     assert.ok(compiled('a{100}').size > 10 * compiled('a').size);
   });
 
-  it('is refused with its fault: what Go refuses, what is too long, and what is short but makes a large program', () => {
+  it('a pattern is refused with its fault: what Go refuses, what is too long, and what is short but makes a large program', () => {
     assert.equal(compilePattern('('), 'error parsing regexp: missing closing ): `(`');
     assert.match(String(compilePattern('(?=a)')), /^error parsing regexp: invalid or unsupported Perl syntax/);
     assert.equal(typeof compilePattern('a'.repeat(10_000)), 'object');

@@ -69,7 +69,7 @@ describe('what others write into a log', () => {
     /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff]*\n$/.test(line);
 
   for (const format of ['text', 'json'] as const) {
-    it(`is one line of printable characters, as a message, a field, a part of a field, a name of a field or of a child: ${format}`, () => {
+    it(`what others write into a log is one line of printable characters, as a message, a field, a part of a field, a name of a field or of a child: ${format}`, () => {
       for (const text of HOSTILE) {
         const { lines, log: logger } = log(format);
         logger.error(text);
@@ -85,7 +85,7 @@ describe('what others write into a log', () => {
     });
   }
 
-  it('is the same value for who reads the JSON', () => {
+  it('what others write into a log is the same value for who reads the JSON', () => {
     const { lines, log: logger } = log('json');
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -97,13 +97,13 @@ describe('what others write into a log', () => {
     );
   });
 
-  it('does not take the place of the level, the time or the message of its line', () => {
+  it('what others write into a log does not take the place of the level, the time or the message of its line', () => {
     const { lines, log: logger } = log('text');
     logger.info('true', { level: 'constructor' });
     assert.match(lines[0] ?? '', /^I1121 /);
   });
 
-  it('is cut where it is long, with the length that is left out', () => {
+  it('what others write into a log is cut where it is long, with the length that is left out', () => {
     for (const format of ['text', 'json'] as const) {
       const { lines, log: logger } = log(format);
       logger.with({ pod: 'p'.repeat(50_000) }).error('m'.repeat(1_000_000), { output: 'x'.repeat(16_000_000) });

@@ -43,7 +43,7 @@ describe('a program', () => {
     assert.deepEqual([await code, fixture.did], [0, ['start', 'stop']]);
   });
 
-  it('goes on after a promise that was rejected and not handled, and stops in order after an exception that was not caught', async () => {
+  it('a program goes on after a promise that was rejected and not handled, and stops in order after an exception that was not caught', async () => {
     const fixture = new Fixture();
     const code = fixture.run();
     fixture.source.emit('unhandledRejection', new Error('one'));

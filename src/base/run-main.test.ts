@@ -81,7 +81,7 @@ describe('a main program', () => {
     assert.deepEqual(faulty.exits, [255]);
   });
 
-  it('without an exit code goes on until nothing is left to do', async () => {
+  it('a main program without an exit code goes on until nothing is left to do', async () => {
     const process = new FakeProcess();
     await exitAfter(process, async () => undefined);
     assert.deepEqual(process.exits, []);

@@ -80,7 +80,7 @@ function* variants(value: unknown, word: string): Generator<string> {
 }
 
 describe('names of properties that every JavaScript object inherits', { concurrency: 4 }, () => {
-  it('is a name like any other in methods, paths, queries and headers', async () => {
+  it('names of properties that every JavaScript object inherits is a name like any other in methods, paths, queries and headers', async () => {
     const maps = `/api/v1/namespaces/${namespace}/configmaps`;
     for (const word of words) {
       for (const path of [
@@ -174,7 +174,7 @@ describe('names of properties that every JavaScript object inherits', { concurre
     }
   });
 
-  it('is a name like any other in every field of every kind, written and applied', async () => {
+  it('names of properties that every JavaScript object inherits is a name like any other in every field of every kind, written and applied', async () => {
     for (const [at, { manifest, path }] of kinds.entries()) {
       // `__proto__` is the one that an assignment does not make a property of. Each of the others is an inherited
       // function; one of them is written in every field, another in the next kind.
@@ -202,7 +202,7 @@ describe('names of properties that every JavaScript object inherits', { concurre
     }
   });
 
-  it('is a name like any other in patches and in reviews', async () => {
+  it('names of properties that every JavaScript object inherits is a name like any other in patches and in reviews', async () => {
     const path = `/api/v1/namespaces/${namespace}/configmaps`;
     await post(path, { metadata: { name: 'patched', labels: { a: 'b' } }, data: { a: 'b' } });
     for (const word of words) {
@@ -247,7 +247,7 @@ describe('names of properties that every JavaScript object inherits', { concurre
 });
 
 describe('a comma or an equals sign in a name', () => {
-  it('is escaped in a field selector, which the authorizer and the list read in the same way', async () => {
+  it('a comma or an equals sign in a name is escaped in a field selector, which the authorizer and the list read in the same way', async () => {
     const rbac = '/apis/rbac.authorization.k8s.io/v1';
     const roles = `${rbac}/namespaces/${namespace}/roles`;
     const name = 'a,b=c\\d';
@@ -296,7 +296,7 @@ describe('a comma or an equals sign in a name', () => {
 });
 
 describe('half a character', { concurrency: 4 }, () => {
-  it('is U+FFFD in names and values of every kind: in the answer, in the store, in lists and in paths', async () => {
+  it('half a character is U+FFFD in names and values of every kind: in the answer, in the store, in lists and in paths', async () => {
     const whole = (value: unknown): boolean =>
       typeof value === 'string'
         ? value.isWellFormed()
@@ -330,7 +330,7 @@ describe('half a character', { concurrency: 4 }, () => {
       assert.ok(names.includes(plural), plural);
   });
 
-  it('is refused in paths, where it has no escape', async () => {
+  it('half a character is refused in paths, where it has no escape', async () => {
     assert.equal(
       (await send({ method: 'GET', path: `/api/v1/namespaces/${namespace}/configmaps/%ED%A0%80` })).status,
       400,

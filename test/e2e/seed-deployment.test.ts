@@ -52,7 +52,7 @@ async function wholeLife(run: (args: readonly string[], input?: string) => Promi
 }
 
 describe('the seed Deployment with nothing but kubectl', { concurrency: 2 }, () => {
-  it('goes through apply, scale, rolling update, undo and delete on SQLite', async () => {
+  it('the seed Deployment with nothing but kubectl goes through apply, scale, rolling update, undo and delete on SQLite', async () => {
     const cluster = await startCluster({ nodes: 3 });
     try {
       await wholeLife(cluster.kubectl);
@@ -61,7 +61,7 @@ describe('the seed Deployment with nothing but kubectl', { concurrency: 2 }, () 
     }
   });
 
-  it('does so on etcd', async () => {
+  it('the seed Deployment with nothing but kubectl does so on etcd', async () => {
     const etcd = await startEtcd();
     const cluster = await startCluster({ nodes: 3, etcd });
     try {

@@ -35,7 +35,7 @@ describe('virtual time', () => {
     assert.deepEqual([wokenAtMs, clock.monotonicMs()], [[10, 20, 30], 100]);
   });
 
-  it('does not fire what was cancelled, also when its time has come', async () => {
+  it('virtual time does not fire what was cancelled, also when its time has come', async () => {
     const clock = new FakeClock();
     const fired: string[] = [];
     const second = clock.setTimer(10, () => fired.push('second'));

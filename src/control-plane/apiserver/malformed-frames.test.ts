@@ -90,7 +90,7 @@ describe('a flood of frames', () => {
   ];
 
   for (const [name, first, flood] of floods) {
-    it(`of ${name} whose responses are not read takes bounded memory, and others are served`, async () => {
+    it(`a frame flood of ${name} whose responses are not read takes bounded memory, and others are served`, async () => {
       const before = memory();
       const clients = await Promise.all(Array.from({ length: 4 }, () => raw({ read: false })));
       await Promise.all(
@@ -104,7 +104,7 @@ describe('a flood of frames', () => {
     });
   }
 
-  it('of continuations ends the connection', async () => {
+  it('a frame flood of continuations ends the connection', async () => {
     const client = await raw();
     client.socket.write(frame('headers', { stream: 1, payload: requestHead('GET', maps) }));
     await client.flood(
@@ -118,7 +118,7 @@ describe('a flood of frames', () => {
     assert.equal(await honestStatus(), 200);
   });
 
-  it('of streams stays below the limit, also for a client that never acknowledged it', async () => {
+  it('a frame flood of streams stays below the limit, also for a client that never acknowledged it', async () => {
     const gate = Promise.withResolvers<void>();
     let [running, most] = [0, 0];
     const { list } = registry;
@@ -147,7 +147,7 @@ describe('a body that does not come', () => {
 
   const post = `POST ${maps} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer slow\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
 
-  it('is not waited for over HTTP/1.1, and its seat is free then', async () => {
+  it('a body that does not come is not waited for over HTTP/1.1, and its seat is free then', async () => {
     const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
     let text = '';
     socket.on('error', () => undefined).on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
@@ -160,7 +160,7 @@ describe('a body that does not come', () => {
     assert.match(text, /^HTTP\/1.1 504 [^]*the body of the request came too slowly/);
   });
 
-  it('is not waited for over HTTP/2, however often a byte of it comes', async () => {
+  it('a body that does not come is not waited for over HTTP/2, however often a byte of it comes', async () => {
     const client = await raw();
     client.socket.write(
       frame('headers', {
@@ -177,7 +177,7 @@ describe('a body that does not come', () => {
     await until(() => client.seen.includes(1));
   });
 
-  it('may be slow as long as data arrives', async () => {
+  it('a request body may be slow as long as data arrives', async () => {
     const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
     const stream = session.request({
       ':method': 'POST',

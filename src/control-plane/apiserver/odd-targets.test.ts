@@ -188,7 +188,7 @@ describe('ten thousand odd requests to the API server', () => {
     );
   }
 
-  it('are served over HTTP/1.1 as they were authorized', async () => {
+  it('odd requests are served over HTTP/1.1 as they were authorized', async () => {
     clear();
     const requests = oddRequests(11, COUNT, paths);
     const secureContext = createSecureContext();
@@ -214,7 +214,7 @@ describe('ten thousand odd requests to the API server', () => {
     assertServedAsJudged(requests);
   });
 
-  it('are served over HTTP/2 as they were authorized', async () => {
+  it('odd requests are served over HTTP/2 as they were authorized', async () => {
     clear();
     // The client of this test sends one host.
     const requests = oddRequests(12, COUNT, paths).map((request) => ({ ...request, hosts: request.hosts.slice(0, 1) }));

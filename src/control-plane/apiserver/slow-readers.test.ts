@@ -92,7 +92,7 @@ async function until(holds: () => boolean): Promise<void> {
 describe('clients that do not read', () => {
   afterEach(closeAll);
 
-  it('do not block others: 700 anonymous requests with a window of 0 hold no seats, and are reset after a while', async () => {
+  it('clients that do not read do not block others: 700 anonymous requests with a window of 0 hold no seats, and are reset after a while', async () => {
     for (const priorityAndFairness of [true, false]) {
       const { clock, server, sessions } = await start({ priorityAndFairness });
       const streams: ClientHttp2Stream[] = [];
@@ -110,7 +110,7 @@ describe('clients that do not read', () => {
     }
   });
 
-  it('hold bounded memory on each connection and in total: the oldest responses of the largest user are reset first', async () => {
+  it('clients that do not read hold bounded memory on each connection and in total: the oldest responses of the largest user are reset first', async () => {
     // Each answer is about 100 KiB.
     const limits = { unreadBytesPerConnection: 1024 * 1024, unreadBytes: 3 * 1024 * 1024 };
     const each = await start(limits, 100 * 1024);
@@ -132,7 +132,7 @@ describe('clients that do not read', () => {
     assert.equal(await statusOf(await open(each, 65_535), maps, 'Bearer root/system:masters'), 200);
   });
 
-  it('lose no answer when they read, but ask for too much at once: the last are to ask again', async () => {
+  it('clients that do not read lose no answer when they read, but ask for too much at once: the last are to ask again', async () => {
     const each = await start(
       { unreadBytesPerConnection: 10 * 1024 * 1024, unreadBytes: 20 * 1024 * 1024 },
       2 * 1024 * 1024,
@@ -154,7 +154,7 @@ describe('clients that do not read', () => {
     assert.equal(await statusOf(sessions[0] ?? assert.fail(), `${maps}/a`, admin), 200);
   });
 
-  it('are cut over HTTP/1.1 too, also when they ask again and again without reading', async () => {
+  it('clients that do not read are cut over HTTP/1.1 too, also when they ask again and again without reading', async () => {
     const each = await start({}, 2 * 1024 * 1024);
     const socket = connectTls({ port: each.port, host: '127.0.0.1', rejectUnauthorized: false });
     socket.on('error', () => undefined);
@@ -169,7 +169,7 @@ describe('clients that do not read', () => {
     assert.ok(each.registry.calls.length < 9, 'the parser waits for the answers that are not out');
   });
 
-  it('get a long list whole though they are slow, as long as they go on', async () => {
+  it('clients that do not read get a long list whole though they are slow, as long as they go on', async () => {
     const each = await start({}, 1024 * 1024);
     for (let index = 0; index < 11; index++) await each.seed(`more-${index}`, 1024 * 1024);
     const stream = await askUnread(await open(each, 16_384), maps);
@@ -183,7 +183,7 @@ describe('clients that do not read', () => {
     assert.equal(stream.rstCode, 0);
   });
 
-  it('do not keep an answer by taking it byte by byte', async () => {
+  it('clients that do not read do not keep an answer by taking it byte by byte', async () => {
     const each = await start({}, 10_000);
     const session = await open(each, 1);
     const stream = await askUnread(session, `${maps}/a`);
@@ -201,7 +201,7 @@ describe('clients that do not read', () => {
     assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL);
   });
 
-  it('are not watched for: a watch that does not go on for minutes is cut', async () => {
+  it('clients that do not read are not watched for: a watch that does not go on for minutes is cut', async () => {
     const each = await start({}, 100);
     const session = await open(each, 0);
     const watch = await askUnread(session, `${maps}?watch=1&resourceVersion=1`);
@@ -234,7 +234,7 @@ describe('clients that reset what they asked for', () => {
     return status;
   }
 
-  it('are served for ever in bounded memory: their connection is left in order, and what runs on it goes on', async () => {
+  it('clients that reset what they asked for are served for ever in bounded memory: their connection is left in order, and what runs on it goes on', async () => {
     const each = await start({}, 1024 * 1024);
     const first = await open(each, 65_535);
     const watch = await askUnread(first, `${maps}?watch=1&resourceVersion=1`);
@@ -263,7 +263,7 @@ describe('clients that reset what they asked for', () => {
     assert.deepEqual([first.closed, watch.destroyed], [true, false]);
   });
 
-  it('keep their connection when what they reset was small', async () => {
+  it('clients that reset what they asked for keep their connection when what they reset was small', async () => {
     const each = await start({}, 1000);
     const session = await open(each, 65_535);
     const statuses = new Set<number | undefined>();
@@ -275,7 +275,7 @@ describe('clients that reset what they asked for', () => {
 describe('clients that read slowly', () => {
   afterEach(closeAll);
 
-  it('get as much on one connection as may wait there: no stream is refused below that', async () => {
+  it('clients that read slowly get as much on one connection as may wait there: no stream is refused below that', async () => {
     const each = await start({}, 2 * 1024 * 1024);
     const session = await open(each, 16_384);
     const streams = await Promise.all(Array.from({ length: 30 }, () => askUnread(session, `${maps}/a`)));
@@ -294,7 +294,7 @@ describe('clients that read slowly', () => {
 describe('clients that open connections', () => {
   afterEach(closeAll);
 
-  it('do not block others, whether they shake hands, say nothing, or wait for answers', async () => {
+  it('clients that open connections do not block others, whether they shake hands, say nothing, or wait for answers', async () => {
     const each = await start({ maxConnections: 20 });
     const sockets: Socket[] = [];
     for (let index = 0; index < 60; index++) {

@@ -257,7 +257,7 @@ describe('over sockets', () => {
       assert.equal(kubelet.requests.at(-1)?.headers.upgrade, undefined);
     });
 
-    it('that goes on while it is written, and ends at the kubelet when the client has gone', async () => {
+    it('serves a log over WebSockets that goes on while it is written, and ends at the kubelet when the client has gone', async () => {
       let closed = false;
       kubelet.answer = (_request, response) => {
         response.write('one\n');

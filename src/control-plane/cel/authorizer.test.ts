@@ -107,7 +107,7 @@ describe('the authorizer of expressions', () => {
     assert.equal(await evaluate(`${check('a')} && ${check('b')} && ${check('c')}`), 'cost-exceeded');
   });
 
-  it('has types with names, and parts that equal only themselves', async () => {
+  it('the authorizer in CEL has types with names, and parts that equal only themselves', async () => {
     const { evaluate } = fixture();
     const name = 'kubernetes.authorization';
     for (const source of [

@@ -8,14 +8,14 @@ import type { Ratchet } from './correlation.ts';
 const at = (value: unknown, old: unknown): Ratchet => ({ own: new Correlation(value, old), around: undefined });
 
 describe('a value beside the one before it', () => {
-  it('is the same where the JSON is, in whatever order its fields are', () => {
+  it('a value with its old value is the same where the JSON is, in whatever order its fields are', () => {
     assert.equal(new Correlation({ a: 1, b: [2] }, { b: [2], a: 1 }).isSame, true);
     assert.equal(new Correlation([1, 2], [2, 1]).isSame, false);
     assert.equal(new Correlation('a', 'a').isSame, true);
     assert.equal(new Correlation('1', 1).isSame, false);
   });
 
-  it('has fields where both are objects and the old one has the field', () => {
+  it('a value with its old value has fields where both are objects and the old one has the field', () => {
     const value = { a: 1, b: 2 };
     assert.equal(new Correlation(value, { a: 1 }).field('a')?.isSame, true);
     assert.equal(new Correlation(value, { a: 2 }).field('a')?.isSame, false);
@@ -28,14 +28,14 @@ describe('a value beside the one before it', () => {
 });
 
 describe('a part that an update leaves as it was', () => {
-  it('is unchanged with its own old value', () => {
+  it('an unchanged part is unchanged with its own old value', () => {
     const whole = at({ a: 1, b: 2 }, { a: 1, b: 3 });
     assert.equal(isUnchanged(whole), false);
     assert.equal(isUnchanged(ratchetField(whole, 'a', false)), true);
     assert.equal(isUnchanged(ratchetField(whole, 'b', false)), false);
   });
 
-  it('is judged by the nearest part around it where it has no old value of its own', () => {
+  it('an unchanged part is judged by the nearest part around it where it has no old value of its own', () => {
     const same = ratchetField(at({ list: [1] }, { list: [1] }), 'list', false);
     const item = ratchetItem(same, 1, undefined);
     assert.equal(item.own, undefined);
@@ -47,7 +47,7 @@ describe('a part that an update leaves as it was', () => {
     assert.equal(isUnchanged(ratchetItem(changed, 1, { value: 1 })), true);
   });
 
-  it('is never the version or the kind of the whole object', () => {
+  it('an unchanged part is never the version or the kind of the whole object', () => {
     const whole = at({ apiVersion: 'v1', kind: 'K', spec: 1 }, { apiVersion: 'v1', kind: 'K', spec: 1 });
     const unchanged = (name: string, isRoot: boolean): boolean => isUnchanged(ratchetField(whole, name, isRoot));
     assert.deepEqual(
@@ -57,7 +57,7 @@ describe('a part that an update leaves as it was', () => {
     assert.equal(unchanged('kind', false), true);
   });
 
-  it('is nothing where no update is compared', () => {
+  it('an unchanged part is nothing where no update is compared', () => {
     assert.equal(isUnchanged(noRatchet), false);
     assert.equal(isUnchanged(ratchetField(noRatchet, 'a', false)), false);
   });
@@ -75,7 +75,7 @@ describe('the items of a list', () => {
     'x-kubernetes-list-map-keys': ['name', 'port'],
   });
 
-  it('are found again by their keys, where a key that is missing is its default', () => {
+  it('the items of a list are found again by their keys, where a key that is missing is its default', () => {
     const [a, b] = [
       { name: 'a', port: 80, x: 1 },
       { name: 'b', x: 2 },
@@ -88,7 +88,7 @@ describe('the items of a list', () => {
     assert.equal(correlateItems(list, ['odd'])('other')?.value, 'odd');
   });
 
-  it('are not found in lists of another type, nor where there was no list', () => {
+  it('the items of a list are not found in lists of another type, nor where there was no list', () => {
     assert.equal(correlateItems(compileSchema({ type: 'array', items }), [{ name: 'a' }])({ name: 'a' }), undefined);
     assert.equal(correlateItems(list, { name: 'a' })({ name: 'a' }), undefined);
   });

@@ -111,7 +111,7 @@ describe('a rule of a schema', () => {
     assert.deepEqual(run(optional, { replicas: 1 }, { replicas: 2 }), { kind: 'fail' });
   });
 
-  it('is refused for what it is', () => {
+  it('a rule of a schema is refused for what it is', () => {
     const errorOf = (rule: string): string | undefined => compileRule({ rule }, schema, { isRoot: false }).ruleError;
     assert.equal(errorOf('self.replicas'), 'cel expression must evaluate to a bool');
     assert.equal(errorOf(' '), 'rule is not specified');
@@ -160,7 +160,7 @@ describe('the message expression of a rule', () => {
   const compile = (messageExpression: string): ReturnType<typeof compileRule> =>
     compileRule({ rule: 'self.replicas > 5', messageExpression }, schema, { isRoot: false });
 
-  it('is refused where it does not compile or gives no text', () => {
+  it('the message expression of a rule is refused where it does not compile or gives no text', () => {
     const integer = compile('self.replicas');
     assert.equal(integer.messageError, 'messageExpression must evaluate to a string');
     assert.match(compile('self.nothing').messageError ?? '', /^messageExpression compilation failed: ERROR: /);
@@ -173,7 +173,7 @@ describe('the message expression of a rule', () => {
     assert.ok(compile('self.__namespace__ + "x"').messageCost.max > 0);
   });
 
-  it('is paid for from what is left', () => {
+  it('the message expression of a rule is paid for from what is left', () => {
     const expensive = compile('self.names.map(a, self.names.map(b, a + b)[0])[0]');
     const budget = new CelBudget(20);
     const result = expensive.evaluate(
@@ -191,14 +191,14 @@ describe('the limits of one evaluation', () => {
   const result = (rule: RuleText, units: number): RuleResult =>
     compileRule(rule, list, { isRoot: false }).evaluate({ self, hasOldSelf: false }, new CelBudget(units));
 
-  it('are charged to the budget of the object', () => {
+  it('evaluation limits are charged to the budget of the object', () => {
     assert.deepEqual(result({ rule: each }, RUNTIME_BUDGET), { kind: 'budget', of: 'rule', limit: 'call' });
     assert.deepEqual(result({ rule: each }, PER_CALL_LIMIT - 1), { kind: 'budget', of: 'rule', limit: 'object' });
     assert.deepEqual(result({ rule: each }, PER_CALL_LIMIT), { kind: 'budget', of: 'rule', limit: 'object' });
     assert.deepEqual(result({ rule: each }, -1), { kind: 'budget', of: 'rule', limit: 'object' });
   });
 
-  it('hold for the message expression too', () => {
+  it('evaluation limits hold for the message expression too', () => {
     const rule = { rule: 'false', messageExpression: `string(${each})` };
     assert.deepEqual(result(rule, RUNTIME_BUDGET), { kind: 'budget', of: 'message', limit: 'call' });
   });

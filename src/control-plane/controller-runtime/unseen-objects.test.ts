@@ -39,7 +39,7 @@ async function setUp(lagMs = 0) {
 }
 
 describe('what was made and is not seen yet', () => {
-  it('is there for its owner only, until the informer shows it', async () => {
+  it('an unobserved object is there for its owner only, until the informer shows it', async () => {
     const { clock, api, unseen, stop } = await setUp(1_000);
     const made = api.seed(controllerRevisions, revision);
     unseen.made(owner, made);
@@ -50,7 +50,7 @@ describe('what was made and is not seen yet', () => {
     await stop();
   });
 
-  it('is not kept when the informer shows it already', async () => {
+  it('an unobserved object is not kept when the informer shows it already', async () => {
     const { clock, api, unseen, stop } = await setUp();
     const made = api.seed(controllerRevisions, revision);
     await clock.advance(10);
@@ -59,7 +59,7 @@ describe('what was made and is not seen yet', () => {
     await stop();
   });
 
-  it('is gone once the informer shows its end', async () => {
+  it('an unobserved object is gone once the informer shows its end', async () => {
     const { clock, api, unseen, stop } = await setUp(1_000);
     const made = api.seed(controllerRevisions, revision);
     unseen.made(owner, made);
@@ -69,7 +69,7 @@ describe('what was made and is not seen yet', () => {
     await stop();
   });
 
-  it('is taken for gone after five minutes', async () => {
+  it('an unobserved object is taken for gone after five minutes', async () => {
     const { clock, unseen, stop } = await setUp();
     unseen.made(owner, revision);
     await clock.advance(299_999);

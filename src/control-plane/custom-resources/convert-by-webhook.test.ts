@@ -74,7 +74,7 @@ const changed =
     );
 
 describe('a conversion webhook', () => {
-  it('is asked for all objects at once, in a version of reviews that it speaks', async () => {
+  it('a conversion webhook is asked for all objects at once, in a version of reviews that it speaks', async () => {
     const { asked, convert } = converter(renamed);
     const answers = await convert([thing('a'), thing('b', { spec: { x: 1 } })]);
     assert.deepEqual(asked, [
@@ -97,7 +97,7 @@ describe('a conversion webhook', () => {
     );
   });
 
-  it('may change labels and annotations, and nothing else of metadata', async () => {
+  it('a conversion webhook may change labels and annotations, and nothing else of metadata', async () => {
     const { convert } = converter(
       changed((object) => ({
         ...object,
@@ -115,7 +115,7 @@ describe('a conversion webhook', () => {
     });
   });
 
-  it('is sent more than one review for what is too long for one', async () => {
+  it('a conversion webhook is sent more than one review for what is too long for one', async () => {
     const { asked, convert } = converter(renamed);
     const large = { spec: { text: 'x'.repeat(3 << 20) } };
     assert.equal((await convert([thing('a', large), thing('b', large), thing('c')])).length, 3);

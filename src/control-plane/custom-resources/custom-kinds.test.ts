@@ -65,7 +65,7 @@ function fixturePlaceVersion(): string {
 }
 
 describe('the kinds of custom resource definitions', () => {
-  it('have their place from the first event on, and versions once they are established', () => {
+  it('custom kinds have their place from the first event on, and versions once they are established', () => {
     const { put, news } = fixture();
     put(definition([]));
     assert.deepEqual(news(), [{ removed: [], added: [place], keepsWatches: false }]);
@@ -73,7 +73,7 @@ describe('the kinds of custom resource definitions', () => {
     assert.deepEqual(news(), [{ removed: [], added: ['v1', 'v2'], keepsWatches: false }]);
   });
 
-  it('go with their definition, the place last', () => {
+  it('custom kinds go with their definition, the place last', () => {
     const { put, news, remove, objects } = fixture();
     put(definition());
     news();
@@ -84,7 +84,7 @@ describe('the kinds of custom resource definitions', () => {
     assert.deepEqual(news(), []);
   });
 
-  it('are new ones for a definition that was replaced under its name', () => {
+  it('custom kinds are new ones for a definition that was replaced under its name', () => {
     const { put, news } = fixture();
     put(definition());
     news();
@@ -96,7 +96,7 @@ describe('the kinds of custom resource definitions', () => {
     ]);
   });
 
-  it('stay as they are when nothing changes that is served', () => {
+  it('custom kinds stay as they are when nothing changes that is served', () => {
     const { put, news } = fixture();
     put(definition());
     news();
@@ -107,7 +107,7 @@ describe('the kinds of custom resource definitions', () => {
     assert.deepEqual(news(), []);
   });
 
-  it('are made again when the definition says something else, at the same place', () => {
+  it('custom kinds are made again when the definition says something else, at the same place', () => {
     const { put, news, objects } = fixture();
     put(definition());
     news();
@@ -128,7 +128,7 @@ describe('the kinds of custom resource definitions', () => {
     assert.deepEqual(news(), [{ removed: ['v1'], added: ['v1'], keepsWatches: false }]);
   });
 
-  it('keep their watches when the definition only begins to end', () => {
+  it('custom kinds keep their watches when the definition only begins to end', () => {
     const { put, news } = fixture();
     put(definition());
     news();

@@ -49,7 +49,7 @@ const warning = (uid: string, reason: string, message: string): Event => ({
 });
 
 describe('a pod without a node', () => {
-  it('has the reason of each node, with amounts, what the scheduler said, and what would help', () => {
+  it('an unscheduled pod has the reason of each node, with amounts, what the scheduler said, and what would help', () => {
     const pod = buildPod('big', {
       requests: { cpu: '3', memory: '1Gi' },
       status: pending('0/3 nodes are available: ...'),
@@ -82,7 +82,7 @@ describe('a pod without a node', () => {
     );
   });
 
-  it('has what it wants of labels and of neighbours', () => {
+  it('an unscheduled pod has what it wants of labels and of neighbours', () => {
     const selects = buildPod('selects', { spec: { nodeSelector: { disk: 'ssd' } } });
     assert.deepEqual(only(selects, { nodes: [node('a')] }).details, [
       "a: node(s) didn't match Pod's node affinity/selector",
@@ -99,7 +99,7 @@ describe('a pod without a node', () => {
     assert.match(only(lonely, { pods: [there], nodes: [node('a')] }).details?.[0] ?? '', /anti-affinity/);
   });
 
-  it('may have no node at all, one that would take it now, or a scheduler of its own', () => {
+  it('an unscheduled pod may have no node at all, one that would take it now, or a scheduler of its own', () => {
     assert.equal(only(buildPod('a')).cause, 'no nodes available to schedule pods');
     assert.match(only(buildPod('a'), { nodes: [node('n')] }).cause, /has not processed it yet; node n fits/);
     assert.match(only(buildPod('a', { status: pending('full') }), { nodes: [node('n')] }).cause, /node n fits now/);
@@ -113,7 +113,7 @@ describe('a pod without a node', () => {
     );
   });
 
-  it('is held back by its gates', () => {
+  it('an unscheduled pod is held back by its gates', () => {
     assert.deepEqual(only(buildPod('a', { metadata, spec: { schedulingGates: [{ name: 'x/quota' }] } })), {
       step: 'be scheduled',
       cause: 'it has scheduling gates: x/quota',
@@ -141,7 +141,7 @@ describe('a claim of a pod', () => {
     return [blocker?.cause, blocker?.suggestions?.[0]];
   };
 
-  it('is missing, or has no class that could serve it', () => {
+  it('a claim is missing, or has no class that could serve it', () => {
     assert.deepEqual(first({}), ['claim c does not exist', 'create the claim c, or use another one in the pod']);
     assert.match(first({ claims: [claim({})] })[0] ?? '', /has no storage class, and there is no default class/);
     assert.match(
@@ -154,7 +154,7 @@ describe('a claim of a pod', () => {
     ]);
   });
 
-  it('that is missing leads to no advice but to make it', () => {
+  it('a claim that is missing leads to no advice but to make it', () => {
     const last = explain(withClaim, { nodes: [node('n')] }).at(-1);
     assert.deepEqual(
       [last?.cause, last?.suggestions],
@@ -175,7 +175,7 @@ describe('a claim of a pod', () => {
     );
   });
 
-  it('that waits for the node of the pod is no reason of its own; one with a node is', () => {
+  it('a claim that waits for the node of the pod is no reason of its own; one with a node is', () => {
     const late = { nodes: [node('n')], storageClasses: [storageClass('csi.example.com', 'WaitForFirstConsumer')] };
     assert.deepEqual(
       explain(withClaim, { ...late, claims: [claim({ storageClassName: 'fast' })] }).map(({ step }) => step),
@@ -202,7 +202,7 @@ describe('a pod on a node', () => {
   const on = (state: object, more: object = {}, events: readonly Event[] = []) =>
     only(buildPod('a', { metadata, spec, status: status(state, more) }), { nodes: [node('n')], events });
 
-  it('whose node is gone or not ready', () => {
+  it('a scheduled pod whose node is gone or not ready', () => {
     assert.equal(only(buildPod('a', { spec })).cause, 'node n does not exist');
     const lost = node('n', {
       status: {
@@ -225,13 +225,13 @@ describe('a pod on a node', () => {
     assert.match(blocker.suggestions?.[0] ?? '', /systemctl status kubelet/);
   });
 
-  it('that its agent has not taken up', () =>
+  it('a scheduled pod that its agent has not taken up', () =>
     assert.match(
       only(buildPod('a', { spec }), { nodes: [node('n')] }).cause,
       /its agent has not reported anything yet/,
     ));
 
-  it('whose image cannot be pulled', () => {
+  it('a scheduled pod whose image cannot be pulled', () => {
     const pull = (message: string) => on({ waiting: { reason: 'ImagePullBackOff', message } });
     const { step, cause, lastError, suggestions } = pull('app:1: not found');
     assert.deepEqual(
@@ -249,7 +249,7 @@ describe('a pod on a node', () => {
     assert.match(pull('pull access denied').suggestions?.[0] ?? '', /imagePullSecret/);
   });
 
-  it('whose container ends again and again, cannot be created, or is being created', () => {
+  it('a scheduled pod whose container ends again and again, cannot be created, or is being created', () => {
     const crash = on(
       { waiting: { reason: 'CrashLoopBackOff' } },
       { lastState: { terminated: { exitCode: 2, reason: 'Error', finishedAt: T0 } } },
@@ -269,7 +269,7 @@ describe('a pod on a node', () => {
     );
   });
 
-  it('that is not ready: by a probe, by an init container, by a gate', () => {
+  it('a scheduled pod that is not ready: by a probe, by an init container, by a gate', () => {
     const probe = on({ running: { startedAt: T0 } }, { started: true }, [
       warning('uid-a', 'Unhealthy', 'Readiness probe failed: 503'),
     ]);
@@ -323,7 +323,7 @@ describe('a pod on a node', () => {
     );
   });
 
-  it('whose own agent answers is explained by that', () => {
+  it('a scheduled pod whose own agent answers is explained by that', () => {
     const answer = {
       uid: 'x',
       namespace: 'default',
@@ -344,7 +344,7 @@ describe('a pod on a node', () => {
     });
   });
 
-  it('whose own agent answers gets suggestions from its status, too', () => {
+  it('a scheduled pod whose own agent answers gets suggestions from its status, too', () => {
     const explained = (
       state: object,
       blockers: readonly { step: string; cause: string; lastError?: string }[],
@@ -406,7 +406,7 @@ describe('a pod on a node', () => {
     );
   });
 
-  it('that runs and is ready, or is over, has nothing to explain', () => {
+  it('a scheduled pod that runs and is ready, or is over, has nothing to explain', () => {
     assert.deepEqual(
       explain(buildPod('a', { spec, status: { phase: 'Running', ...ready } }), { nodes: [node('n')] }),
       [],
@@ -424,7 +424,7 @@ describe('a pod that is being deleted', () => {
       status: { phase: 'Running', ...status },
     });
 
-  it('is in its grace period, held by finalizers, or on a node that says nothing', () => {
+  it('a pod that is being deleted is in its grace period, held by finalizers, or on a node that says nothing', () => {
     const containerStatuses = [
       { name: 'main', image: '', imageID: '', ready: true, restartCount: 0, state: { running: {} } },
     ];

@@ -63,7 +63,7 @@ async function withDevice(options: Parameters<typeof started>[0] = {}, device: o
 }
 
 describe('the reservation of a claim', () => {
-  it('is returned when its pod cannot be bound, and made again at the next try', async () => {
+  it('the reservation of a claim is returned when its pod cannot be bound, and made again at the next try', async () => {
     const world = await withDevice();
     world.api.fail('post', 'pods', new ApiStatusError('Forbidden', 'no'), 1);
     world.addPod(podWith('x'));
@@ -77,7 +77,7 @@ describe('the reservation of a claim', () => {
     await world.stop();
   });
 
-  it('in mind does not outlive volumes that cannot be bound', async () => {
+  it('the reservation of a claim in mind does not outlive volumes that cannot be bound', async () => {
     const world = await withDevice(configured('VolumeBinding', { bindTimeoutSeconds: 30 }));
     world.api.seed(storageClasses, {
       metadata: { name: 'local', namespace: '', uid: 'sc' },
@@ -111,7 +111,7 @@ describe('the reservation of a claim', () => {
 });
 
 describe('devices that drivers have to prepare', () => {
-  it('may take as long as bindingTimeout says', async () => {
+  it('devices that drivers have to prepare may take as long as bindingTimeout says', async () => {
     const conditions = { bindsToNode: true, bindingConditions: ['ready'], bindingFailureConditions: ['failed'] };
     const world = await withDevice(configured('DynamicResources', { bindingTimeout: '30s' }), conditions);
     world.addPod(podWith('x'));
@@ -129,7 +129,7 @@ describe('devices that drivers have to prepare', () => {
     ['bindingTimeout', '500ms', 'must be at least 1 second'],
     ['filterTimeout', '-1s', 'must be zero or positive'],
   ] as const)
-    it(`may not have a ${field} of ${value}`, () => {
+    it(`devices that drivers have to prepare may not have a ${field} of ${value}`, () => {
       const read = readSchedulerConfig({
         apiVersion: 'kubescheduler.config.k8s.io/v1',
         kind: 'KubeSchedulerConfiguration',

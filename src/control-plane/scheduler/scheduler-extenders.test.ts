@@ -207,7 +207,7 @@ describe('a scheduler with an extender', () => {
     await world.stop();
   });
 
-  it('does not place a pod on a node that has filled up or gone while the extender was asked', async () => {
+  it('a scheduler with an extender does not place a pod on a node that has filled up or gone while the extender was asked', async () => {
     const extender = new FakeExtender();
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     extender.answers.set('filter', async (args) => {

@@ -106,7 +106,7 @@ describe('a plugin of a module', () => {
     ],
     ['fails to bind', { bind: () => 'refused' }, /running Bind plugin "Mine": refused/],
   ] as const satisfies readonly (readonly [string, ModulePlugin, RegExp])[]) {
-    it(`that ${name} fails the attempt and not the scheduler`, async () => {
+    it(`a module's plugin that ${name} fails the attempt and not the scheduler`, async () => {
       const disabled = { bind: { disabled: [{ name: 'DefaultBinder' }], enabled: [{ name: 'Mine' }] } };
       const enabled = { multiPoint: { enabled: [{ name: 'Mine' }] }, ...('bind' in plugin && disabled) };
       const config = configOf(plugin, { plugins: enabled });
@@ -239,7 +239,7 @@ describe('a plugin of a module', () => {
       /Not found: "Mine": no such plugin; one that is not built in needs args.module/,
     ],
   ] as const) {
-    it(`is refused with ${name}`, () => assert.match(errorsOf(factory, profile), error));
+    it(`a module's plugin is refused with ${name}`, () => assert.match(errorsOf(factory, profile), error));
   }
 });
 

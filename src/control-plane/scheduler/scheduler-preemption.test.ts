@@ -46,7 +46,7 @@ describe('preemption', () => {
     await world.stop();
   });
 
-  it('does not let a less important pod take the room that was made', async () => {
+  it('preemption does not let a less important pod take the room that was made', async () => {
     const world = await started({}, 'node-1');
     world.addPod(low('a', '4'));
     await world.run(10);
@@ -79,7 +79,7 @@ describe('preemption', () => {
     await world.stop();
   });
 
-  it('does not choose new victims while the first are being asked to leave', async () => {
+  it('preemption does not choose new victims while the first are being asked to leave', async () => {
     const world = await started({}, 'node-1');
     for (const name of ['a', 'b', 'c']) world.addPod(low(name, '1'));
     world.addPod(low('d', '1'));

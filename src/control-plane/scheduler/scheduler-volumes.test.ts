@@ -46,7 +46,7 @@ describe('volumes that wait for the pod', () => {
   });
   const spec = { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] };
 
-  it('are promised to the claim of the pod first, and the pod is bound when the claim is', async () => {
+  it('volumes with WaitForFirstConsumer are promised to the claim of the pod first, and the pod is bound when the claim is', async () => {
     const world = await started({}, 'node-1', 'node-2');
     world.api.seed(storageClasses, storageClass);
     world.api.seed(persistentVolumes, volume('pv-2', 'node-2'));
@@ -71,7 +71,7 @@ describe('volumes that wait for the pod', () => {
     await world.stop();
   });
 
-  it('do not hold up the end of the scheduler, and the next one goes on with them', async () => {
+  it('volumes with WaitForFirstConsumer do not hold up the end of the scheduler, and the next one goes on with them', async () => {
     const world = await started({}, 'node-1', 'node-2');
     world.api.seed(storageClasses, storageClass);
     world.api.seed(persistentVolumes, volume('pv-2', 'node-2'));
@@ -93,7 +93,7 @@ describe('volumes that wait for the pod', () => {
     await world.stop();
   });
 
-  it('that a provisioner cannot make on the selected node send the pod to another one', async () => {
+  it('volumes with WaitForFirstConsumer that a provisioner cannot make on the selected node send the pod to another one', async () => {
     const world = await started({}, 'node-1', 'node-2');
     const provisioner = 'disk.example.com';
     world.api.seed(storageClasses, { ...storageClass, provisioner });
@@ -137,7 +137,7 @@ describe('volumes that wait for the pod', () => {
     await world.stop();
   });
 
-  it('time out as configured, and are retried', async () => {
+  it('volumes with WaitForFirstConsumer time out as configured, and are retried', async () => {
     const read = readSchedulerConfig({
       apiVersion: 'kubescheduler.config.k8s.io/v1',
       kind: 'KubeSchedulerConfiguration',
@@ -166,7 +166,7 @@ describe('volumes that wait for the pod', () => {
     await world.stop();
   });
 
-  it('leave the pod pending in upstream’s words when there are none, until one comes', async () => {
+  it('volumes with WaitForFirstConsumer leave the pod pending in upstream’s words when there are none, until one comes', async () => {
     const world = await started({}, 'node-1');
     world.addPod(buildPod('x', { spec }));
     await world.run(100);

@@ -100,7 +100,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('does not look at gated pods until the last gate is gone', async () => {
+  it('the scheduler does not look at gated pods until the last gate is gone', async () => {
     const world = await started({}, 'node-1');
     world.addPod(buildPod('x', { spec: { schedulingGates: [{ name: 'a' }, { name: 'b' }] } }));
     await world.run(400_000);
@@ -268,7 +268,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('goes on where another left off, in the middle of everything', async () => {
+  it('a scheduler continues where another one stopped', async () => {
     const world = await started({ lagMs: 300 }, 'node-1', 'node-2', 'node-3');
     for (let index = 0; index < 30; index++) world.addPod(buildPod(`p${index}`, { requests: { cpu: '400m' } }));
     for (let turn = 0; turn < 4; turn++) {

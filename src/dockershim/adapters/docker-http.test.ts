@@ -173,9 +173,10 @@ describe('the version of the API', () => {
     ['1.60', '1.44', '1.51'],
     ['', '', '1.41'],
   ] as const)
-    it(`is ${want} with an engine of ${oldest} to ${newest}`, () => assert.equal(chooseVersion(newest, oldest), want));
+    it(`the version of the API is ${want} with an engine of ${oldest} to ${newest}`, () =>
+      assert.equal(chooseVersion(newest, oldest), want));
 
-  it('must be one that both support', () => {
+  it('the version of the API must be one that both support', () => {
     for (const [newest, oldest] of [
       ['1.40', '1.12'],
       ['1.60', '1.55'],
@@ -188,7 +189,7 @@ describe('the version of the API', () => {
 });
 
 describe('a malformed answer', () => {
-  it('is not read as a list; Docker writes empty lists, so an empty answer is a failure', async () => {
+  it('a malformed answer is not read as a list; Docker writes empty lists, so an empty answer is a failure', async () => {
     let text = '';
     await withDocker(
       (_request, response) => response.end(text),
@@ -203,7 +204,7 @@ describe('a malformed answer', () => {
   });
 
   for (const nonsense of ['', 'null', '5', '"x"', '[5]', '[null]'])
-    it(`is an error that names the operation: ${nonsense || 'nothing'}`, () =>
+    it(`a malformed answer is an error that names the operation: ${nonsense || 'nothing'}`, () =>
       withDocker(
         (_request, response) => response.end(nonsense),
         async (http) => {

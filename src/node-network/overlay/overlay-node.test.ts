@@ -17,7 +17,7 @@ const flannel = {
 };
 
 describe('nodes of the network', () => {
-  it('are read from the annotations that flannel writes', () => {
+  it('nodes are read from the annotations that flannel writes', () => {
     assert.deepEqual(peerOf(node(flannel)), {
       name: 'two',
       since: '',
@@ -27,7 +27,7 @@ describe('nodes of the network', () => {
     assert.equal(peerOf(node({ ...flannel, [key('kube-subnet-manager')]: 'false' })), undefined);
   });
 
-  it('that name nonsense are not reached by it', () => {
+  it('nodes that name nonsense are not reached by it', () => {
     for (const data of [
       'null',
       '{',
@@ -43,7 +43,7 @@ describe('nodes of the network', () => {
     assert.equal(rangeOf(['fd00::/64', '10.244.2.9/24'], 'ipv4'), '10.244.2.0/24');
   });
 
-  it('announce themselves as flannel does, in both families', () => {
+  it('nodes announce themselves as flannel does, in both families', () => {
     const endpoints = {
       ipv4: { range: '10.244.2.0/24', publicIp: '192.168.0.2', mac: '02:00:00:00:00:02' },
     };
@@ -58,7 +58,7 @@ describe('nodes of the network', () => {
     assert.equal(ownAnnotations({ backend: 'host-gw', vni: 1, endpoints })[key('backend-data')], 'null');
   });
 
-  it('have flannel’s subnet file, and a bridge with their own range', () => {
+  it('nodes have flannel’s subnet file, and a bridge with their own range', () => {
     const facts = { networks: { ipv4: '10.244.0.0/16' }, ranges: { ipv4: '10.244.2.0/24' }, mtu: 1450 };
     assert.equal(
       renderSubnetFile(facts),

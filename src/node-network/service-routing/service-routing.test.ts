@@ -59,7 +59,7 @@ describe('which endpoints get the traffic of a service', () => {
     );
   });
 
-  it('without ready endpoints, serving terminating endpoints get traffic', () => {
+  it('the backends of a service without ready endpoints, serving terminating endpoints get traffic', () => {
     const ending = {
       addresses: ['10.84.0.2'],
       nodeName: 'node',
@@ -203,7 +203,7 @@ describe('the rules of services', () => {
     ]);
   });
 
-  it('with the policy Local traffic from outside stays here and keeps its source; without a pod here it is dropped', () => {
+  it('service rules with the policy Local traffic from outside stays here and keeps its source; without a pod here it is dropped', () => {
     const local = service('web', {
       type: 'NodePort',
       externalTrafficPolicy: 'Local',
@@ -233,7 +233,7 @@ describe('the rules of services', () => {
     assert.deepEqual(targets(serviceRules(elsewhere)), ['10.85.0.2:8080']);
   });
 
-  it('with internalTrafficPolicy Local pods reach only endpoints of their node', () => {
+  it('service rules with internalTrafficPolicy Local pods reach only endpoints of their node', () => {
     const local = service('web', { internalTrafficPolicy: 'Local' });
     const [here, there] = [
       { addresses: ['10.84.0.2'], nodeName: 'node' },

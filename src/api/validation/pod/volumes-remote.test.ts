@@ -47,7 +47,7 @@ describe('a source whose storage is elsewhere', () => {
       });
   }
 
-  it('that is absent is no reason to fail', () => {
+  it('a remote source that is absent is no reason to fail', () => {
     for (const kind of ['iscsi', 'flocker', 'quobyte', 'fc', 'azureDisk', 'storageos', 'csi'] as const) {
       const errors = new FieldErrors();
       remoteSources[kind].check(errors, 'v', { name: 'x' });
@@ -198,7 +198,7 @@ describe('the name of an iSCSI target', () => {
     `eui.${'0aF'.repeat(5)}9`,
     `naa.${'0aF9'.repeat(8)}`,
   ])
-    it(`may be ${name}`, () => assert.equal(fault(name), undefined));
+    it(`the name of an iSCSI target may be ${name}`, () => assert.equal(fault(name), undefined));
   for (const [name, expected] of [
     ['', 'unknown'],
     ['iq', 'unknown'],
@@ -218,5 +218,5 @@ describe('the name of an iSCSI target', () => {
     [`naa.${'0'.repeat(33)}`, 'must be valid format'],
     [`naa.${'0'.repeat(31)}_`, 'must be valid format'],
   ] as const)
-    it(`may not be ${name}`, () => assert.equal(fault(name), expected));
+    it(`the name of an iSCSI target may not be ${name}`, () => assert.equal(fault(name), expected));
 });

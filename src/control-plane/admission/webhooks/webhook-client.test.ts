@@ -108,7 +108,7 @@ describe('the client for webhooks, over real HTTPS', () => {
     );
   });
 
-  it('does not accept an error page or a malformed body as an answer', async () => {
+  it('the webhook client does not accept an error page or a malformed body as an answer', async () => {
     const answers = async (code: number, body: string) => {
       answer = (_, response) => response.writeHead(code).end(body);
       return failure({ url: url(), caBundle });

@@ -217,7 +217,7 @@ describe('the selection of webhooks', () => {
 });
 
 describe('requests to webhooks and their answers', () => {
-  it('contain all fields of the review', async () => {
+  it('webhook calls contain all fields of the review', async () => {
     const { configure, write, asked } = setUp({ a: allow() });
     configure('validating', 'c', webhook('a', { timeoutSeconds: 3 }));
     const old = configMap({ data: { k: 'old' } });
@@ -262,7 +262,7 @@ describe('requests to webhooks and their answers', () => {
     ]);
   });
 
-  it('send subresources with their own kind as that kind, before and after, and streams by their options', () => {
+  it('webhook calls send subresources with their own kind as that kind, before and after, and streams by their options', () => {
     const kind = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
     const definition = {
       type: configMaps,
@@ -311,7 +311,7 @@ describe('requests to webhooks and their answers', () => {
     );
   });
 
-  it('return refusals with code, reason and message, warnings and audit annotations', async () => {
+  it('webhook calls return refusals with code, reason and message, warnings and audit annotations', async () => {
     const { configure, write } = setUp({
       a: deny({ code: 403, message: 'no' }),
       b: deny(),
@@ -343,7 +343,7 @@ describe('requests to webhooks and their answers', () => {
     assert.deepEqual([e.refusal, e.error?.code], ['admission webhook "e" denied the request: well', 400]);
   });
 
-  it('fail, or are ignored, when a webhook cannot be called or its answer is malformed', async () => {
+  it('webhook calls fail, or are ignored, when a webhook cannot be called or its answer is malformed', async () => {
     const broken: Answer = () => {
       throw new Error('Post "https://a": EOF');
     };
@@ -372,7 +372,7 @@ describe('requests to webhooks and their answers', () => {
     assert.match((await refusal('d')).refusal, /validating webhook may not return response.patch$/);
   });
 
-  it('go only to webhooks without side effects in a dry run', async () => {
+  it('webhook calls go only to webhooks without side effects in a dry run', async () => {
     const { configure, write, names } = setUp({ a: allow(), b: allow() });
     configure('validating', 'c', webhook('a', { sideEffects: 'NoneOnDryRun' }));
     assert.equal((await write('validating', configMaps, { object: configMap(), dryRun: true })).refusal, '');
@@ -384,7 +384,7 @@ describe('requests to webhooks and their answers', () => {
     assert.deepEqual(names(), ['a']);
   });
 
-  it('go to validating webhooks in parallel', async () => {
+  it('webhook calls go to validating webhooks in parallel', async () => {
     let waiting = 0;
     let open: () => void = () => undefined;
     const bothAsked = new Promise<void>((resolve) => (open = resolve));
@@ -399,7 +399,7 @@ describe('requests to webhooks and their answers', () => {
 });
 
 describe('mutating webhooks', () => {
-  it('go to mutating webhooks one after another, in the order of the names of their configurations', async () => {
+  it('mutating webhooks go to mutating webhooks one after another, in the order of the names of their configurations', async () => {
     const { configure, write, names, asked } = setUp({ a: patch(set('a', '1')), b: patch(set('b', '2')), c: allow() });
     configure('mutating', 'second', webhook('b'), webhook('c'));
     configure('mutating', 'first', webhook('a'));
@@ -415,7 +415,7 @@ describe('mutating webhooks', () => {
     );
   });
 
-  it('are sent once more after later changes, only to webhooks with reinvocation', async () => {
+  it('mutating webhooks are sent once more after later changes, only to webhooks with reinvocation', async () => {
     const stamp: Answer = (asked) =>
       patch(set('count', String(Object.keys(asked.request.object?.data ?? {}).length)))(asked);
     const { configure, write, names } = setUp({ keen: stamp, calm: allow(), adds: patch(set('x', '1')), last: stamp });
@@ -432,7 +432,7 @@ describe('mutating webhooks', () => {
     assert.deepEqual(object?.data, { count: '2', x: '1' });
   });
 
-  it('cause earlier plugins with reinvocation to run again after a change', async () => {
+  it('mutating webhooks cause earlier plugins with reinvocation to run again after a change', async () => {
     const plugin: AdmissionPlugin = {
       name: 'Before',
       handles: () => true,
@@ -447,14 +447,14 @@ describe('mutating webhooks', () => {
     assert.deepEqual([object?.data, names()], [{ x: '1', defaulted: 'yes' }, ['a', 'b', 'b']]);
   });
 
-  it('leave the same object when nothing changes', async () => {
+  it('mutating webhooks leave the same object when nothing changes', async () => {
     const { configure, write } = setUp({ a: allow(), b: patch() });
     configure('mutating', 'c', webhook('a'), webhook('b'));
     const object = configMap();
     assert.equal((await write('mutating', configMaps, { object })).object, object);
   });
 
-  it("fail for a malformed patch, and report the webhook's fault for a patch that does not apply", async () => {
+  it("mutating webhooks fail for a malformed patch, and report the webhook's fault for a patch that does not apply", async () => {
     const { configure, write } = setUp({
       type: allow({ patchType: 'Merge', patch: 'e30=' }),
       json: allow({ patchType: 'JSONPatch', patch: Buffer.from('{').toString('base64') }),

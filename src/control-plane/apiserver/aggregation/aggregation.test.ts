@@ -78,7 +78,7 @@ describe('an API of another server', () => {
     return { status: reply.status, text: stream.text, reply };
   }
 
-  it('is answered by that server, which gets the user only from this server', async () => {
+  it('an API of another server is answered by that server, which gets the user only from this server', async () => {
     const heard: IncomingMessage[] = [];
     answer = (request, response) => {
       heard.push(request);
@@ -154,7 +154,7 @@ describe('an API of another server', () => {
     assert.deepEqual(await shown({ ...backend, isAvailable: false }), { ...current, freshness: 'Stale' });
   });
 
-  it('is refused with 503 when it is unavailable, does not exist, or points back here', async () => {
+  it('an API of another server is refused with 503 when it is unavailable, does not exist, or points back here', async () => {
     answer = () => assert.fail('asked');
     const gone = await ask(served({ ...backend, isAvailable: false }), things);
     const nowhere = fixture({ aggregation: { ...parts(), resolve: () => 'no endpoints' }, clock: systemClock });
@@ -178,7 +178,7 @@ describe('an API of another server', () => {
     );
   });
 
-  it('does not redirect clients, and also requires rights on this server', async () => {
+  it('an API of another server does not redirect clients, and also requires rights on this server', async () => {
     answer = (_, response) => response.writeHead(302, { location: 'https://evil.example' }).end();
     const moved = await ask(served(), things);
     assert.deepEqual(
@@ -189,7 +189,7 @@ describe('an API of another server', () => {
     assert.equal((await ask(served(), things, { headers: { authorization: 'Bearer nobody' } })).status, 403);
   });
 
-  it('has its discovery aborted when it takes too long', async () => {
+  it('an API of another server has its discovery aborted when it takes too long', async () => {
     const clock = new FakeClock();
     const slow = fixture({ aggregation: parts(), authenticators: [tokenIsName], clock });
     const begun = new Promise<void>((resolve) => {
@@ -210,7 +210,7 @@ describe('an API of another server', () => {
     request.finish();
   });
 
-  it('is given up when its answer is endless or missing', async () => {
+  it('an API of another server is given up when its answer is endless or missing', async () => {
     const clock = new FakeClock();
     const asked = askBackend({ ...parts(), clock }, backend, '/apis');
     const failed = assert.rejects(asked, /failing or missing response from https:.*: context deadline exceeded/);
@@ -232,7 +232,7 @@ describe('an API of another server', () => {
     await assert.rejects(askBackend({ ...parts(), clock }, backend, '/apis'), /bad status from .*: 500/);
   });
 
-  it('is called for clients in this process with their user, and returns its own errors', async () => {
+  it('an API of another server is called for clients in this process with their user, and returns its own errors', async () => {
     const user = { name: 'system:serviceaccount:kube-system:reader', groups: ['system:serviceaccounts'] };
     const apisOf = (known: ApiBackend) =>
       backendApis({ ...parts(known), clock: systemClock, backends: backendsOf([known]) }, user);

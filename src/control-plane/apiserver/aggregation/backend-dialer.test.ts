@@ -95,7 +95,7 @@ describe('the connection to an aggregated server', () => {
     assert.deepEqual(resumed.slice(0, 2), [false, true]);
   });
 
-  it('is given up on when there is no handshake in time', async () => {
+  it('the connection to an aggregated server is given up on when there is no handshake in time', async () => {
     const { createServer: plain } = await import('node:net');
     const silent = plain((socket) => void socket.on('error', () => undefined));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));

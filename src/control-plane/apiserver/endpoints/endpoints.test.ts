@@ -20,7 +20,7 @@ describe('health', () => {
     ],
   };
 
-  it('is ok in one word, or check by check', async () => {
+  it('the health endpoint is ok in one word, or check by check', async () => {
     assert.deepEqual(
       [await ask('/livez'), await ask('/healthz/ping'), await ask('/livez?verbose')],
       ['200 ok', '200 ok', '200 [+]ping ok\n[+]log ok\nlivez check passed\n'],
@@ -55,7 +55,7 @@ describe('health', () => {
     );
   });
 
-  it('has no check of another endpoint', async () => {
+  it('the health endpoint has no check of another endpoint', async () => {
     assert.deepEqual(
       [await ask('/readyz/warm', broken), (await ask('/livez/warm', broken)).slice(0, 3)],
       ['200 ok', '404'],
@@ -143,7 +143,7 @@ describe('snapshot', () => {
     },
   };
 
-  it('is a page at the requested position', async () => {
+  it('the snapshot endpoint is a page at the requested position', async () => {
     assert.equal(await ask('/snapshot', source), '200 {"revision":7,"items":[]}');
     await ask('/snapshot?revision=7&after=%2Fregistry%2Fa%26b', source);
     assert.deepEqual(asked, [{}, { revision: 7, after: '/registry/a&b' }]);
@@ -155,7 +155,7 @@ describe('snapshot', () => {
     assert.match(await ask('/snapshot?revision=7&after=gone', source), /^410 .*compacted/);
   });
 
-  it('is not there without a store', async () => {
+  it('the snapshot endpoint is not there without a store', async () => {
     assert.equal((await ask('/snapshot')).slice(0, 3), '404');
   });
 });

@@ -54,7 +54,7 @@ async function begin(
 describe('requests in flight', () => {
   const limits = { priorityAndFairness: false, maxRequestsInflight: 1, maxMutatingRequestsInflight: 1 };
 
-  it('are limited, reading and changing ones apart, and free their place when their work is done, read or not, and no sooner though their client leaves', async () => {
+  it('requests in flight are limited, reads and writes apart, and free their seat when their work is done', async () => {
     const each = fixture({ limits });
     const { answer } = slow(each);
     const first = await begin(each);
@@ -76,7 +76,7 @@ describe('requests in flight', () => {
     assert.equal(await next.done, 200);
   });
 
-  it('do not count administrators, watches and logs', async () => {
+  it('requests in flight do not count administrators, watches and logs', async () => {
     const each = fixture({ limits });
     slow(each);
     await begin(each);

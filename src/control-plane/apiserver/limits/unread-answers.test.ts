@@ -41,7 +41,7 @@ class Fixture {
 }
 
 describe('an answer that is not read', () => {
-  it('is cut when its time is over, which is longer for a long one', async () => {
+  it('an answer that is not read is cut when its time is over, which is longer for a long one', async () => {
     const each = new Fixture();
     each.hold('short', 0);
     each.hold('long', 60 * kib);
@@ -77,7 +77,7 @@ describe('an answer that is not read', () => {
     assert.deepEqual(each.cut, ['1', '2', '3', 'list']);
   });
 
-  it('is not made where it would cost its own connection or user answers that may be on their way', async () => {
+  it('an answer that is not read is not made where it would cost its own connection or user answers that may be on their way', async () => {
     const each = new Fixture({ bytesPerConnection: 100 * kib, bytes: 200 * kib });
     const connection = {};
     const first = each.unread.hold({ connection, user: 'jane', bytes: 80 * kib, cut: () => each.cut.push('first') });

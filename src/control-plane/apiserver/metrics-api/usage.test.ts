@@ -38,7 +38,7 @@ function metricsText(atMs: number, containers: Readonly<Record<string, number>>,
 }
 
 describe("a kubelet's numbers", () => {
-  it('are read with their times, and half ones left out', () => {
+  it("a kubelet's numbers are read with their times, and half ones left out", () => {
     const { node, containers } = parseResourceMetrics(
       `${metricsText(T0, { 'a/web': 3 })}container_cpu_usage_seconds_total{container="new",namespace="default",pod="b"} 1 ${T0}\n`,
       7,
@@ -51,7 +51,7 @@ describe("a kubelet's numbers", () => {
     });
   });
 
-  it('become rates: from look to look, of what is new from its start', () => {
+  it("a kubelet's numbers become rates: from look to look, of what is new from its start", () => {
     const point = (atMs: number, cpuSeconds: number, startedAtMs = 0) => ({
       atMs,
       cpuSeconds,
@@ -69,7 +69,7 @@ describe("a kubelet's numbers", () => {
     assert.equal(computeUsage(point(10_000, 1), point(10_100, 6)), undefined);
   });
 
-  it('show no pod of which a container is missing', () => {
+  it("a kubelet's numbers show no pod of which a container is missing", () => {
     const before = parseResourceMetrics(metricsText(T0, { 'a/web': 1, 'b/one': 1 }), T0);
     const late = parseResourceMetrics(metricsText(T0 + 10_000, { 'a/web': 2, 'b/one': 1 }), T0);
     const two = parseResourceMetrics(metricsText(T0 + 10_000, { 'b/two': 0 }, T0 + 9900), T0);

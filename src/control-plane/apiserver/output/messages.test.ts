@@ -44,7 +44,7 @@ const namesOf = (value: unknown): readonly string[] =>
   (value as { items?: { metadata: { name: string } }[] }).items?.map(({ metadata }) => metadata.name) ?? [];
 
 describe('answers as messages', () => {
-  it('are the object, the list and its metadata, each in an envelope that says what it is', async () => {
+  it('answers as messages are the object, the list and its metadata, each in an envelope that says what it is', async () => {
     const each = served();
     for (const name of ['a', 'b']) await make(each, name);
     const one = opened(await ask(each, 'GET', `${maps}/a`, protobuf), ConfigMapSchema);
@@ -60,7 +60,7 @@ describe('answers as messages', () => {
     assert.equal(own.as, 'meta.k8s.io/v1 PartialObjectMetadata');
   });
 
-  it('are a Status for errors and for deleted objects', async () => {
+  it('answers as messages are a Status for errors and for deleted objects', async () => {
     const each = served();
     await make(each, 'a');
     const missing = opened(await ask(each, 'GET', `${maps}/x`, protobuf), StatusSchema);
@@ -72,7 +72,7 @@ describe('answers as messages', () => {
     );
   });
 
-  it('are not made for what has no message', async () => {
+  it('answers as messages are not made for what has no message', async () => {
     const each = fixture();
     const reply = await each.server.handle(fakeRequest('GET', maps, { headers: { accept: protobuf } }));
     assert.deepEqual([reply.status, headerOfReply(reply, 'content-type')], [406, 'application/json']);
@@ -172,7 +172,7 @@ describe('a watch of messages', () => {
 });
 
 describe('messages of objects', () => {
-  it('are made once, and forgotten beyond the limit, the oldest first', () => {
+  it('messages of objects are made once, and forgotten beyond the limit, the oldest first', () => {
     const messages = new ObjectMessages(400);
     const { schema } = kindOf(configMaps);
     const objects = Array.from({ length: 8 }, (_, index) => ({

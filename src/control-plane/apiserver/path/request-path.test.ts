@@ -46,7 +46,7 @@ describe('the way of a request', () => {
       assert.equal(await statusOf(path), 401, path);
   });
 
-  it('does not show authenticators a certificate that the handshake did not verify, and takes it for wrong credentials', async () => {
+  it('the request path does not show authenticators a certificate that the handshake did not verify, and takes it for wrong credentials', async () => {
     const seen: unknown[] = [];
     const authenticators: Authenticator[] = [
       {
@@ -191,7 +191,7 @@ describe('the way of a request', () => {
 });
 
 describe('unknown paths', () => {
-  it('get the error responses of upstream', async () => {
+  it('unknown paths get the error responses of upstream', async () => {
     const { server } = fixture();
     const answers = async (method: string, target: string): Promise<string> => {
       const reply = await server.handle(fakeRequest(method, target, { headers: { authorization: 'Bearer a' } }));

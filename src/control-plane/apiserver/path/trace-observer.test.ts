@@ -16,7 +16,7 @@ describe('traces of requests', () => {
     return tracer;
   };
 
-  it('are named after the resource without object names, and end with the response status', async () => {
+  it('traces of requests are named after the resource without object names, and end with the response status', async () => {
     const { spans } = await namesOf(
       ['GET', '/api/v1/namespaces/default/pods'],
       ['GET', '/api/v1/namespaces/default/pods/none'],
@@ -35,7 +35,7 @@ describe('traces of requests', () => {
     assert.match(String(spans[0]?.attributes['audit-id']), /^[0-9a-f-]{36}$/);
   });
 
-  it('continue those of clients; only of trusted ones without being asked to link alone', async () => {
+  it('traces of requests continue those of clients; only of trusted ones without being asked to link alone', async () => {
     const headers = { traceparent: 't', cookie: 'secret' };
     const { spans } = await namesOf(['GET', '/version', { headers }]);
     assert.deepEqual(

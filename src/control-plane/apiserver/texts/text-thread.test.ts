@@ -25,7 +25,7 @@ const longJson = JSON.stringify({
 });
 
 describe('long texts', () => {
-  it('come out of the thread as they do without one, and others have their turn meanwhile', async () => {
+  it('long texts come out of the thread as they do without one, and others have their turn meanwhile', async () => {
     const thread = new TextThread(new FakeClock());
     try {
       assert.deepEqual(await thread.readYaml(longYaml), await textTasks.readYaml(longYaml));
@@ -42,7 +42,7 @@ describe('long texts', () => {
     }
   });
 
-  it('are done one after the other, and one that cannot be done takes no other with it', async () => {
+  it('long texts are done one after the other, and one that cannot be done takes no other with it', async () => {
     const thread = new TextThread(new FakeClock());
     try {
       const broken = thread.indent(`${longJson},`);
@@ -54,7 +54,7 @@ describe('long texts', () => {
     }
   });
 
-  it('find a new thread when the last has ended for want of work, or because the server stopped', async () => {
+  it('long texts find a new thread when the last has ended for want of work, or because the server stopped', async () => {
     const clock = new FakeClock();
     const thread = new TextThread(clock);
     await thread.indent(longJson);

@@ -35,7 +35,7 @@ const names = (stream: FakeStream): readonly string[] =>
   );
 
 describe('a watch', () => {
-  it('without a version begins with the existing objects, then sends changes', async () => {
+  it('a watch without a version begins with the existing objects, then sends changes', async () => {
     const each = fixture();
     await make(each, 'a');
     const { stream } = await watch(each);
@@ -140,7 +140,7 @@ describe('a watch', () => {
     assert.deepEqual([stream.state, each.registry.watcherCount], ['destroyed', 1]);
   });
 
-  it('goes on where it was when a slow peer reads again', async () => {
+  it('a watch goes on where it was when a slow peer reads again', async () => {
     const each = fixture();
     const { stream } = await watch(each, '', { room: 1 });
     for (const name of ['a', 'b', 'c']) await make(each, name);
@@ -187,7 +187,7 @@ describe('a watch', () => {
     assert.deepEqual([...new Set(watches.map(({ stream }) => stream.text))].length, 1);
   });
 
-  it('of one object by its path selects that name, whatever signs are in it', async () => {
+  it('a watch of one object by its path selects that name, whatever signs are in it', async () => {
     const each = fixture();
     await each.server.handle(fakeRequest('GET', '/api/v1/watch/namespaces/default/configmaps/a,metadata.namespace!=b'));
     assert.equal(
@@ -233,7 +233,7 @@ describe('a watch', () => {
     assert.equal(log.lines.filter(({ level }) => level === 'error').length, 2);
   });
 
-  it('whose connection falls over is cut, and the others of its round are sent to', async () => {
+  it('a watch whose connection falls over is cut, and the others of its round are sent to', async () => {
     const each = fixture();
     const [first, second] = [await watch(each), await watch(each)];
     first.stream.write = () => {
@@ -254,7 +254,7 @@ describe('a watch', () => {
 });
 
 describe('sending to many at once', () => {
-  it('is at once when idle, then waits as long as the last round took', async () => {
+  it('a broadcast is at once when idle, then waits as long as the last round took', async () => {
     const clock = new FakeClock();
     const scheduler = new FlushScheduler(clock);
     let nowMs = 0;
@@ -280,7 +280,7 @@ describe('sending to many at once', () => {
     );
   });
 
-  it('does not flush a target that was removed', async () => {
+  it('a broadcast does not flush a target that was removed', async () => {
     const scheduler = new FlushScheduler(new FakeClock());
     const target = { flush: () => assert.fail('flushed') };
     scheduler.request(target);

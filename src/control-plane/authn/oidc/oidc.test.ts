@@ -270,7 +270,7 @@ describe('the issuers of a configuration file', () => {
     return { log, away, set };
   };
 
-  it('are replaced when all new ones are reachable; unchanged ones keep their keys', async () => {
+  it('configured issuers are replaced when all new ones are reachable; unchanged ones keep their keys', async () => {
     const { log, set } = fixture();
     await set.replace(compiledFor('https://b', 'https://c'));
     assert.deepEqual(log, ['made https://a', 'made https://b', 'made https://c', 'removed https://a']);
@@ -278,7 +278,7 @@ describe('the issuers of a configuration file', () => {
     assert.equal(userOf(await set.authenticateToken('https://a')), 'none');
   });
 
-  it('are kept while one of the new ones is unreachable', async () => {
+  it('configured issuers are kept while one of the new ones is unreachable', async () => {
     const { away, set } = fixture();
     away.add('https://c');
     await assert.rejects(set.replace(compiledFor('https://c')), /is away/);

@@ -5,12 +5,12 @@ import { holderIdentity } from './holder-identity.ts';
 describe('the identity of who may lead', () => {
   const place = { hostname: 'one', bootId: 'b', networkNamespace: 'net:[1]', address: '0.0.0.0', port: 6443 };
 
-  it('is the same for the next process that listens at the same address', () => {
+  it("a candidate's identity is the same for the next process that listens at the same address", () => {
     assert.equal(holderIdentity(place), holderIdentity({ ...place }));
     assert.match(holderIdentity(place), /^one_[0-9a-f]{32}$/);
   });
 
-  it('is another wherever two could listen at once', () => {
+  it("a candidate's identity is another wherever two could listen at once", () => {
     const others = [
       { hostname: 'two' },
       { bootId: 'c' },

@@ -19,7 +19,7 @@ const definitionsOf = ({ definitions, components }: Document): Readonly<Record<s
   definitions ?? components?.schemas ?? {};
 
 describe('the OpenAPI documents of all kinds that are served', () => {
-  it('are whole: every reference leads somewhere, every operation has a name of its own', async () => {
+  it('the OpenAPI documents are whole: every reference leads somewhere, every operation has a name of its own', async () => {
     for (const path of documents.paths().filter((each) => each !== '/openapi/v3')) {
       const text = await textOf(path);
       const document = JSON.parse(text) as Document;
@@ -34,7 +34,7 @@ describe('the OpenAPI documents of all kinds that are served', () => {
     }
   });
 
-  it('name every kind in its own group, and say what it is', async () => {
+  it('the OpenAPI documents name every kind in its own group, and say what it is', async () => {
     const unknown: string[] = [];
     for (const { type } of allResources) {
       const group = type.group === '' ? 'api' : `apis/${type.group}`;
@@ -54,7 +54,7 @@ describe('the OpenAPI documents of all kinds that are served', () => {
     assert.deepEqual(unknown, []);
   });
 
-  it('give each type one name: none is taken for another group’s because it was met there first', async () => {
+  it('the OpenAPI documents give each type one name: none is taken for another group’s because it was met there first', async () => {
     const names = Object.keys(definitionsOf(JSON.parse(await textOf('/openapi/v2')) as Document));
     const short = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
     const shared = names

@@ -41,7 +41,7 @@ const ask = (
 ): Promise<unknown> => askExtender({ url, tls, body: ['{"a":', '"ä"}'], timeoutMs, signal });
 
 describe('a question to an extender', () => {
-  it('is one POST of the pieces, and its answer JSON', async () => {
+  it('an extender request is one POST of the pieces, and its answer JSON', async () => {
     const url = await plain((request, response) => {
       let text = '';
       request.setEncoding('utf8').on('data', (piece: string) => (text += piece));

@@ -78,7 +78,7 @@ function setUp({
 }
 
 describe('volumes of CSI drivers', () => {
-  it('are attached for the first pod of a node, named in its status only once they are, and detached when the node has let go', async () => {
+  it('CSI volumes are attached for the first pod of a node, named in its status only once they are, and detached when the node has let go', async () => {
     const { world, api, run, addPod, attach, detach, attachmentOn, attachedTo, setNode } = setUp();
     addPod('web', 'n1');
     await run();
@@ -107,7 +107,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('that only one node may have wait until the other has let go; others do not', async () => {
+  it('CSI volumes that only one node may have wait until the other has let go; others do not', async () => {
     const one = setUp();
     one.addPod('a', 'n1');
     await one.run();
@@ -136,7 +136,7 @@ describe('volumes of CSI drivers', () => {
     await many.world.stop();
   });
 
-  it('attached by another program, under its own name, stay so', async () => {
+  it('CSI volumes attached by another program, under its own name, stay so', async () => {
     const { api, world, run } = setUp();
     const theirs = { namespace: '', name: 'by-hand' };
     api.seed(volumeAttachments, {
@@ -149,7 +149,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('of a driver that needs no attaching are left alone', async () => {
+  it('CSI volumes of a driver that needs no attaching are left alone', async () => {
     const { world, api, run, addPod, attachmentOn } = setUp();
     api.seed(csiDrivers, { metadata: { name: 'd', namespace: '', uid: '' }, spec: { attachRequired: false } });
     await run();
@@ -159,7 +159,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('are taken from a node that has been silent for six minutes, and from one that is gone', async () => {
+  it('CSI volumes are taken from a node that has been silent for six minutes, and from one that is gone', async () => {
     for (const gone of [false, true]) {
       const { world, api, run, addPod, attach, attachmentOn, setNode } = setUp();
       addPod('web', 'n1');
@@ -177,7 +177,7 @@ describe('volumes of CSI drivers', () => {
     }
   });
 
-  it('are taken at once from a node that is out of service', async () => {
+  it('CSI volumes are taken at once from a node that is out of service', async () => {
     const { world, api, run, addPod, attach, attachmentOn, setNode } = setUp();
     addPod('web', 'n1');
     await run();
@@ -196,7 +196,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('that could not be attached are reported with the error of the driver', async () => {
+  it('CSI volumes that could not be attached are reported with the error of the driver', async () => {
     const { world, api, run, addPod } = setUp();
     addPod('web', 'n1');
     await run();
@@ -209,7 +209,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('come to the same end whenever the controller is killed, and however late it sees things', async () => {
+  it('CSI volumes come to the same end whenever the controller is killed, and however late it sees things', async () => {
     for (let seed = 1; seed <= 30; seed++) {
       const { world, api, run, addPod, attach, detach, attachmentOn, attachedTo } = setUp({ seed, lagMs: 300 });
       world.restartAtWrite(1 + (seed % 4));

@@ -90,7 +90,7 @@ describe('a volume that pods of the node want', () => {
     );
   });
 
-  it('is named by the status once it is attached, with an event', () => {
+  it('a volume that pods of the node want is named by the status once it is attached, with an event', () => {
     const result = plan({ wanted: [csi('a')], attachments: [attachment('a')] });
     assert.deepEqual(result.attached, [keyOf('a')]);
     assert.deepEqual(result.create, []);
@@ -105,26 +105,26 @@ describe('a volume that pods of the node want', () => {
     assert.deepEqual([settled.attached, settled.said, settled.remove], [undefined, [], []]);
   });
 
-  it('is not leaving while the node uses it', () => {
+  it('a volume that pods of the node want is not leaving while the node uses it', () => {
     const used = node({ attached: [keyOf('a')], inUse: [keyOf('a')] });
     const result = plan({ node: used, wanted: [csi('a')], attachments: [attachment('a')] });
     assert.deepEqual([result.leaving, result.remove, result.attached], [[], [], undefined]);
   });
 
-  it('is attached to a node that has not reported anything yet', () => {
+  it('a volume that pods of the node want is attached to a node that has not reported anything yet', () => {
     const { status: _, ...unanswered } = attachment('a');
     assert.equal(plan({ node: {}, wanted: [csi('a')], attachments: [unanswered] }).attached, undefined);
     assert.deepEqual(plan({ node: {}, wanted: [csi('a')], attachments: [attachment('a')] }).attached, [keyOf('a')]);
   });
 
-  it('is not named while it is not attached, or is being detached', () => {
+  it('a volume that pods of the node want is not named while it is not attached, or is being detached', () => {
     for (const given of [{ attached: false }, { leaving: true }]) {
       const result = plan({ wanted: [csi('a')], attachments: [attachment('a', given)] });
       assert.deepEqual([result.attached, result.create, result.said], [undefined, [], []]);
     }
   });
 
-  it('is taken from the status, where it stood too early', () => {
+  it('a volume that pods of the node want is taken from the status, where it stood too early', () => {
     const early = { node: node({ attached: [keyOf('a')] }), wanted: [csi('a')] };
     assert.deepEqual(plan({ ...early, attachments: [attachment('a', { attached: false })] }).attached, []);
     assert.deepEqual(plan(early).attached, []);
@@ -142,7 +142,7 @@ describe('a volume that pods of the node want', () => {
     assert.deepEqual([result.attached, result.said[0]?.pod], [undefined, pod]);
   });
 
-  it('is only noted where no driver attaches it', () => {
+  it('a volume that pods of the node want is only noted where no driver attaches it', () => {
     const result = plan({ wanted: [iscsi('x')] });
     assert.deepEqual([result.attached, result.create], [['iscsi/x'], []]);
     assert.deepEqual(words(result), ['Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "x" ']);
@@ -175,7 +175,7 @@ describe('a volume that another node has', () => {
     assert.equal(plan({ wanted: [iscsi('x')], elsewhere }).attached, undefined);
   });
 
-  it('does not wait when nodes may share it, or when this node has it too', () => {
+  it('a volume that another node has does not wait when nodes may share it, or when this node has it too', () => {
     assert.equal(plan({ wanted: [csi('a', true)], elsewhere }).create.length, 1);
     assert.deepEqual(plan({ wanted: [csi('a')], attachments: [attachment('a')], elsewhere }).attached, [keyOf('a')]);
     assert.equal(plan({ node: node({ attached: [keyOf('a')] }), wanted: [csi('a')], elsewhere }).create.length, 1);
@@ -196,7 +196,7 @@ describe('a volume that no pod wants any more', () => {
   const kept = (result: AttachPlan): void => assert.deepEqual([result.attached, result.remove], [undefined, []]);
   const gone = (result: AttachPlan): void => assert.deepEqual([result.attached, result.remove], [[], [nameOf('a')]]);
 
-  it('is taken from the status and detached when the node does not use it', () => {
+  it('an unused volume is taken from the status and detached when the node does not use it', () => {
     const result = left({});
     gone(result);
     assert.deepEqual([result.leaving, result.lookAgainMs], [[], undefined]);
@@ -209,7 +209,7 @@ describe('a volume that no pod wants any more', () => {
     assert.deepEqual([result.leaving, result.lookAgainMs], [[keyOf('a')], undefined]);
   });
 
-  it('is taken from a node that does not respond after six minutes', () => {
+  it('an unused volume is taken from a node that does not respond after six minutes', () => {
     for (const ready of ['False', 'Unknown'] as const) {
       const early = left({ inUse: [keyOf('a')], ready }, sinceMinutes(5));
       kept(early);
@@ -221,24 +221,24 @@ describe('a volume that no pod wants any more', () => {
     assert.equal(left({ inUse: [keyOf('a')], ready: 'False' }).lookAgainMs, 6 * MINUTE_MS);
   });
 
-  it('is taken at once from a node that is out of service', () => {
+  it('an unused volume is taken at once from a node that is out of service', () => {
     const result = left({ inUse: [keyOf('a')], outOfService: true });
     gone(result);
     assert.deepEqual(result.leaving, []);
   });
 
-  it('of which the status knows nothing is detached', () => {
+  it('an unused volume of which the status knows nothing is detached', () => {
     assert.deepEqual(plan({ node: node({ inUse: [keyOf('a')] }), attachments: [attachment('a')] }).remove, [
       nameOf('a'),
     ]);
   });
 
-  it('is detached once, and only by those who attached it', () => {
+  it('an unused volume is detached once, and only by those who attached it', () => {
     assert.deepEqual(left({}, { attachments: [attachment('a', { leaving: true })] }).remove, []);
     assert.deepEqual(left({}, { attachments: [attachment('a', { name: 'by-hand' })] }).remove, []);
   });
 
-  it('may have a handle with any characters', () => {
+  it('an unused volume may have a handle with any characters', () => {
     const [key, handle] = [csiVolumeKey('d', 'x^y/z'), 'x^y/z'];
     const facts = { node: node({ attached: [key], inUse: [key] }), attachments: [attachment(handle)] };
     assert.deepEqual(plan(facts).remove, []);
@@ -270,7 +270,7 @@ describe('a node that was deleted', () => {
     assert.deepEqual(since(6).remove, [nameOf('a')]);
   });
 
-  it('has no status to write', () => {
+  it('a node that was deleted has no status to write', () => {
     const result = plan({ node: undefined, wanted: [csi('a')], attachments: [attachment('a')] });
     assert.deepEqual([result.attached, result.remove], [undefined, []]);
   });

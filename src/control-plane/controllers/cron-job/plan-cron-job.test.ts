@@ -131,7 +131,7 @@ describe('a CronJob by the minute', () => {
     );
   });
 
-  it('does not count what lies before its deadline', () => {
+  it('a CronJob that runs each minute does not count starts before its deadline', () => {
     const spec = { ...everyMinute, startingDeadlineSeconds: 200n };
     assert.equal(shown(plan({ at: '20:00:30', spec })), 'start 20:00:00 next 20:01:00.100');
   });
@@ -154,12 +154,12 @@ describe('a start that is due while an earlier Job runs', () => {
   const replaced = (concurrencyPolicy: CronJobSpec['concurrencyPolicy']): (string | undefined)[] | undefined =>
     plan({ at: '13:00:00', spec: { concurrencyPolicy }, status }).start?.replaces.map(({ name }) => name);
 
-  it('is made beside it, or in its place', () => {
+  it('a start that is due while an earlier Job runs is made beside it, or in its place', () => {
     assert.deepEqual(replaced('Allow'), []);
     assert.deepEqual(replaced('Replace'), ['tick-old']);
   });
 
-  it('is refused by the policy Forbid, which waits only for what still runs', () => {
+  it('a start that is due while an earlier Job runs is refused by the policy Forbid, which waits only for what still runs', () => {
     const spec = { concurrencyPolicy: 'Forbid' as const };
     const refused = plan({ at: '13:00:00', spec, status });
     assert.equal(shown(refused), 'next 14:00:00.100 Normal JobAlreadyActive');
@@ -170,7 +170,7 @@ describe('a start that is due while an earlier Job runs', () => {
     assert.equal(shown(plan({ at: '13:00:00', spec })), 'start 13:00:00 next 14:00:00.100');
   });
 
-  it('is not made again when the status lists it already', () => {
+  it('a start that is due while an earlier Job runs is not made again when the status lists it already', () => {
     const minutes = Date.parse('2026-01-01T13:00:00Z') / 60_000;
     assert.equal(shown(plan({ at: '13:00:00', status: { active: active(`tick-${minutes}`) } })), 'next 14:00:00.100');
   });
@@ -193,7 +193,7 @@ describe('the status', () => {
     ]);
   });
 
-  it('has no list of active Jobs once none is left', () => {
+  it('the status has no list of active Jobs once none is left', () => {
     assert.deepEqual(statusOf({ jobs: [job('a', 'Failed')], status: { active: active('a') } })[0], {});
   });
 
@@ -254,7 +254,7 @@ describe('the history', () => {
     assert.deepEqual(forgotten({ successfulJobsHistoryLimit: 2 }, leaving, ...ended), ['c1']);
   });
 
-  it('goes by the name where Jobs started together, and takes those that never started last', () => {
+  it('the history goes by the name where Jobs started together, and takes those that never started last', () => {
     const none = job('a', 'Complete');
     const unknown = {
       ...job('b', 'Complete'),

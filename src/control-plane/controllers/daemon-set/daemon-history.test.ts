@@ -16,7 +16,7 @@ const names = (revisions: readonly ControllerRevision[]): string =>
   revisions.map(({ metadata }) => metadata.name).join(' ');
 
 describe('the revision of a template', () => {
-  it('is named and marked by its hash, and belongs to the daemon set', () => {
+  it('the revision of a template is named and marked by its hash, and belongs to the daemon set', () => {
     const set = buildDaemonSet();
     const { metadata, revision: number } = buildRevision(set, 4);
     const hash = metadata.labels?.['controller-revision-hash'];
@@ -30,7 +30,7 @@ describe('the revision of a template', () => {
     );
   });
 
-  it('has another name for another template, and when its name was taken', () => {
+  it('the revision of a template has another name for another template, and when its name was taken', () => {
     const status = (collisionCount: number): DaemonSetStatus => ({
       ...{ currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
       collisionCount,
@@ -57,7 +57,7 @@ describe('the revision of a template', () => {
 });
 
 describe('the history', () => {
-  it('has no revision of a template that is new', () => {
+  it('the history has no revision of a template that is new', () => {
     const plan = planHistory(withImage('v3'), [revision('r1', 'v1', 1), revision('r2', 'v2', 2)]);
     assert.deepEqual([plan.current, plan.duplicates, names(plan.old), plan.revision], [undefined, [], 'r1 r2', 3]);
   });
@@ -82,20 +82,20 @@ describe('old revisions', () => {
     return names(selectForgotten(set, old, [buildPod(), ...pods]));
   };
 
-  it('go beyond the limit, the oldest first', () => {
+  it('old revisions go beyond the limit, the oldest first', () => {
     assert.equal(forgotten(2), 'r1');
     assert.equal(forgotten(0), 'r1 r2 r3');
     assert.equal(forgotten(3), '');
     assert.equal(forgotten(undefined), '');
   });
 
-  it('stay while pods are of them', () => {
+  it('old revisions stay while pods use them', () => {
     assert.equal(forgotten(1, 'r1'), 'r2 r3');
     assert.equal(forgotten(2, 'r1'), 'r2');
     assert.equal(forgotten(0, 'r1', 'r2', 'r3'), '');
   });
 
-  it('are ten where no limit is set', () => {
+  it('old revisions are ten where no limit is set', () => {
     const many = Array.from({ length: 12 }, (_, index) => revision(`r${index + 10}`, `v${index}`, index + 10));
     assert.equal(names(selectForgotten(buildDaemonSet(), many, [])), 'r10 r11');
   });

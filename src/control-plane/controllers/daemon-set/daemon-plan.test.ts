@@ -60,7 +60,7 @@ describe('a failed daemon that must wait for its successor', () => {
     assert.equal(placed({ nodes, pods: failed }, { n1: 900 }), 'delete b, ended b, retry 900');
   });
 
-  it('is no reason to wait with one that ended well', () => {
+  it('a failed pod that waits for its back-off does not delay one that succeeded', () => {
     assert.equal(placed({ nodes: [node('n1')], pods: [daemon('a', 'n1', 'done')] }, { n1: 900 }), 'delete a, ended a');
   });
 });

@@ -60,7 +60,7 @@ describe('whether a daemon starts on a node, and whether it stays there', () => 
 });
 
 describe('the pod for a node', () => {
-  it('is bound to the node by an affinity that keeps only the preferences of the template', () => {
+  it('the pod for a node is bound to the node by an affinity that keeps only the preferences of the template', () => {
     const preferred = [{ weight: 1, preference: { matchExpressions: [{ key: 'a', operator: 'Exists' }] } }];
     const { spec } = made({
       'spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution': preferred,
@@ -101,7 +101,7 @@ describe('the pod for a node', () => {
     );
   });
 
-  it('has the mark of its template, and that of its generation where there is a number', () => {
+  it('the pod for a node has the mark of its template, and that of its generation where there is a number', () => {
     const labels = (generation?: string): unknown => {
       const annotations = { 'deprecated.daemonset.template.generation': generation };
       const set = buildDaemonSet({}, generation === undefined ? {} : { annotations });
@@ -120,13 +120,13 @@ describe('the node of a daemon', () => {
     targetNode(buildPod({ [required]: { nodeSelectorTerms: [{ matchFields }] } }));
   const field = { key: 'metadata.name', operator: 'In', values: ['n1'] };
 
-  it('is the one it runs on, else the one that its affinity names', () => {
+  it('the node of a daemon is the one it runs on, else the one that its affinity names', () => {
     assert.equal(targetNode(buildPod({ 'spec.nodeName': 'n2' })), 'n2');
     assert.equal(of(field), 'n1');
     assert.equal(of({ ...field, key: 'metadata.uid' }, field), 'n1');
   });
 
-  it('is unknown where the affinity names none, or several', () => {
+  it('the node of a daemon is unknown where the affinity names none, or several', () => {
     assert.equal(targetNode(buildPod()), undefined);
     assert.equal(targetNode(buildPod({ 'spec.affinity': {} })), undefined);
     assert.equal(targetNode(buildPod({ 'spec.affinity.nodeAffinity': {} })), undefined);

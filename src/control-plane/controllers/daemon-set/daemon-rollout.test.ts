@@ -40,7 +40,7 @@ describe('an update in place', () => {
     assert.equal(rolled({}, four), 'delete p1');
   });
 
-  it('goes on with one at a time where neither number lets it', () => {
+  it('a rolling update proceeds one pod at a time where both numbers round to zero', () => {
     assert.equal(rolled({ maxUnavailable: 0, maxSurge: 0 }, cluster('old ready', 'old ready')), 'delete p1');
     assert.equal(rolled({ maxUnavailable: 0, maxSurge: 0 }, { nodes: [], pods: [daemon('a', 'n1', 'old ready')] }), '');
   });

@@ -82,7 +82,7 @@ it('a revision that the cache shows late is made once', async () => {
 });
 
 describe('placement', () => {
-  it('is one pod for each node, which the scheduler takes there by its affinity', async () => {
+  it('each node gets one pod, which the scheduler binds there by its affinity', async () => {
     const world = await setUp(build());
     await world.run(4_000);
     assert.deepEqual(where(world), ['n1 v1', 'n2 v1', 'n3 v1']);
@@ -181,7 +181,7 @@ describe('placement', () => {
     await world.stop();
   });
 
-  it('that selects everything is refused in an event', async () => {
+  it('a daemon set that selects everything is refused with an event', async () => {
     const world = await setUp(build({ selector: {} }));
     await world.run(1_000);
     assert.deepEqual(
@@ -205,7 +205,7 @@ describe('placement', () => {
     await world.stop();
   });
 
-  it('of two pods on a node the older stays', async () => {
+  it('of two daemon pods on a node the older one stays', async () => {
     const world = await setUp(build(), { nodeCount: 1 });
     await world.run(3_000);
     const [first] = world.activePods as [Pod];
@@ -245,7 +245,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('with maxSurge always keeps a pod on each node, and creates at most maxSurge additional pods', async () => {
+  it('a rolling update with maxSurge always keeps a pod on each node, and creates at most maxSurge additional pods', async () => {
     const world = await setUp(
       build({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: '40%' } } }),
       { nodeCount: 4 },
@@ -262,7 +262,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('that does not get ready stops after what may be missing', async () => {
+  it('a rolling update that does not get ready stops after what may be missing', async () => {
     const world = await setUp(build(), { nodeCount: 4 });
     await world.run(4_000);
     world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
@@ -286,7 +286,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('with OnDelete happens when a user deletes the old pod', async () => {
+  it('a rolling update with OnDelete happens when a user deletes the old pod', async () => {
     const world = await setUp(build({ updateStrategy: { type: 'OnDelete' } }), { nodeCount: 2 });
     await world.run(3_000);
     roll(world, 'v2');
@@ -300,7 +300,7 @@ describe('a rolling update', () => {
 });
 
 describe('revisions', () => {
-  it('are patches that bring a template back; going back renumbers, and only so many are kept', async () => {
+  it('revisions are patches that restore a template; a rollback renumbers, and a limited number is kept', async () => {
     const world = await setUp(build({ revisionHistoryLimit: 1 }), { nodeCount: 1 });
     for (const image of ['v1', 'v2', 'v3', 'v2']) {
       roll(world, image);
@@ -318,7 +318,7 @@ describe('revisions', () => {
     await world.stop();
   });
 
-  it('of the same template become one in the next pass, for which a new revision alone is no cause, and their pods follow', async () => {
+  it('revisions of the same template are merged in the next pass, which a new revision alone does not cause', async () => {
     const world = await setUp(build(), { nodeCount: 1 });
     await world.run(3_000);
     const [revision] = world.api.all(controllerRevisions) as [ControllerRevision];
@@ -347,7 +347,7 @@ describe('revisions', () => {
     await world.stop();
   });
 
-  it('find another name when two templates have one hash', async () => {
+  it('revisions find another name when two templates have one hash', async () => {
     const world = await setUp(build(), { nodeCount: 1 });
     await world.run(3_000);
     const [revision] = world.api.all(controllerRevisions) as [ControllerRevision];

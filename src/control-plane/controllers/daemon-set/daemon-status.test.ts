@@ -37,7 +37,7 @@ describe('the status of a daemon set', () => {
     assert.deepEqual(computeDaemonStatus(earlier, true), { ...status, observedGeneration: 3 });
   });
 
-  it('goes by the oldest daemon of a node', () => {
+  it('the status of a daemon set goes by the oldest daemon of a node', () => {
     const two = [
       daemon('b', 'n1', 'new ready', { 'metadata.creationTimestamp': '2026-01-01T00:00:02Z' }),
       daemon('a', 'n1', 'old', { 'metadata.creationTimestamp': '2026-01-01T00:00:01Z' }),

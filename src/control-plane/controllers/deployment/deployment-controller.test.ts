@@ -74,7 +74,7 @@ describe('a new deployment', () => {
     assert.equal(world.clock.armedTimers, 0);
   });
 
-  it('that selects everything is refused in an event', async () => {
+  it('a deployment that selects everything is refused with an event', async () => {
     const world = await setUp(build(1, { selector: {} }));
     await world.run(1_000);
     assert.deepEqual(world.events, [
@@ -121,7 +121,7 @@ describe('a new deployment', () => {
     await world.stop();
   });
 
-  it('is made once, however late the watch shows it', async () => {
+  it('a new replica set is created once, however late the watch shows it', async () => {
     for (const seed of [1, 2, 3, 4]) {
       const world = await setUp(build(3), { seed, lagMs: 3_000 });
       await world.run(20_000);
@@ -181,7 +181,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('that makes no progress stops within its bounds, reports a timeout, and does not block an undo', async () => {
+  it('a rolling update that makes no progress stops within its bounds, reports a timeout, and does not block an undo', async () => {
     const world = await setUp(build(4, { progressDeadlineSeconds: 30 }));
     await world.run(4_000);
     world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
@@ -214,7 +214,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('of a set that waits for readiness takes pods only after minReadySeconds', async () => {
+  it('a rolling update of a set that waits for readiness takes pods only after minReadySeconds', async () => {
     const world = await setUp(build(2, { minReadySeconds: 10 }));
     await world.run(20_000);
     roll(world, 'v2');
@@ -227,7 +227,7 @@ describe('a rolling update', () => {
 });
 
 describe('scaling', () => {
-  it('in the middle of a rollout gives each set its share', async () => {
+  it('scaling in the middle of a rollout gives each set its share', async () => {
     const world = await setUp(
       build(10, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } } }),
     );
@@ -246,7 +246,7 @@ describe('scaling', () => {
     await world.stop();
   });
 
-  it('to the size that the old set has come down to in a rollout does not hold that rollout up', async () => {
+  it('scaling to the size that the old set has come down to in a rollout does not hold that rollout up', async () => {
     const world = await setUp(
       build(2, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } }),
     );

@@ -190,7 +190,7 @@ describe('scaling', () => {
     assert.notDeepEqual(stepsOf(sized(5), lacking), ['old 2->0']);
   });
 
-  it('is noted also on sets that keep their size, or it would seem to go on for ever', () => {
+  it('scaling is annotated also on sets that keep their size, or it would never seem complete', () => {
     const paused = sized(3, { paused: true });
     assert.deepEqual(stepsOf(paused, [newest({ size: 3, desired: 2 })]), ['note new']);
     const recreate = aDeployment(6, { strategy: { type: 'Recreate' } });
@@ -205,7 +205,7 @@ describe('scaling', () => {
     assert.equal(planDeployment(paused, [], false).judgesProgress, false);
   });
 
-  it('of a set that is not active is none: it was emptied', () => {
+  it('an inactive set is not scaled: it was emptied', () => {
     assert.deepEqual(stepsOf(sized(3), [newest({ size: 3, desired: 3, most: 3 }), aSet('old', { desired: 9 })]), []);
   });
 });
@@ -248,7 +248,7 @@ describe('cleaning up', () => {
 });
 
 describe('a deployment that is deleted', () => {
-  it('does nothing any more', () => {
+  it('a deployment that is deleted does nothing any more', () => {
     const metadata = { ...aDeployment(1).metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
     const plan = planDeployment(aDeployment(3, {}, { metadata }), [], false);
     assert.deepEqual([plan.steps, plan.judgesProgress, plan.newSet], [[], false, undefined]);
@@ -300,18 +300,18 @@ describe('one step at a time', () => {
 describe('which sets are scaled', () => {
   const paused = (replicas: number): Deployment => aDeployment(replicas, { paused: true });
 
-  it('is the new one where none is active, else the newest old one', () => {
+  it('the new set is scaled where none is active, else the newest old one', () => {
     assert.deepEqual(stepsOf(paused(4), [newest({}), aSet('old')]), ['new 0->4']);
     const [a, b] = [aSet('a', { created: '2026-01-01T00:00:00Z' }), aSet('b', { created: '2026-01-01T00:00:01Z' })];
     assert.deepEqual(stepsOf(paused(4), [b, a]), ['b 0->4']);
   });
 
-  it('is the only active one, also of a deployment that recreates', () => {
+  it('the only active set is scaled, also with the strategy Recreate', () => {
     const recreate = aDeployment(5, { strategy: { type: 'Recreate' } });
     assert.deepEqual(stepsOf(recreate, [newest({ size: 3, desired: 3 }), aSet('old')]), ['new 3->5']);
   });
 
-  it('are all active ones, also without a new one', () => {
+  it('all active sets are scaled, also without a new one', () => {
     const sets = [aSet('a', { size: 2, desired: 4, most: 4 }), aSet('b', { size: 2, desired: 4, most: 4 })];
     const wider = aDeployment(8, {
       paused: true,
@@ -320,7 +320,7 @@ describe('which sets are scaled', () => {
     assert.deepEqual(stepsOf(wider, sets).sort(), ['a 2->4', 'b 2->4']);
   });
 
-  it('are not judged by sets that are not active or say nothing of a size', () => {
+  it('inactive sets and sets without a size annotation do not decide which set is scaled', () => {
     const strict = aDeployment(3);
     const judged = (set: ReplicaSet): boolean =>
       planDeployment(strict, [newest({ size: 3, desired: 3 }), set], false).judgesProgress;
@@ -337,7 +337,7 @@ describe('which sets are scaled', () => {
     assert.equal(judged({ ...bare, metadata }), true);
   });
 
-  it('are not emptied for a new one that was sized for another number', () => {
+  it('old sets are not emptied for a new one that was sized for another number', () => {
     const strict = aDeployment(5, {
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
     });
@@ -345,7 +345,7 @@ describe('which sets are scaled', () => {
     assert.equal(steps.includes('old 2->0'), false);
   });
 
-  it('go by revision when the history is cut, whatever their age, and by age among equals', () => {
+  it('the history is cut by revision, whatever the age, and by age among equals', () => {
     const status = { updatedReplicas: 1, replicas: 1, availableReplicas: 1, observedGeneration: 1 };
     const done = aDeployment(1, { revisionHistoryLimit: 1 }, { status });
     const live = newest({ size: 1, desired: 1, most: 2, revision: 9 });
@@ -359,7 +359,7 @@ describe('which sets are scaled', () => {
 });
 
 describe('revisions', () => {
-  it('are int64s: any that a user sets is counted on from, digit by digit', () => {
+  it('revisions are int64s: any that a user sets is counted on from, digit by digit', () => {
     const [small, large] = [aSet('small', { revision: 3 }), aSet('large', {})];
     const set = (revision: string): ReplicaSet => ({
       ...large,

@@ -94,7 +94,7 @@ describe('when pods have to leave a device', () => {
 });
 
 describe('the taints of a device', () => {
-  it('are those of the newest generation of its pool', () => {
+  it('the taints of a device are those of the newest generation of its pool', () => {
     const of = (...slices: ResourceSlice[]): string =>
       evictingDeviceTaints(result('g0'), slices)
         .map(({ key }) => key)
@@ -106,7 +106,8 @@ describe('the taints of a device', () => {
     assert.equal(of(), '');
   });
 
-  it('are looked up by driver and pool', () => assert.equal(poolKey({ driver: 'd', pool: 'p' }), 'd/p'));
+  it('the taints of a device are looked up by driver and pool', () =>
+    assert.equal(poolKey({ driver: 'd', pool: 'p' }), 'd/p'));
 });
 
 describe('the claims that a pod uses', () => {
@@ -132,7 +133,7 @@ describe('the claims that a pod uses', () => {
       .map(({ metadata }) => metadata.name)
       .join(' ');
 
-  it('are reserved for it', () => {
+  it('the claims that a pod uses are reserved for it', () => {
     assert.equal(used(reserved('c'), reserved('m')), 'c m');
     assert.equal(used(reserved('c', { user: 'other' }), reserved('m')), 'm');
     assert.equal(used(), '');
@@ -142,7 +143,7 @@ describe('the claims that a pod uses', () => {
     );
   });
 
-  it('belong to it where they were generated', () => {
+  it('the claims that a pod uses belong to it where they were generated', () => {
     assert.equal(used(reserved('c', { owner: 'other' }), reserved('m', { owner: 'other' })), 'c');
   });
 });

@@ -113,7 +113,7 @@ describe('granted evictions', () => {
     status: { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, disruptionsAllowed: 0, disruptedPods },
   });
 
-  it('are awaited for two minutes, while the pod is there and is not being deleted', () => {
+  it('granted evictions are awaited for two minutes, while the pod is there and is not being deleted', () => {
     const times = { new: before(0), old: before(119_000), late: before(120_000), gone: before(0), going: before(0) };
     const pods = [pod('new'), pod('old'), pod('late'), pod('going', leaving), pod('other')];
     const { pods: awaited, notDeleted, nextMs } = selectDisrupted(granted(times), pods, NOW_MS);
@@ -125,14 +125,14 @@ describe('granted evictions', () => {
     assert.equal(nextMs, 1000);
   });
 
-  it('are late at once when their time cannot be read, and are none without a status', () => {
+  it('granted evictions are late at once when their time cannot be read, and are none without a status', () => {
     const { notDeleted, nextMs } = selectDisrupted(granted({ a: 'never' }), [pod('a')], NOW_MS);
     assert.deepEqual([notDeleted.length, nextMs], [1, undefined]);
     const none = selectDisrupted(budget({}), [pod('a'), pod('constructor')], NOW_MS);
     assert.deepEqual(none, { pods: {}, notDeleted: [], nextMs: undefined });
   });
 
-  it('take their pods out of the healthy ones, as a deletion does', () => {
+  it('granted evictions take their pods out of the healthy ones, as a deletion does', () => {
     const pods = [
       ...[pod('a', ready('True')), pod('b', ready('True')), pod('unready', ready('False')), pod('unknown')],
       pod('going', { ...ready('True'), ...leaving }),
@@ -141,7 +141,7 @@ describe('granted evictions', () => {
     assert.equal(countHealthy(pods, { b: before(0) }), 1);
   });
 
-  it('stay in the status while they are awaited', () => {
+  it('granted evictions stay in the status while they are awaited', () => {
     const facts = { expectedPods: 3, desiredHealthy: 1, currentHealthy: 3 };
     const status = computeBudgetStatus(budget({}), { ...facts, disruptedPods: { a: before(0) } }, NOW_MS);
     assert.deepEqual([status.disruptedPods, status.disruptionsAllowed], [{ a: before(0) }, 2]);

@@ -44,7 +44,7 @@ describe('Endpoints are mirrored', () => {
 });
 
 describe('the mirror of Endpoints', () => {
-  it('is one for each set of ports and family', () => {
+  it('the mirror of Endpoints is one for each set of ports and family', () => {
     const http = [{ name: 'http', port: 80, ...TCP }];
     assert.deepEqual(
       mirrors(
@@ -58,7 +58,7 @@ describe('the mirror of Endpoints', () => {
     assert.deepEqual(computeMirrors(endpoints()), []);
   });
 
-  it('goes by ports, not by their order', () => {
+  it('the mirror of Endpoints goes by ports, not by their order', () => {
     const [a, b, c] = [
       { name: 'a', port: 2, ...TCP },
       { name: 'b', port: 1, ...TCP },
@@ -74,7 +74,7 @@ describe('the mirror of Endpoints', () => {
     assert.deepEqual(mirrors({ addresses: [{ ip: '10.0.0.1' }] }), ['IPv4 : 10.0.0.1']);
   });
 
-  it('has an address once, and as not ready where it is both', () => {
+  it('the mirror of Endpoints has an address once, and as not ready where it is both', () => {
     assert.deepEqual(mirrors({ addresses: [{ ip: '10.0.0.1' }], notReadyAddresses: [{ ip: '10.0.0.1' }] }), [
       'IPv4 : 10.0.0.1!',
     ]);
@@ -94,7 +94,7 @@ describe('the mirror of Endpoints', () => {
     assert.deepEqual(mirrors({ addresses: [{ ip: 'FD00:0::1' }, { ip: 'web' }] }), ['IPv6 : fd00::1']);
   });
 
-  it('has a thousand addresses of a set of ports', () => {
+  it('the mirror of Endpoints has a thousand addresses of a set of ports', () => {
     const addresses = Array.from({ length: 1_001 }, (_, index) => ({ ip: `10.0.${index >> 8}.${index & 255}` }));
     assert.equal(computeMirrors(endpoints([{ addresses }]))[0]?.endpoints.length, 1_000);
   });
@@ -113,7 +113,7 @@ describe('the mirror of Endpoints', () => {
     assert.deepEqual(plain?.ports, [{ name: '', port: 80, protocol: 'TCP' }]);
   });
 
-  it('has the labels and annotations of the Endpoints, without those of tools', () => {
+  it('the mirror of Endpoints has the labels and annotations of the Endpoints, without those of tools', () => {
     const annotations = {
       own: 'x',
       'endpoints.kubernetes.io/last-change-trigger-time': 'y',
@@ -160,7 +160,7 @@ describe('slices', () => {
     ].join(', ');
   };
 
-  it('are made, kept and deleted by family and ports', () => {
+  it('slices are made, kept and deleted by family and ports', () => {
     assert.equal(planned([], mirror(80)), 'create IPv4 80');
     assert.equal(planned([slice('a', 80), slice('b', 90)], mirror(80), mirror(90)), '');
     assert.equal(planned([slice('a', 80), slice('b', 90)], mirror(90)), 'delete a');
@@ -169,7 +169,7 @@ describe('slices', () => {
     assert.equal(planned([slice('a', 80)], mirror(80), mirror(80)), 'create IPv4 80');
   });
 
-  it('are written when labels, annotations or addresses differ', () => {
+  it('slices are written when labels, annotations or addresses differ', () => {
     const all = [slice('a', 80)];
     assert.equal(planned(all, mirror(80, { labels: { l: 'y' } })), 'update a 80');
     assert.equal(planned(all, mirror(80, { annotations: { own: 'y' } })), 'update a 80');

@@ -17,12 +17,12 @@ const hinted = (text: string, shares = halves): string => {
 };
 
 describe('hints of topology mode Auto', () => {
-  it('name the zone of each endpoint when the zones have their shares', () => {
+  it('hints of topology mode Auto name the zone of each endpoint when the zones have their shares', () => {
     assert.equal(hinted('abab'), 'abab');
     assert.equal(hinted('aaaabbb'), 'aaaabbb', 'nothing moves for less than one endpoint');
   });
 
-  it('give endpoints to a zone that has too few', () => {
+  it('hints of topology mode Auto give endpoints to a zone that has too few', () => {
     assert.equal(hinted('aaaabb'), 'baaabb');
     assert.equal(hinted('aaaa'), 'bbaa');
     assert.equal(
@@ -38,7 +38,7 @@ describe('hints of topology mode Auto', () => {
     );
   });
 
-  it('stay as published until a zone has too few', () => {
+  it('hints of topology mode Auto stay as published until a zone has too few', () => {
     assert.equal(hinted('a>aa>aa>aa>bb>bb>b'), 'aaabbb');
     assert.equal(hinted('a>aa>aa>aa>aa>aa>ab>bb>bb>bb>bb>b'), 'aaaaaabbbbb');
     const shifted = new Map([
@@ -48,11 +48,11 @@ describe('hints of topology mode Auto', () => {
     assert.equal(hinted('a>aa>aa>aa>aa>bb>bb>bb>bb>b', shifted), 'aaaaabbbb');
   });
 
-  it('return to the zone of their endpoint first', () => {
+  it('hints of topology mode Auto return to the zone of their endpoint first', () => {
     assert.equal(hinted('a>ba>bb>bb>bb>bab'), 'aabbbab');
   });
 
-  it('are refused in upstream’s words', () => {
+  it('hints of topology mode Auto are refused in upstream’s words', () => {
     const refusal = (text: string, shares?: ReadonlyMap<string, number>): string | undefined =>
       planTopologyHints(at(text), shares).refused;
     assert.match(refusal('ab') ?? '', /^Insufficient Node information/);
@@ -73,7 +73,7 @@ describe('hints of topology mode Auto', () => {
     );
   });
 
-  it('give every zone its minimum, move nothing the second time, and change little for one endpoint', () => {
+  it('hints of topology mode Auto give every zone its minimum, move nothing the second time, and change little for one endpoint', () => {
     const zone = fc.constantFrom('a', 'b', 'c', 'd', 'e');
     const location = fc.record({ zone, hinted: fc.option(zone, { nil: undefined }) });
     const cpus = fc.array(fc.integer({ min: 1, max: 64 }), { minLength: 2, maxLength: 4 });

@@ -119,7 +119,7 @@ describe('topology mode Auto', () => {
     await world.stop();
   });
 
-  it('is enabled by either annotation, the older one first, in two spellings', () => {
+  it('topology mode Auto is enabled by either annotation, the older one first, in two spellings', () => {
     const former = 'service.kubernetes.io/topology-aware-hints';
     const cases: Record<string, string>[] = [
       { [MODE]: 'Auto' },

@@ -19,7 +19,7 @@ function judged(dependent: Partial<Dependent>, ...owners: OwnerState[]): string 
 }
 
 describe('an object', () => {
-  it('without owners, or that is being deleted, is left alone', () => {
+  it('an object without owners, or that is being deleted, is left alone', () => {
     assert.equal(judged({}), 'keep');
     assert.equal(judged({ deleting: true }, 'absent'), 'keep');
     assert.equal(judged({ deleting: true }, 'solid', 'absent'), 'keep');
@@ -32,7 +32,7 @@ describe('an object', () => {
     assert.equal(judged({ hasDependents: true }, 'waiting', 'solid'), 'drop 0 waiting');
   });
 
-  it('goes in the background when all its owners are gone', () => {
+  it('an object is deleted in the background when all its owners are gone', () => {
     assert.equal(judged({}, 'absent'), 'delete Background');
     assert.equal(judged({ hasDependents: true }, 'absent', 'absent'), 'delete Background');
     assert.equal(judged({}, 'absent', 'waiting'), 'delete Background');
@@ -44,7 +44,7 @@ describe('an object', () => {
     assert.equal(judged({}, 'waiting'), 'delete Background');
   });
 
-  it('goes as its own finalizer says', () => {
+  it('an object is deleted with the propagation of its own finalizer', () => {
     assert.equal(judged({ finalizers: ['x', 'orphan'] }, 'absent'), 'delete Orphan');
     assert.equal(judged({ finalizers: ['foregroundDeletion'] }, 'absent'), 'delete Foreground');
     assert.equal(judged({ finalizers: ['foregroundDeletion', 'orphan'] }, 'absent'), 'delete Orphan');

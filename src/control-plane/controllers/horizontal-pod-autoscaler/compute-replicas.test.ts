@@ -247,7 +247,7 @@ describe('a utilization over pods of which some have no value', () => {
     assert.equal(down(30, 100), 3);
   });
 
-  it('has no number where metrics are only of other pods, or nothing is requested', () => {
+  it('a utilization over pods of which some have no value has no number where metrics are only of other pods, or nothing is requested', () => {
     const none = 'no metrics returned matched known pods';
     assert.equal(replicasForUtilization(factsOf(threePods), metricsOf({ x: 1 }), cpu), none);
     assert.equal(replicasForUtilization(factsOf([podOf('a', { request: '0' })]), metricsOf({ a: 1 }), cpu), none);

@@ -97,7 +97,7 @@ it('the tolerance is the one of each direction, else the one that is set for all
 });
 
 describe('the number that metrics ask for', () => {
-  it('is the highest; of equals the first metric is named', () => {
+  it('the number that metrics ask for is the highest; of equals the first metric is named', () => {
     const plan = planByMetrics(facts(4), [proposed('cpu', 3), proposed('memory', 6), proposed('disk', 6)]);
     assert.deepEqual(shown(plan), { desired: '6: memory above target', conditions: fine, events: [] });
     assert.equal(plan.conditions[0]?.message, 'the HPA was able to successfully calculate a replica count from memory');
@@ -105,12 +105,12 @@ describe('the number that metrics ask for', () => {
     assert.deepEqual(plan.history.recommendations, [{ replicas: 6, atMs: NOW_MS }]);
   });
 
-  it('may be lower, or the same', () => {
+  it('the number that metrics ask for may be lower, or the same', () => {
     assert.equal(shown(planByMetrics(facts(4), [proposed('cpu', 3)]))['desired'], '3: All metrics below target');
     assert.equal(shown(planByMetrics(facts(4), [proposed('cpu', 4)]))['desired'], '4: ');
   });
 
-  it('is limited, and a condition says how', () => {
+  it('the number that metrics ask for is limited, and a condition says how', () => {
     const limited = shown(planByMetrics(facts(2), [proposed('cpu', 30)]));
     assert.deepEqual(
       limited['conditions'],
@@ -159,7 +159,7 @@ describe('where a metric fails', () => {
     assert.deepEqual(shown(plan)['conditions'], ['ScalingActive=False Failedmemory']);
   });
 
-  it('of no metrics nothing follows', () => {
+  it('no metrics: nothing follows', () => {
     assert.deepEqual(shown(planByMetrics(facts(4), [])), {
       desired: '-: ',
       conditions: [],

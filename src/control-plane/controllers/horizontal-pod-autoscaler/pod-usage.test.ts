@@ -39,22 +39,22 @@ function grouped(pods: readonly Pod[], measured: readonly string[], resource = '
 }
 
 describe('pods and their metrics', () => {
-  it('count while the pod runs, and has metrics', () => {
+  it('a running pod with metrics counts', () => {
     assert.equal(grouped([pod('a'), pod('b')], ['a']), '1 ready, missing b, metrics a');
     assert.equal(grouped([pod('a')], ['a', 'x']), '1 ready, metrics a x');
   });
 
-  it('do not count when the pod has failed or leaves', () => {
+  it('metrics of a pod that failed or is being deleted do not count', () => {
     assert.equal(grouped([pod('a', { 'status.phase': 'Failed' }), pod('b')], ['a', 'b']), '1 ready, metrics b');
     assert.equal(grouped([pod('a', { 'metadata.deletionTimestamp': at(0) })], ['a']), '0 ready, metrics ');
   });
 
-  it('are unready while the pod waits', () => {
+  it('a pending pod counts as unready', () => {
     assert.equal(grouped([pod('a', { 'status.phase': 'Pending' })], ['a'], 'memory'), '0 ready, unready a, metrics ');
     assert.equal(grouped([pod('a', { 'status.phase': 'Pending' })], []), '0 ready, unready a, metrics ');
   });
 
-  it('without a status count as missing', () => {
+  it('a pod without a status counts as missing', () => {
     assert.equal(grouped([pod('a', { status: undefined })], []), '0 ready, missing a, metrics ');
     assert.equal(grouped([pod('a', { status: undefined })], ['a']), '0 ready, unready a, metrics ');
     assert.equal(grouped([pod('a', { status: undefined })], ['a'], 'memory'), '1 ready, metrics a');
@@ -81,7 +81,7 @@ describe('the CPU of a pod', () => {
     assert.equal(counts(ready('False', 1)), true);
   });
 
-  it('does not count where the pod does not say when it started, or whether it is ready', () => {
+  it('the CPU of a pod does not count where the pod does not say when it started, or whether it is ready', () => {
     assert.equal(counts({ 'status.startTime': undefined }), false);
     assert.equal(counts({ 'status.conditions': [] }), false);
     const undated = { 'status.conditions': [{ type: 'Ready', status: 'True' }] };
@@ -113,14 +113,14 @@ describe('the requests of pods', () => {
     return typeof found === 'string' ? found : found.get('a');
   };
 
-  it('is what their containers and sidecars request together', () => {
+  it('the request of a pod is the sum of its containers and sidecars', () => {
     assert.equal(requests({ 'spec.containers': containers('250m', '1') }), 1_250n);
     const sidecar = { name: 's', image: 'i', restartPolicy: 'Always', resources: cpu('100m') };
     const init = { name: 'i', image: 'i', resources: cpu('3') };
     assert.equal(requests({ 'spec.containers': containers('250m'), 'spec.initContainers': [init, sidecar] }), 350n);
   });
 
-  it('is what one container requests, where a metric is of one', () => {
+  it('the request of a pod is that of one container for a container metric', () => {
     const both = { 'spec.containers': containers('250m', '1') };
     assert.equal(requests(both, 'c0'), 250n);
     assert.equal(requests(both, 'c1'), 1_000n);
@@ -128,7 +128,7 @@ describe('the requests of pods', () => {
     assert.equal(requests({ 'spec.containers': containers(undefined, '1') }, 'c1'), 1_000n);
   });
 
-  it('is missing where one container requests none', () => {
+  it('the request of a pod is missing where one container has none', () => {
     assert.equal(
       requests({ 'spec.containers': containers('1', undefined) }),
       'missing request for cpu in container c1 of Pod a',
@@ -139,7 +139,7 @@ describe('the requests of pods', () => {
     );
   });
 
-  it('is the pod-level request if there is one', () => {
+  it('the request of a pod is its pod-level request if there is one', () => {
     const whole = { 'spec.containers': containers('100m'), 'spec.resources': cpu('2') };
     assert.equal(requests(whole), 2_000n);
     assert.equal(requests(whole, 'c0'), 100n);

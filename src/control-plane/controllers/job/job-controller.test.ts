@@ -65,7 +65,7 @@ describe('a job', () => {
     assert.equal(world.clock.armedTimers, 0);
   });
 
-  it('without completions is complete when one has succeeded and the others have ended', async () => {
+  it('a job without completions is complete when one has succeeded and the others have ended', async () => {
     const world = await startJobWorld(buildJob({ parallelism: 3, completions: undefined }), {
       fate: (pod, ageMs) => (ageMs >= (pod.spec.nodeName === 'a' ? 2_000 : 5_000) ? 'succeeded' : 'ready'),
     });
@@ -77,14 +77,14 @@ describe('a job', () => {
     await world.stop();
   });
 
-  it('with no completions at all is complete at once', async () => {
+  it('a job with no completions at all is complete at once', async () => {
     const world = await startJobWorld(buildJob({ completions: 0 }));
     await world.run(1_000);
     assert.deepEqual([createdPods(world), isFinished(world.api.peek(jobs, work) as Job)], [0, true]);
     await world.stop();
   });
 
-  it('of another controller is not touched', async () => {
+  it('a job of another controller is not touched', async () => {
     const world = await startJobWorld(buildJob({ managedBy: 'example.com/other' }));
     await world.run(2_000);
     assert.deepEqual(world.api.writes, []);
@@ -122,7 +122,7 @@ describe('a job', () => {
 });
 
 describe('failures', () => {
-  it('are tried again, later each time, up to the limit; then the job has failed', async () => {
+  it('failed pods are replaced with growing delays up to the limit; then the job has failed', async () => {
     const world = await startJobWorld(buildJob({ backoffLimit: 2 }), { fate: endingAfter(1_000, 'failed') });
     const madeAt: number[] = [];
     world.api.script(({ verb, plural }) => {
@@ -145,7 +145,7 @@ describe('failures', () => {
     await world.stop();
   });
 
-  it('in their pods count, too, where pods restart their containers', async () => {
+  it('failures in their pods count, too, where pods restart their containers', async () => {
     const template = buildJob().spec.template;
     const world = await startJobWorld(
       buildJob({ backoffLimit: 2, template: { ...template, spec: { ...template.spec, restartPolicy: 'OnFailure' } } }),
@@ -165,7 +165,7 @@ describe('failures', () => {
     await world.stop();
   });
 
-  it('that take too long end the job with the pods that run', async () => {
+  it('failures that take too long end the job with the pods that run', async () => {
     const world = await startJobWorld(buildJob({ activeDeadlineSeconds: 10, parallelism: 2, completions: 4 }), {
       fate: () => 'ready',
     });
@@ -179,7 +179,7 @@ describe('failures', () => {
     await world.stop();
   });
 
-  it('are judged by the policy: some do not count, some end the job at once', async () => {
+  it('failures are judged by the policy: some do not count, some end the job at once', async () => {
     const podFailurePolicy: JobSpec['podFailurePolicy'] = {
       rules: [
         { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
@@ -221,7 +221,7 @@ describe('failures', () => {
     await world.stop();
   });
 
-  it('of a pod that leaves are counted at once, or when it has ended, as the job says', async () => {
+  it('the failure of a terminating pod counts at once, or when it has ended, as the job says', async () => {
     for (const [policy, early] of [
       ['TerminatingOrFailed', 2],
       ['Failed', 1],
@@ -242,7 +242,7 @@ describe('failures', () => {
 });
 
 describe('an Indexed job', () => {
-  it('has one pod for each index, which knows it in every way', async () => {
+  it('an Indexed job has one pod for each index, which knows it in every way', async () => {
     const world = await startJobWorld(buildJob({ completionMode: 'Indexed', parallelism: 2, completions: 4 }));
     await world.run(1_500);
     assert.deepEqual(activeIndexes(world), [0, 1]);
@@ -311,7 +311,7 @@ describe('an Indexed job', () => {
     await world.stop();
   });
 
-  it('is a success by its policy as soon as the indexes that matter are there; the others are ended and not counted as failed', async () => {
+  it('an Indexed job is a success by its policy as soon as the indexes that matter are there; the others are ended and not counted as failed', async () => {
     const fate = (pod: Pod, ageMs: number): PodFate =>
       completionIndex(pod) === 0 && ageMs >= 1_000 ? 'succeeded' : 'ready';
     const world = await startJobWorld(
@@ -358,7 +358,7 @@ describe('a job that is changed', () => {
     await world.stop();
   });
 
-  it('to fewer pods side by side ends some, which are no failures', async () => {
+  it('a job that is changed to fewer pods side by side ends some, which are no failures', async () => {
     const world = await startJobWorld(buildJob({ parallelism: 4, completions: 8 }), { fate: () => 'ready' });
     await world.run(2_000);
     changeJob(world, { parallelism: 1 });

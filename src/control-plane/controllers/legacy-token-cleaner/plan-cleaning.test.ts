@@ -55,21 +55,21 @@ function cleaned(given: Given): string {
 }
 
 describe('a token that was made for an account', () => {
-  it('is marked as invalid after it was not used for so long', () => {
+  it('a token that was made for an account is marked as invalid after it was not used for so long', () => {
     assert.equal(cleaned({}), 'mark');
     assert.equal(cleaned({ lastUsed: '2026-02-27' }), 'mark');
     assert.equal(cleaned({ lastUsed: '2026-02-28' }), 'keep');
     assert.equal(cleaned({ lastUsed: 'lately' }), 'keep');
   });
 
-  it('is kept while use was not recorded for so long', () => {
+  it('a token that was made for an account is kept while use was not recorded for so long', () => {
     assert.equal(cleaned({ since: undefined }), 'keep');
     assert.equal(cleaned({ since: 'x' }), 'keep');
     assert.equal(cleaned({ since: '2026-02-27' }), 'mark');
     assert.equal(cleaned({ since: '2026-02-28' }), 'keep');
   });
 
-  it('is kept while it is young, leaves, is used by a pod, or is another Secret', () => {
+  it('a token that was made for an account is kept while it is young, leaves, is used by a pod, or is another Secret', () => {
     assert.equal(cleaned({ created: '2026-02-28T12:00:00Z' }), 'keep');
     assert.equal(cleaned({ created: '2026-02-28T11:59:59Z' }), 'mark');
     assert.equal(cleaned({ created: undefined }), 'mark');
@@ -78,12 +78,12 @@ describe('a token that was made for an account', () => {
     assert.equal(cleaned({ type: 'Opaque' }), 'keep');
   });
 
-  it('is kept where a person made it, or it is of an earlier account', () => {
+  it('a token that was made for an account is kept where a person made it, or it is of an earlier account', () => {
     assert.equal(cleaned({ named: false }), 'keep');
     assert.equal(cleaned({ accountUid: 'sa-2' }), 'keep');
   });
 
-  it('is deleted after it was invalid for so long', () => {
+  it('a token that was made for an account is deleted after it was invalid for so long', () => {
     assert.equal(cleaned({ invalidSince: '2026-02-27' }), 'delete');
     assert.equal(cleaned({ invalidSince: '2026-02-28' }), 'keep');
     assert.equal(cleaned({ invalidSince: 'x' }), 'mark');

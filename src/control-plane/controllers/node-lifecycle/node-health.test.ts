@@ -8,7 +8,7 @@ const CREATED = '2026-01-01T00:00:00Z';
 const bare: Node = { metadata: { name: 'n1', namespace: '', uid: 'n1', creationTimestamp: CREATED } };
 
 describe('the conditions of a node that does not report', () => {
-  it('become unknown, except those that its kubelet does not report', () => {
+  it('the conditions of a silent node become unknown, except those that its kubelet does not report', () => {
     const heartbeat = { lastHeartbeatTime: CREATED, lastTransitionTime: CREATED };
     const network = { type: 'NetworkUnavailable', status: 'False' as const, ...heartbeat };
     const already = { type: 'DiskPressure', status: 'Unknown' as const, reason: 'Own', ...heartbeat };
@@ -33,7 +33,7 @@ describe('the conditions of a node that does not report', () => {
     );
   });
 
-  it('are all unknown where it never reported any', () => {
+  it('the conditions of a silent node are all unknown where it never reported any', () => {
     const conditions = unknownConditions(bare, NOW);
     assert.deepEqual(
       conditions.map(({ type }) => type),
@@ -62,7 +62,7 @@ describe('a zone', () => {
     [9, 11, 'partialDisruption'],
     [10, 11, 'normal'],
   ] as const)
-    it(`with ${ready} nodes ready and ${notReady} not is ${expected}`, () =>
+    it(`a zone with ${ready} nodes ready and ${notReady} not is ${expected}`, () =>
       assert.equal(zoneState(ready, notReady), expected));
 
   it('loses one node in ten seconds; when much of it is gone, one in a hundred, or none where it is small', () => {
@@ -72,7 +72,7 @@ describe('a zone', () => {
     assert.equal(evictionsPerSecond('partialDisruption', 50), 0);
   });
 
-  it('is a region and a zone', () => {
+  it('a zone is named by region and zone', () => {
     const labels = { 'topology.kubernetes.io/region': 'r', 'topology.kubernetes.io/zone': 'z' };
     assert.equal(zoneKey({ ...bare, metadata: { ...bare.metadata, labels } }), 'r:z');
     assert.equal(zoneKey(bare), ':');

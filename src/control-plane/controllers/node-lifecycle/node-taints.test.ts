@@ -29,13 +29,13 @@ describe('the taints that keep new pods off a node', () => {
     ['PIDPressure', 'True', 'pid-pressure'],
     ['NetworkUnavailable', 'True', 'network-unavailable'],
   ] as const)
-    it(`have ${key} when ${condition} is ${status}`, () => {
+    it(`NoSchedule taints have ${key} when ${condition} is ${status}`, () => {
       assert.deepEqual(withScheduleTaints([], node({ [condition]: status }), NOW), [
         { ...taint(key, 'NoSchedule'), timeAdded: NOW },
       ]);
     });
 
-  it('have none of a node that is well', () => {
+  it('NoSchedule taints have none of a node that is well', () => {
     const well = {
       Ready: 'True',
       MemoryPressure: 'False',
@@ -47,7 +47,7 @@ describe('the taints that keep new pods off a node', () => {
     assert.deepEqual(withScheduleTaints([], bare, NOW), []);
   });
 
-  it('follow the cordon', () => {
+  it('NoSchedule taints follow the cordon', () => {
     assert.equal(shown(withScheduleTaints([], node({}, { cordoned: true }), NOW)), 'unschedulable:NoSchedule');
     assert.equal(
       shown(withScheduleTaints([taint('unschedulable', 'NoSchedule')], node({}, { cordoned: false }), NOW)),
@@ -55,7 +55,7 @@ describe('the taints that keep new pods off a node', () => {
     );
   });
 
-  it('go with their conditions; those of others stay', () => {
+  it('NoSchedule taints go with their conditions; those of others stay', () => {
     const others = [taint('own', 'NoSchedule'), taint('not-ready', 'NoExecute')];
     const before = [...others, taint('not-ready', 'NoSchedule'), taint('disk-pressure', 'NoSchedule')];
     assert.equal(
@@ -64,7 +64,7 @@ describe('the taints that keep new pods off a node', () => {
     );
   });
 
-  it('are the same list when nothing changes', () => {
+  it('NoSchedule taints are the same list when nothing changes', () => {
     const before = [taint('not-ready', 'NoSchedule')];
     assert.equal(withScheduleTaints(before, node({ Ready: 'False' }), NOW), before);
     assert.equal(shown(withScheduleTaints(before, node({ Ready: 'Unknown' }), NOW)), 'unreachable:NoSchedule');
@@ -82,7 +82,7 @@ describe('the taint that makes pods leave', () => {
     return found.kind === 'none' ? 'none' : `${found.kind} ${found.key.replace('node.kubernetes.io/', '')}`;
   };
 
-  it('is added to a node that is not ready or unknown, once', () => {
+  it('the NoExecute taint is added to a node that is not ready or unknown, once', () => {
     assert.equal(wanted('True'), 'none');
     assert.equal(wanted(undefined), 'none');
     assert.equal(wanted('False'), 'add not-ready');
@@ -100,7 +100,7 @@ describe('the taint that makes pods leave', () => {
     assert.equal(wanted('False', taint('unreachable', 'NoSchedule')), 'add not-ready');
   });
 
-  it('is the only one of the two, and keeps the time since when it is there', () => {
+  it('the NoExecute taint is the only one of the two, and keeps the time since when it is there', () => {
     const before = [taint('not-ready', 'NoExecute'), taint('own', 'NoExecute'), taint('unreachable', 'NoSchedule')];
     const key = 'node.kubernetes.io/unreachable';
     assert.deepEqual(withEvictionTaint(before, key, NOW), [
@@ -112,7 +112,7 @@ describe('the taint that makes pods leave', () => {
     assert.deepEqual(withEvictionTaint([old, ...before], key, NOW), [before[1], before[2], old]);
   });
 
-  it('goes, and leaves the list alone where there is none', () => {
+  it('the NoExecute taint goes, and leaves the list alone where there is none', () => {
     const others = [taint('own', 'NoExecute'), taint('not-ready', 'NoSchedule')];
     assert.equal(withEvictionTaint(others, undefined, NOW), others);
     assert.deepEqual(withEvictionTaint([...others, taint('unreachable', 'NoExecute')], undefined, NOW), others);

@@ -42,7 +42,7 @@ describe('a claim that names no volume', () => {
     assert.equal(planned(buildClaim({}), { volumes: [buildVolume('v')] }), 'bind v');
   });
 
-  it('without a class waits for one that fits', () => {
+  it('an unbound claim without a class waits for one that fits', () => {
     assert.equal(
       planned(buildClaim({}), { volumes: [buildVolume('v', { size: '1Gi' })] }),
       'pending; Normal FailedBinding: no persistent volumes available for this claim and no storage class is set',
@@ -71,7 +71,7 @@ describe('a claim that names no volume', () => {
     );
   });
 
-  it('of a class that is not there, or whose provisioner is a plugin of old, says so', () => {
+  it('an unbound claim with a missing class or an in-tree provisioner gets an event', () => {
     assert.equal(
       planned(ofClass('gone')),
       'pending; Warning ProvisioningFailed: storageclass.storage.k8s.io "gone" not found',
@@ -82,7 +82,7 @@ describe('a claim that names no volume', () => {
     );
   });
 
-  it('of a class that waits for a pod names the pods it waits for', () => {
+  it('an unbound claim of a class that waits for a pod names the pods it waits for', () => {
     assert.equal(
       planned(ofClass('late')),
       'pending; Normal WaitForFirstConsumer: waiting for first consumer to be created before binding',
@@ -101,7 +101,7 @@ describe('a claim that names no volume', () => {
     );
   });
 
-  it('of a class that waits for a pod takes no volume but one that is kept for it', () => {
+  it('an unbound claim of a class that waits for a pod takes no volume but one that is kept for it', () => {
     const volumes = [buildVolume('v', { spec: { storageClassName: 'late' } })];
     assert.match(planned(ofClass('late'), { volumes }), /^pending; Normal WaitForFirstConsumer/);
     assert.equal(
@@ -150,7 +150,7 @@ describe('a claim that was bound', () => {
     assert.equal(planned(bound('v'), { volumes: [buildVolume('v')] }), 'bind v');
   });
 
-  it('is lost when its volume is gone or of another claim', () => {
+  it('a claim that was bound is lost when its volume is gone or of another claim', () => {
     assert.equal(
       planned(bound()),
       'lost; Warning ClaimLost: Bound claim has lost reference to PersistentVolume. Data on the volume is lost!',

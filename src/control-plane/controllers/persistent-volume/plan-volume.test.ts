@@ -19,18 +19,18 @@ function planned(shape: VolumeShape, claim?: PersistentVolumeClaim): string {
 }
 
 describe('a volume', () => {
-  it('that no claim has is available, also when it is kept for one that is not there yet', () => {
+  it('a volume that no claim has is available, also when it is kept for one that is not there yet', () => {
     assert.equal(planned({}), 'Available');
     assert.equal(planned({ claimRef: { namespace: 'default', name: 'data' } }), 'Available');
     assert.equal(planned({ claimRef: { ...claimRef, uid: '' } }, claimOf('v')), 'Available');
   });
 
-  it('is bound when its claim names it, and wakes a claim that names none yet', () => {
+  it('a volume is bound when its claim names it, and wakes a claim that names none yet', () => {
     assert.equal(planned({ claimRef }, claimOf('v')), 'Bound');
     assert.equal(planned({ claimRef }, claimOf()), 'wakeClaim');
   });
 
-  it('is free again when its claim has another volume; one that was made for the claim goes', () => {
+  it('a volume is free again when its claim has another volume; one that was made for the claim goes', () => {
     const made = { spec: { persistentVolumeReclaimPolicy: 'Delete' as const }, annotations: PROVISIONED, claimRef };
     assert.equal(planned({ claimRef }, claimOf('other')), 'unbind');
     assert.equal(planned(made, claimOf('other')), 'release');
@@ -38,7 +38,7 @@ describe('a volume', () => {
     assert.equal(planned({ ...made, annotations: {} }, claimOf('other')), 'unbind');
   });
 
-  it('of another mode than its claim says so to both', () => {
+  it('a volume with another mode than its claim is not bound, and both get an event', () => {
     const plan = planVolume(buildVolume('v', { claimRef, spec: { volumeMode: 'Block' } }), claimOf());
     assert.ok(plan.kind === 'mismatch');
     const both = [plan.volumeWord, plan.claimWord].map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
@@ -53,12 +53,12 @@ describe('a volume whose claim is gone', () => {
   const gone = (policy: 'Retain' | 'Recycle' | 'Delete' | undefined, more: VolumeShape = {}): string =>
     planned({ claimRef, ...more, spec: { persistentVolumeReclaimPolicy: policy, ...more.spec } });
 
-  it('is released, and what it holds is kept where the policy says so', () => {
+  it('a volume whose claim is gone is released, and what it holds is kept where the policy says so', () => {
     assert.equal(gone('Retain'), 'release');
     assert.equal(gone(undefined), 'release');
   });
 
-  it('is left to the driver or the provisioner that made it', () => {
+  it('a volume whose claim is gone is left to the driver or the provisioner that made it', () => {
     assert.equal(gone('Delete', { annotations: PROVISIONED }), 'release');
     assert.equal(gone('Delete', { spec: { hostPath: undefined, csi: { driver: 'd', volumeHandle: 'h' } } }), 'release');
   });

@@ -66,17 +66,17 @@ describe('a claim', () => {
     assert.equal(planned({ users: ['a', 'b'] }, pod('a'), pod('b', { 'metadata.uid': 'new' })), 'status [a] allocated');
   });
 
-  it('is freed when its last user is gone', () => {
+  it('a claim is freed when its last user is gone', () => {
     assert.equal(planned({ users: ['a'] }), 'status [] free release');
     assert.equal(planned({ users: ['a'], allocated: false }), 'status [] free release');
   });
 
-  it('is not freed while it has no finalizer: the scheduler has not allocated it', () => {
+  it('a claim is not freed while it has no finalizer: the scheduler has not allocated it', () => {
     assert.equal(planned({ users: ['a'], finalizer: false }), 'status [] allocated');
     assert.equal(planned({ finalizer: false, leaving: true }), '');
   });
 
-  it('that was never used stays allocated until it is deleted', () => {
+  it('a claim that was never used stays allocated until it is deleted', () => {
     assert.equal(planned({}), '');
     assert.equal(planned({ leaving: true }), 'status [] free release');
     assert.equal(planned({ leaving: true, allocated: false }), 'release');
@@ -95,7 +95,7 @@ describe('a claim', () => {
 });
 
 describe('a claim that was generated for a pod', () => {
-  it('is deleted when the pod is over, or another one has its name', () => {
+  it('a generated claim is deleted when the pod is over, or another one has its name', () => {
     assert.equal(planned({ owner: 'web', finalizer: false }, done('web')), 'remove');
     assert.equal(planned({ owner: 'earlier', finalizer: false }, pod('web')), 'remove');
     assert.equal(planned({ owner: 'web', users: ['web'] }, done('web')), 'status [] free release remove');
@@ -109,7 +109,7 @@ describe('a claim that was generated for a pod', () => {
     assert.equal(planned({}, done('web')), '');
   });
 
-  it('is known by its controller, a pod', () => {
+  it('a generated claim is known by its controller, a pod', () => {
     const reference = { apiVersion: 'v1', kind: 'Pod', name: 'web', uid: 'web', controller: true };
     const owner = (changes: object): string | undefined => {
       const { metadata, ...rest } = claim({});

@@ -83,27 +83,27 @@ function generated(
 }
 
 describe('the claim of a template', () => {
-  it('is created for a pod that has none', () => assert.equal(shown(plan({})), 'create dev'));
+  it('a templated claim is created for a pod that has none', () => assert.equal(shown(plan({})), 'create dev'));
 
-  it('is looked for before: one that was generated for this entry is written to the status', () => {
+  it('a templated claim is looked for before: one that was generated for this entry is written to the status', () => {
     assert.equal(shown(plan({ claims: [generated('c1')] })), 'status dev c1');
     assert.equal(shown(plan({ claims: [generated('c1', { podClaim: 'other' })] })), 'create dev');
     assert.equal(shown(plan({ claims: [generated('c1', { mine: false })] })), 'create dev');
   });
 
-  it("that the status names is kept while it is the pod's", () => {
+  it("a templated claim that the status names is kept while it is the pod's", () => {
     const known = [{ name: 'dev', resourceClaimName: 'c1' }];
     assert.equal(shown(plan({ known, claims: [generated('c1')] })), '');
     assert.equal(shown(plan({ known })), 'create dev');
     assert.equal(shown(plan({ known, claims: [generated('c1', { mine: false })] })), 'create dev');
   });
 
-  it('is not created where none is needed, or the pod names a claim itself', () => {
+  it('a templated claim is not created where none is needed, or the pod names a claim itself', () => {
     assert.equal(shown(plan({ known: [{ name: 'dev' }] })), '');
     assert.equal(shown(plan({ entries: [{ name: 'dev', resourceClaimName: 'c1' }] })), '');
   });
 
-  it('is not created for a pod that leaves or is over', () => {
+  it('a templated claim is not created for a pod that leaves or is over', () => {
     assert.equal(
       shown(plan({ pod: { 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z', 'spec.nodeName': 'n1' } })),
       '',
@@ -111,7 +111,7 @@ describe('the claim of a template', () => {
     assert.equal(shown(plan({ pod: { 'status.phase': 'Failed' } })), '');
   });
 
-  it('cannot be created without the template: the first that is missing is reported, and the others are created', () => {
+  it('a templated claim cannot be created without the template: the first that is missing is reported, and the others are created', () => {
     const entries = [
       { name: 'a', resourceClaimTemplateName: 'none' },
       { name: 'b', resourceClaimTemplateName: 'nix' },

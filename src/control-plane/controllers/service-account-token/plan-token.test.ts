@@ -43,7 +43,7 @@ describe('a Secret for a token', () => {
     assert.deepEqual(planToken(secret(full), account, ''), { kind: 'nothing' });
   });
 
-  it('is deleted with its account, and with an earlier account of the same name', () => {
+  it('a Secret for a token is deleted with its account, and with an earlier account of the same name', () => {
     assert.deepEqual(planToken(secret(full), undefined, 'CA'), { kind: 'delete' });
     const earlier = { annotations: { ...NAME, 'kubernetes.io/service-account.uid': 'sa-0' } };
     assert.deepEqual(planToken(secret(full, earlier), account, 'CA'), { kind: 'delete' });

@@ -54,12 +54,12 @@ describe('a claim of an earlier pod', () => {
   const stale = (set: StatefulSet, ...owners: OwnerReference[]): string | undefined =>
     findStaleClaim(set, pod, lookUp(buildClaim(0, { owners })));
 
-  it('is waited for where it goes with that pod', () => {
+  it('a claim of an earlier pod is waited for where it goes with that pod', () => {
     assert.equal(stale(keeping('Retain', 'Delete'), podOwner(0, 'earlier')), 'data-db-0');
     assert.equal(stale(keeping('Delete', 'Retain'), podOwner(0, 'earlier')), undefined);
   });
 
-  it('is none of this pod, of another one, or of no pod', () => {
+  it('a claim of an earlier pod is none of this pod, of another one, or of no pod', () => {
     const set = keeping('Retain', 'Delete');
     assert.equal(stale(set, podOwner(0)), undefined);
     assert.equal(stale(set, podOwner(1, 'earlier')), undefined);
@@ -79,14 +79,14 @@ describe('the owners of a claim', () => {
     );
   };
 
-  it('are none where claims outlive both', () => {
+  it('the owners of a claim are none where claims outlive both', () => {
     assert.deepEqual(owners(keep, pod, setOwner, podOwner(0)), []);
     assert.deepEqual(owners(keep, surplus), []);
     assert.deepEqual(owners(keep, pod, other), ['Backup (no controller)']);
     assert.deepEqual(owners(buildSet({ volumeClaimTemplates: [dataTemplate] }), pod, setOwner), []);
   });
 
-  it('are the set where claims go with it', () => {
+  it('the owners of a claim are the set where claims go with it', () => {
     assert.deepEqual(owners(keeping('Delete', 'Retain'), pod), ['StatefulSet']);
     assert.deepEqual(owners(keeping('Delete', 'Retain'), surplus), ['StatefulSet']);
     assert.deepEqual(owners(keeping('Delete', 'Retain'), pod, other, { ...setOwner, controller: false }), [
@@ -95,14 +95,14 @@ describe('the owners of a claim', () => {
     ]);
   });
 
-  it('are the pod where claims go with surplus pods, and only then', () => {
+  it('the owners of a claim are the pod where claims go with surplus pods, and only then', () => {
     assert.deepEqual(owners(keeping('Retain', 'Delete'), surplus), ['Pod']);
     assert.deepEqual(owners(keeping('Retain', 'Delete'), pod), []);
     assert.deepEqual(owners(keeping('Delete', 'Delete'), surplus), ['Pod']);
     assert.deepEqual(owners(keeping('Delete', 'Delete'), pod), ['StatefulSet']);
   });
 
-  it('are left alone where something else controls the claim', () => {
+  it('the owners of a claim are left alone where something else controls the claim', () => {
     const backup = { ...other, controller: true };
     assert.deepEqual(owners(keeping('Delete', 'Delete'), pod, backup, setOwner), ['Backup']);
   });

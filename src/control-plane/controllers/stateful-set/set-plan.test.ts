@@ -79,7 +79,7 @@ describe('a parallel set', () => {
 describe('claims', () => {
   const claims = [0, 1, 2].map((ordinal) => buildClaim(ordinal));
 
-  it('that are missing are made for a pod that waits, and not for one that runs', () => {
+  it('claims that are missing are made for a pod that waits, and not for one that runs', () => {
     const spec = { ...withClaims, replicas: 1 };
     assert.equal(planned({ spec, pods: [pod(0, 'new data')] }), 'claims db-0');
     assert.equal(planned({ spec, pods: [pod(0, 'new data', { 'status.phase': 'Pending' })] }), 'claims db-0');
@@ -87,19 +87,19 @@ describe('claims', () => {
     assert.equal(planned({ spec, pods: [pod(0, 'new data ready')] }), '');
   });
 
-  it('that are being deleted are reported: the pod is made once they are gone', () => {
+  it('claims that are being deleted are reported: the pod is made once they are gone', () => {
     const leaving = [buildClaim(0, { leaving: true })];
     assert.equal(planned({ spec: withClaims, claims: leaving }), 'create db-0, then waits for data-db-0');
     assert.equal(planned({ spec: withClaims, claims }), 'create db-0');
   });
 
-  it('of an earlier pod of the name keep a pod from being made while they go with it', () => {
+  it('claims of an earlier pod of the name keep a pod from being made while they go with it', () => {
     const stale = [buildClaim(0, { owners: [podOwner(0, 'earlier')] })];
     assert.equal(planned({ spec: whenScaled, claims: stale }), 'waits for data-db-0');
     assert.equal(planned({ spec: withClaims, claims: stale }), 'create db-0');
   });
 
-  it('get the owners of the retention policy, for pods that stay and for surplus ones', () => {
+  it('claims get the owners of the retention policy, for pods that stay and for surplus ones', () => {
     const whenDeleted = {
       ...whenScaled,
       persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete' as const, whenScaled: 'Retain' as const },
@@ -110,7 +110,7 @@ describe('claims', () => {
     assert.equal(planned({ spec: { ...withClaims, replicas: 2 }, pods, claims }), 'delete db-2');
   });
 
-  it('and labels that a pod has lost are repaired before all else', () => {
+  it('claims and labels that a pod has lost are repaired before all else', () => {
     const [first, ...others] = three('new ready data');
     const pods = [pod(0, 'new ready'), ...others];
     assert.equal(planned({ spec: withClaims, pods, claims }), 'repair db-0');
@@ -134,11 +134,11 @@ describe('scaling an ordered set down', () => {
     assert.equal(down(pod(1, 'new'), pod(2, 'new ready')), 'delete db-2');
   });
 
-  it('does not wait for a pod that has ended, which never becomes ready', () => {
+  it('scaling an ordered set down does not wait for a pod that has ended, which never becomes ready', () => {
     assert.equal(down(pod(1, 'new failed'), pod(2, 'new failed')), 'delete db-2');
   });
 
-  it('comes before the update', () => {
+  it('scaling an ordered set down comes before the update', () => {
     assert.equal(planned({ spec: { replicas: 1 }, pods: [pod(0, 'old ready'), pod(1, 'old ready')] }), 'delete db-1');
     assert.equal(planned({ spec: { replicas: 1 }, pods: [pod(0, 'old ready')] }), 'update db-0');
   });
@@ -148,7 +148,7 @@ describe('an update', () => {
   const updated = (spec: Partial<StatefulSetSpec>, ...pods: ReturnType<typeof pod>[]): string =>
     planned({ spec, pods });
 
-  it('goes from the highest ordinal down, one at a time', () => {
+  it('an update goes from the highest ordinal down, one at a time', () => {
     assert.equal(updated({}, ...three('old ready')), 'update db-2');
     assert.equal(updated({}, pod(0, 'old ready'), pod(1, 'old ready'), pod(2, 'new ready')), 'update db-1');
     assert.equal(updated({}, ...three('new ready')), '');
@@ -164,7 +164,7 @@ describe('an update', () => {
     assert.equal(updated({ updateStrategy: { type: 'RollingUpdate' } }, ...three('old ready')), 'update db-2');
   });
 
-  it('of a parallel set waits for the one above that is on its way', () => {
+  it('an update of a parallel set waits for the one above that is on its way', () => {
     assert.equal(updated(parallel, pod(0, 'old ready'), pod(1, 'old ready'), pod(2, 'new')), '');
     assert.equal(updated(parallel, pod(0, 'old ready'), pod(1, 'old ready'), pod(2, 'old leaving')), '');
     assert.equal(updated({ ...parallel, minReadySeconds: 3_601 }, ...three('new ready')), '');

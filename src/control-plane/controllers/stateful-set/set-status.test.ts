@@ -37,7 +37,7 @@ describe('the status of a set', () => {
     assert.equal(status({ spec: { minReadySeconds: 3_601 }, pods }).availableReplicas, 0);
   });
 
-  it('does not count pods of the current revision that this pass deletes', () => {
+  it('the status of a set does not count pods of the current revision that this pass deletes', () => {
     assert.equal(status({ pods }, 1).currentReplicas, 1);
     assert.equal(status({ pods }, 3).currentReplicas, 0);
   });

@@ -287,7 +287,7 @@ describe('claims', () => {
     await world.stop();
   });
 
-  it('of an earlier pod hold up the new one until they are gone', async () => {
+  it('claims of an earlier pod hold up the new one until they are gone', async () => {
     const world = await setUp(
       build({
         replicas: 1,

@@ -43,7 +43,7 @@ function delivery(): {
 }
 
 describe('ordered delivery', () => {
-  it('comes at once when nothing has to be waited for', () => {
+  it('ordered delivery comes at once when nothing has to be waited for', () => {
     const { push, seen } = delivery();
     push('a');
     push('b');

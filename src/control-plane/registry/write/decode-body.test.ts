@@ -36,7 +36,7 @@ describe('the body of a custom object', () => {
     assert.equal(refusal({ ...whole, apiVersion: '' }), `${unrecognized} 'apiVersion' is missing`);
   });
 
-  it('is not of another kind', () => {
+  it('the body of a custom object is not of another kind', () => {
     assert.equal(
       refusal({ ...whole, kind: 'Gadget' }),
       '422 Gadget.x.io "a" is invalid: kind: Invalid value: "Gadget": must be Widget',

@@ -58,7 +58,7 @@ describe('the deletion of an object', () => {
     });
   });
 
-  it('at grace period 0 removes the object, or waits for its finalizers alone', () => {
+  it('a deletion at grace period 0 removes the object, or waits for its finalizers alone', () => {
     const now = { gracePeriodSeconds: 0 };
     assert.equal(plan(deleted(30), now, graceful), 'remove');
     assert.deepEqual(plan(deleted(30, { finalizers: ['x/y'], generation: 2 }), now, graceful), {

@@ -57,7 +57,7 @@ const followed = (cache: SchedulerCache, namespace: string, selector: KeyedMatch
   [...cache.matching(namespace, selector)].map(([node, count]): [string, number] => [node.name, count]).sort();
 
 describe('the counts of what selectors select on nodes', () => {
-  it('are those of a full count after any changes, whenever they were first asked for', () => {
+  it('match counts are those of a full count after any changes, whenever they were first asked for', () => {
     fc.assert(
       fc.property(
         fc.array(selectorArb, { minLength: 1, maxLength: 3 }),
@@ -80,7 +80,7 @@ describe('the counts of what selectors select on nodes', () => {
     );
   });
 
-  it('are right for more selectors than are followed at once, and for texts too long to be kept', () => {
+  it('match counts are right for more selectors than are followed at once, and for texts too long to be kept', () => {
     const cache = cacheOf({ nodes: [buildNode('a')] });
     cache.setPod(bound(buildPod('p', { labels: { app: 'web' } }), 'a'));
     const equal = (value: string): KeyedMatcher => compileKeyed([{ key: 'app', operator: 'In', values: [value] }]);

@@ -57,7 +57,7 @@ describe('the cache of the scheduler', () => {
     assert.equal(cache.node('a')?.pods.size, 0);
   });
 
-  it('comes to the same sums in whatever order things come and go', () => {
+  it('the scheduler cache comes to the same sums in whatever order things come and go', () => {
     const podArb = fc.record({
       cpu: fc.integer({ min: 0, max: 3 }),
       port: fc.constantFrom([], [80], [81]),

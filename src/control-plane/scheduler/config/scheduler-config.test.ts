@@ -24,7 +24,7 @@ const weights = ({ scores }: Profile): readonly string[] =>
   scores.map(({ plugin, weight }) => `${plugin.name} ${weight}`);
 
 describe('the configuration of the scheduler', () => {
-  it('is upstream’s default without a configuration', () => {
+  it('the configuration of the scheduler is upstream’s default without a configuration', () => {
     const { profiles, initialBackoffMs, maxBackoffMs } = defaultSchedulerConfig();
     const profile = profiles.get('default-scheduler');
     assert.ok(profile !== undefined);

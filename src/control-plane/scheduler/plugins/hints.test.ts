@@ -40,14 +40,14 @@ const nodeChanged = (before: Node, after: Node): ClusterEvent => ({
 const helpful = (plugin: string, pod: Pod, events: Readonly<Record<string, ClusterEvent>>): string[] =>
   Object.entries(events).flatMap(([what, event]) => (helps(plugin, pod, event) ? [what] : []));
 
-describe('which events wake a pod that waits for a node', () => {
+describe('the events that may help a pod that no node fits', () => {
   const plain = buildNode('a');
   const tolerating = (pod: Pod, tolerations: readonly object[]): Pod => ({
     ...pod,
     spec: { ...pod.spec, tolerations: tolerations as never },
   });
 
-  it('without a taint: such a node comes, the taint goes, or the pod tolerates it', () => {
+  it('TaintToleration: a node without the taint is added, the taint is removed, or the pod tolerates it', () => {
     const [tainted, other] = ['k', 'other'].map((key) => buildNode('a', { taints: [{ key, effect: 'NoSchedule' }] }));
     const soft = buildNode('a', { taints: [{ key: 'k', effect: 'PreferNoSchedule' }] });
     if (tainted === undefined || other === undefined) assert.fail();
@@ -76,7 +76,7 @@ describe('which events wake a pod that waits for a node', () => {
     ]);
   });
 
-  it('that is not cordoned: such a node comes, the cordon goes, or the pod tolerates it', () => {
+  it('NodeUnschedulable: an uncordoned node is added, the cordon is removed, or the pod tolerates it', () => {
     const cordoned = buildNode('a', { spec: { unschedulable: true } });
     const pod = buildPod('x');
     const tolerates = (key: string, whose = pod): ClusterEvent =>
@@ -96,7 +96,7 @@ describe('which events wake a pod that waits for a node', () => {
     ]);
   });
 
-  it('with labels: a node with them is added, or a node gets them', () => {
+  it('NodeAffinity: a node with the labels is added, or a node gets them', () => {
     const [one, two] = ['one', 'two'].map((zone) => buildNode('a', { labels: { zone } }));
     if (one === undefined || two === undefined) assert.fail();
     const pod = buildPod('x', { spec: { nodeSelector: { zone: 'one' } } });
@@ -124,7 +124,7 @@ describe('which events wake a pod that waits for a node', () => {
     );
   });
 
-  it('with a free port: a node comes, or a pod goes that has the port', () => {
+  it('NodePorts: a node is added, or a pod with the port is deleted', () => {
     const withPort = (name: string, hostPort: number, more: object = {}): Pod =>
       buildPod(name, {
         spec: { containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 1, hostPort, ...more }] }] },
@@ -147,13 +147,13 @@ describe('which events wake a pod that waits for a node', () => {
     assert.equal(helps('NodePorts', two, events['another port is free']), true, 'one of two ports');
   });
 
-  it('by its name: a node comes', () => {
+  it('NodeName: a node is added', () => {
     assert.deepEqual(helpful('NodeName', buildPod('x'), { comes: nodeAdded(plain), goes: nodeRemoved(plain) }), [
       'comes',
     ]);
   });
 
-  it('in a domain with few pods: pods that count come, go or are relabelled, or the domains change', () => {
+  it('PodTopologySpread: matching pods are added, deleted or relabelled, or the domains change', () => {
     const constraint = {
       maxSkew: 1,
       topologyKey: 'zone',
@@ -188,7 +188,7 @@ describe('which events wake a pod that waits for a node', () => {
     assert.deepEqual(helpful('PodTopologySpread', buildPod('y'), events), [], 'a pod without constraints');
   });
 
-  it('for which its gates are gone: they go, of the pod itself', () => {
+  it('SchedulingGates: the gates of the pod itself are removed', () => {
     const gated = (name: string, ...names: string[]): Pod =>
       buildPod(name, { uid: name, spec: { schedulingGates: names.map((gate) => ({ name: gate })) } });
     const events = {
@@ -204,8 +204,8 @@ describe('which events wake a pod that waits for a node', () => {
   });
 });
 
-describe('which events wake a pod', () => {
-  it('that wants to be near others: such a one comes, or is labelled so', () => {
+describe('the events that may help a pod that other pods keep out', () => {
+  it('affinity: a matching pod is added or labelled', () => {
     const pod = wanting('podAffinity', 'db');
     assert.deepEqual(
       [
@@ -221,7 +221,7 @@ describe('which events wake a pod', () => {
     assert.equal(helps('InterPodAffinity', wanting('podAffinity', 'x'), removed(there('x'))), true);
   });
 
-  it('that wants to be far from others, or is kept away by them: they go, or are labelled otherwise', () => {
+  it('anti-affinity, of the pod or of others: those pods are deleted or relabelled', () => {
     const pod = wanting('podAntiAffinity', 'db');
     assert.deepEqual(
       [removed(there('db')), removed(there('web')), relabelled('db', 'web'), added(there('db'))].map((event) =>
@@ -236,7 +236,7 @@ describe('which events wake a pod', () => {
     assert.equal(helps('InterPodAffinity', buildPod('y', { labels: { app: 'x' } }), removed(shy)), true);
   });
 
-  it('that is short of room: a pod on a node goes or shrinks in what is wanted, a node grows enough', () => {
+  it('NodeResourcesFit: a pod on a node is deleted or requests less of the missing resource, or a node grows enough', () => {
     const pod = buildPod('x', { requests: { cpu: '2' } });
     const big = bound(buildPod('big', { requests: { cpu: '2', memory: '1Gi' } }), 'a');
     const less = (requests: Record<string, string>): ClusterEvent =>
@@ -262,7 +262,7 @@ describe('which events wake a pod', () => {
     );
   });
 
-  it('a heartbeat wakes no pod, and a cordon helps none', () => {
+  it('a node heartbeat and a cordon help no pod', () => {
     const node = buildNode('a', {
       status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: '2026-01-01T00:00:00Z' }] },
     });

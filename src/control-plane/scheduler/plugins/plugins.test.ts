@@ -116,10 +116,10 @@ describe('NodeAffinity', () => {
       '!pod affinity terms conflict',
     ],
   ] as const) {
-    it(`by ${name}`, () =>
+    it(`NodeAffinity by ${name}`, () =>
       assert.deepEqual(filterAll(createNodeAffinity(), buildPod('x', { spec }), { nodes }), expected));
   }
-  it('does not concern pods that ask for nothing, unless the profile asks of all', () => {
+  it('NodeAffinity does not concern pods that ask for nothing, unless the profile asks of all', () => {
     assert.equal(filterAll(createNodeAffinity(), buildPod('x'), { nodes }), 'skip');
     const added = createNodeAffinity({
       addedAffinity: {
@@ -213,7 +213,7 @@ describe('NodePorts', () => {
         [expected],
       ));
   }
-  it('does not concern pods without host ports', () =>
+  it('NodePorts does not concern pods without host ports', () =>
     assert.equal(filterAll(nodePorts, withPort('x', {}), { nodes }), 'skip'));
 });
 
@@ -316,7 +316,7 @@ describe('NodeResourcesBalancedAllocation', () => {
       [87, 62],
     );
   });
-  it('does not concern pods without requests', () =>
+  it('NodeResourcesBalancedAllocation does not concern pods without requests', () =>
     assert.equal(
       scoreAll(createNodeResourcesBalancedAllocation(), buildPod('x'), { nodes: [buildNode('a')] }),
       undefined,

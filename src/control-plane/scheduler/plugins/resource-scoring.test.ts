@@ -50,7 +50,7 @@ describe('scoring by free resources', () => {
     assert.equal(score(most(weighted), { cpu: '1', memory: '4Gi' }), 31);
   });
 
-  it('is zero if more is requested than available', () => {
+  it('scoring by free resources is zero if more is requested than available', () => {
     const [one, full] = [
       { cpu: '1', memory: '2Gi' },
       { cpu: '3', memory: '2Gi' },
@@ -82,7 +82,7 @@ describe('other resources', () => {
     assert.equal(score(least([gpu]), { cpu: '1' }, undefined, withGpu), 0);
   });
 
-  it('that every node has count whether or not the pod asks for them', () => {
+  it('other resources that every node has count whether or not the pod asks for them', () => {
     assert.equal(score(least([cpu, disk]), { cpu: '1' }, undefined, withGpu), 87);
     assert.equal(score(least([cpu, disk]), { cpu: '1', 'ephemeral-storage': '5Gi' }, undefined, withGpu), 62);
     assert.equal(score(least([cpu, disk]), { cpu: '1' }, { 'ephemeral-storage': '5Gi' }, withGpu), 61);
@@ -93,7 +93,7 @@ describe('a shape', () => {
   const only = [{ name: 'cpu', weight: 1 }];
   const at = (cpu: string, ...shape: ShapePoint[]): number | undefined => score(ratio(shape, only), { cpu });
 
-  it('is straight between its points and level outside of them', () => {
+  it('a shape is straight between its points and level outside of them', () => {
     const shape = [point(25, 3), point(75, 7)];
     assert.deepEqual(
       ['400m', '1', '2', '2500m', '3', '4', '9'].map((cpu) => at(cpu, ...shape)),

@@ -25,7 +25,7 @@ it('the largest volume is what the driver says, else all that is left', () => {
 });
 
 describe('a node reaches enough storage', () => {
-  it('of the class and the size, where its labels are those of the topology', () => {
+  it('a node reaches enough storage of the class and the size, where its labels are those of the topology', () => {
     assert.equal(reaches({ zone: 'a' }, inZone('a')), true);
     assert.equal(reaches({ zone: 'b' }, inZone('a')), false);
     assert.equal(reaches({}, inZone('a')), false);
@@ -36,7 +36,7 @@ describe('a node reaches enough storage', () => {
     assert.equal(reaches({ zone: 'a' }, inZone('a', { capacity: undefined })), false);
   });
 
-  it('of any of several', () => {
+  it('a node reaches enough storage of any of several', () => {
     const all = [inZone('a'), inZone('b'), capacity({ matchLabels: { host: 'h' } })];
     const labels: Record<string, string>[] = [{ zone: 'a' }, { zone: 'b' }, { host: 'h', zone: 'c' }, { zone: 'c' }];
     assert.deepEqual(

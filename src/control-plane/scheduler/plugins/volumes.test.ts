@@ -104,7 +104,8 @@ describe('VolumeBinding', () => {
       storageClasses: [wait, dynamic],
       ...lists,
     });
-  it('does not concern pods without claims', () => assert.equal(filterAll(volumeBinding, buildPod('x'), {}), 'skip'));
+  it('VolumeBinding does not concern pods without claims', () =>
+    assert.equal(filterAll(volumeBinding, buildPod('x'), {}), 'skip'));
   it('keeps pods where the volumes of their claims are', () => {
     const reason = "node(s) didn't match PersistentVolume's node affinity";
     assert.deepEqual(check({ claims: [boundClaim('data', 'pv')], volumes: [volumeOf('pv', onNode('b'))] }), [
@@ -324,7 +325,7 @@ describe('VolumeZone', () => {
       ['', elsewhere, ''],
     );
   });
-  it('does not concern claims whose volume waits for the pod, or says nothing', () => {
+  it('VolumeZone does not concern claims whose volume waits for the pod, or says nothing', () => {
     assert.equal(check([waiting('data')]), 'skip');
     assert.equal(check([boundClaim('data', 'pv')], volumeOf('pv')), 'skip');
   });

@@ -27,13 +27,13 @@ const web: Service = {
 } as Service;
 
 describe('a Policy', () => {
-  it('without predicates and priorities has the default ones, with empty lists only the mandatory ones', () => {
+  it('a Policy without predicates and priorities has the default ones, with empty lists only the mandatory ones', () => {
     assert.ok(filters({}).includes('InterPodAffinity'));
     assert.ok(scores({}).includes('TaintToleration 3'));
     assert.deepEqual([filters({ predicates: [] }), scores({ priorities: [] })], [always, []]);
   });
 
-  it('is mapped to plugins by name, with its weights', () => {
+  it('a Policy is mapped to plugins by name, with its weights', () => {
     const predicates = ['GeneralPredicates', 'NoDiskConflict', 'PodToleratesNodeTaints'].map((name) => ({ name }));
     assert.deepEqual(filters({ predicates }), [
       ...['NodeUnschedulable', 'NodeName', 'TaintToleration', 'NodeAffinity', 'NodePorts', 'NodeResourcesFit'],
@@ -55,7 +55,7 @@ describe('a Policy', () => {
     ]);
   });
 
-  it('does not check what it does not name', () => {
+  it('a Policy does not check what it does not name', () => {
     const big = buildPod('big', { requests: { cpu: '100' } });
     assert.equal(
       outcomeOf(decide({ nodes: [buildNode('a')] }, big, profileOf({ predicates: [{ name: 'HostName' }] }))),
@@ -84,7 +84,7 @@ describe('a Policy', () => {
     assert.equal(outcomeOf(decide({ nodes }, pod, spreading)), 'large');
   });
 
-  it('has predicates and priorities of labels', () => {
+  it('a Policy has predicates and priorities of labels', () => {
     const nodes = [
       buildNode('a', { labels: { retiring: '1' } }),
       buildNode('b'),
@@ -150,7 +150,7 @@ describe('a Policy', () => {
       assert.equal(outcomeOf(decide({ nodes: [avoiding(text)] }, pod, profile)), 'a');
   });
 
-  it('has extenders in the notation of its time', () => {
+  it('a Policy has extenders in the notation of its time', () => {
     const [extender] = configOf({
       extenders: [
         {
@@ -204,6 +204,6 @@ describe('a Policy', () => {
       /must be a number of nanoseconds/,
     ],
   ] as const) {
-    it(`is refused with ${name}`, () => assert.match(errorsOf(policy).join('\n'), error));
+    it(`a Policy is refused with ${name}`, () => assert.match(errorsOf(policy).join('\n'), error));
   }
 });

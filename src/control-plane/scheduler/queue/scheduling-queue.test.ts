@@ -142,7 +142,7 @@ describe('the queue', () => {
 });
 
 describe('the queue, whatever comes', () => {
-  it('has each pod in one place, and offers events to all that may be helped', () => {
+  it('the queue has each pod in one place, and offers events to all that may be helped', () => {
     const rejectorsArb = fc.constantFrom(
       ['NodeResourcesFit'],
       ['TaintToleration'],

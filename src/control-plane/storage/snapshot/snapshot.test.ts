@@ -68,12 +68,12 @@ describe('the file of a snapshot', () => {
     }
   });
 
-  it('of a later format is refused with what to do', () => {
+  it('a snapshot file of a later format is refused with what to do', () => {
     const text = rendered([]).replace(`"format":${SNAPSHOT_FORMAT}`, `"format":${SNAPSHOT_FORMAT + 1}`);
     assert.throws(() => readAll(text), /use a newer version/);
   });
 
-  it('of the first format stays readable', () => {
+  it('a snapshot file of the first format stays readable', () => {
     const released =
       '{"kubeletTsSnapshot":{"format":1,"revision":7,"createdAt":"2026-11-23T00:00:00.000Z","version":"v1.36.0"}}\n' +
       '["/registry/namespaces/default",5,"{}"]\n' +
@@ -81,7 +81,7 @@ describe('the file of a snapshot', () => {
     assert.deepEqual(readAll(released).items, [['/registry/namespaces/default', 5, '{}']]);
   });
 
-  it('with lines of other kinds is refused', () => {
+  it('a snapshot file with lines of other kinds is refused', () => {
     for (const line of ['null', '[]', '{}', '["a",1]', '["a","1","b"]', '[1,1,"b"]', '7', 'no JSON', '["a",901,"new"]'])
       assert.throws(() => readAll(`${rendered([]).split('\n')[0]}\n${line}\n`), isInvalid, line);
   });
@@ -147,7 +147,7 @@ describe('pages of a snapshot', () => {
     );
   });
 
-  it('of a revision that is compacted meanwhile are refused', () =>
+  it('snapshot pages of a revision that is compacted meanwhile are refused', () =>
     withFile(async (file) => {
       const storage = opened(file);
       await storage.put('/registry/a', '1', { expected: 0 });
@@ -163,7 +163,7 @@ describe('pages of a snapshot', () => {
 });
 
 describe('a restored store', () => {
-  it('has the objects with their resource versions, and ends watches and lists from before', () =>
+  it('a restored store has the objects with their resource versions, and ends watches and lists from before', () =>
     withFile(async (file) => {
       const restored = restoreSqlite(file);
       for (const item of ITEMS) restored.put(item);
@@ -186,7 +186,7 @@ describe('a restored store', () => {
       await storage.close();
     }));
 
-  it('of nothing is an empty store', () =>
+  it('a restored store of nothing is an empty store', () =>
     withFile(async (file) => {
       restoreSqlite(file).finish(5);
       const storage = opened(file);
@@ -194,7 +194,7 @@ describe('a restored store', () => {
       await storage.close();
     }));
 
-  it('is not made over one that is there, and leaves nothing when it is given up', () =>
+  it('a restored store is not made over one that is there, and leaves nothing when it is given up', () =>
     withFile(async (file) => {
       const first = restoreSqlite(file);
       for (const item of ITEMS) first.put(item);
@@ -253,7 +253,7 @@ describe('a store that lives on', () => {
     );
   });
 
-  it('is not touched when its revisions begin before those of the snapshot', () =>
+  it('a store in use is not touched when its revisions begin before those of the snapshot', () =>
     withFile(async (file) => {
       const storage = opened(file);
       await storage.put(keys[0] ?? '', 'old', { expected: 0 });
@@ -262,7 +262,7 @@ describe('a store that lives on', () => {
       await storage.close();
     }));
 
-  it('is restored by one alone: a write in between is refused with what to do', () =>
+  it('a store in use is restored by one alone: a write in between is refused with what to do', () =>
     withFile(async (file) => {
       const storage = opened(file);
       const racing: StoreToRestore = {

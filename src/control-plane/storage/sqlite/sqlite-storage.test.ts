@@ -296,7 +296,7 @@ describe('the store in a SQLite file', () => {
     assert.deepEqual([other.status, /database is locked/.test(other.stderr)], [1, true]);
   });
 
-  it('does not touch a file that is no database, or the database of another program, or of a later version', async () => {
+  it('the SQLite store does not touch a file that is no database, or the database of another program, or of a later version', async () => {
     const storage = open();
     await storage.close();
     const good = readFileSync(store.file);
