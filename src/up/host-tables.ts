@@ -111,8 +111,8 @@ export function sharedChains(rules: RulesByTable): string[] {
   });
 }
 
-export const hasInstanceChain = (rules: RulesByTable, except?: string): boolean =>
-  chainNames(rules.nat).some((chain) => /^KTS-[0-9a-f]{8}$/.test(chain) && chain !== except);
+export const hasInstanceChain = ({ nat }: Pick<RulesByTable, 'nat'>, except?: string): boolean =>
+  chainNames(nat).some((chain) => /^KTS-[0-9a-f]{8}$/.test(chain) && chain !== except);
 
 /**
  * Arguments of the iptables commands that remove what our agents created for other programs: chains that did not exist

@@ -110,13 +110,19 @@ async function chooseFamilySubnet(instance: Instance, family: Family, known: rea
 
 /** The first instance on the machine records shared objects before it creates any of them. */
 async function noteShared(): Promise<void> {
+  if (await hasInstance()) return;
   const [v4, v6] = [await listTables('iptables'), await listTables('ip6tables')];
-  if (hasInstanceChain(v4) || hasInstanceChain(v6)) return;
   writeMachineRecord({
     chains: { iptables: sharedChains(v4), ip6tables: sharedChains(v6) },
     folders: existingFolders(CNI_CACHE),
     settings: readKernelSettings(),
   });
+}
+
+/** Whether the rules of an instance are set up, other than that with the given chain. */
+async function hasInstance(except?: string): Promise<boolean> {
+  for (const program of programs) if (hasInstanceChain({ nat: await listRules('nat', program) }, except)) return true;
+  return false;
 }
 
 async function readRoutes(family: Family = 'IPv4'): Promise<Route[]> {
@@ -302,7 +308,7 @@ async function removeRules(instance: Instance): Promise<void> {
 /** What our agents created for other programs is removed with the last instance of the machine, if it belongs to us. */
 async function removeShared(instance: Instance): Promise<void> {
   const before = readMachineRecord();
-  for (const program of programs) if (hasInstanceChain(await listTables(program), instance.iptablesChain)) return;
+  if (await hasInstance(instance.iptablesChain)) return;
   removeCniFolders(before);
   if (before !== undefined && !doesKubeletRun()) {
     for (const program of programs) {
