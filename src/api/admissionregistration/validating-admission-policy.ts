@@ -2,7 +2,7 @@
  * ValidatingAdmissionPolicy and its binding, of admissionregistration.k8s.io/v1. Which fields exist follows
  * k8s.io/api/admissionregistration/v1.
  */
-import { array, field, filled, int64, object, oneOf, pointer, required, string } from '../schema/schema.ts';
+import { array, field, filled, int64, object, oneOf, pointer, required, set, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ConditionSchema } from '../core/condition.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
@@ -68,7 +68,7 @@ export const ValidatingAdmissionPolicyBindingSpecSchema = object('ValidatingAdmi
   policyName: field(1, string),
   paramRef: field(2, ParamRefSchema),
   matchResources: field(3, MatchResourcesSchema),
-  validationActions: field(4, array(ValidationActionSchema)),
+  validationActions: field(4, set(ValidationActionSchema)),
 });
 export type ValidatingAdmissionPolicyBindingSpec = Infer<typeof ValidatingAdmissionPolicyBindingSpecSchema>;
 

@@ -175,13 +175,15 @@ export const forbidden = (resource: GroupResource, name: string, why: string): A
 
 export const expired = (message: string): ApiStatusError => new ApiStatusError('Expired', message);
 
-export const internalError = (cause: unknown): ApiStatusError =>
-  new ApiStatusError(
+export function internalError(cause: unknown): ApiStatusError {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new ApiStatusError(
     'InternalError',
-    `Internal error occurred: ${cause instanceof Error ? cause.message : String(cause)}`,
-    undefined,
+    `Internal error occurred: ${message}`,
+    { causes: [{ message }] },
     { cause },
   );
+}
 
 const causeReasons: Record<FieldErrorType, string> = {
   'Required value': 'FieldValueRequired',

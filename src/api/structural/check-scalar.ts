@@ -59,21 +59,17 @@ export function checkNumber(value: number | bigint, { json, types }: SchemaNode,
         `should be greater than ${exclusiveMinimum === true ? '' : 'or equal to '}${String(minimum)}`,
       ),
     );
-  if (
-    format === 'int32' &&
-    types.length === 1 &&
-    types[0] === 'integer' &&
-    (value > INT32_MAX || value < -INT32_MAX - 1)
-  )
+  const isWhole = typeof value === 'bigint' || Number.isInteger(value);
+  const isWide = format === 'int32' && (value > INT32_MAX || value < -INT32_MAX - 1);
+  if (types.length === 1 && types[0] === 'integer' && (!isWhole || isWide))
     findings.push((errors) =>
-      errors.invalid(
-        '<nil>',
-        '',
-        `Checked value must be of type integer with format int32 in ${path.replace(/^\./, '')}`,
-      ),
+      errors.invalid('<nil>', '', `Checked value must be of type ${integerIn(format)} in ${fieldOf(path)}`),
     );
   return findings;
 }
+
+const integerIn = (format: string | undefined): string =>
+  format === 'int32' || format === 'int64' ? `integer with format ${format}` : 'integer (default format)';
 
 /** Decimal fractions can be multiples of each other even if their nearest doubles are not. */
 function isMultiple(value: number | bigint, factor: number | bigint): boolean {

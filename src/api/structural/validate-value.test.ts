@@ -26,6 +26,7 @@ describe('a value of a type', () => {
       typeError('a', 'string', 'integer'),
       typeError('n', 'number', 'string'),
       typeError('i', 'integer', 'number'),
+      '<nil>: Invalid value: "": Checked value must be of type integer (default format) in i',
     ]);
     assert.deepEqual(problems({ n: null }, schema), [typeError('n', 'number', 'null')]);
   });

@@ -1,3 +1,4 @@
+import { goJson } from '../go-json.ts';
 import { goQuote } from '../go-quote.ts';
 
 /** The kinds of field errors; the texts are upstream's (apimachinery util/validation/field). */
@@ -113,7 +114,7 @@ export class FieldErrors {
     if (typeof value === 'bigint') return String(value);
     if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
     let shown = this.#shown.get(value);
-    if (shown === undefined) this.#shown.set(value, (shown = cut(JSON.stringify(value))));
+    if (shown === undefined) this.#shown.set(value, (shown = cut(goJson(value))));
     return shown;
   }
 

@@ -68,15 +68,16 @@ describe('an expression that must give a value of some type', () => {
     return 'fault' in program ? program.fault : undefined;
   };
 
-  it('is accepted with that type, or one that is not known', () => {
+  it('is accepted with exactly that type', () => {
     assert.equal(faultOfTyped('true', 'bool'), undefined);
-    assert.equal(faultOfTyped('object.x', 'bool'), undefined);
+    assert.equal(faultOfTyped('bool(object.x)', 'bool'), undefined);
     assert.equal(faultOfTyped('null', 'string', 'null'), undefined);
     assert.equal(faultOfTyped('[1]'), undefined);
   });
 
   it('is refused with another', () => {
     assert.equal(faultOfTyped('1', 'bool'), 'must evaluate to bool but got int');
+    assert.equal(faultOfTyped('object.x', 'bool'), 'must evaluate to bool but got dyn');
     assert.equal(faultOfTyped('1', 'string', 'null'), 'must evaluate to one of [string null_type] but got int');
     assert.match(
       faultOfTyped('nothing', 'bool') ?? '',
@@ -154,6 +155,9 @@ describe('the check of a policy that is to be stored', () => {
       assert.equal(check(bad), message, name);
     }
     assert.equal(checks.annotation("'a'"), undefined);
+    assert.equal(checks.jsonPatch('[]'), 'must evaluate to list(JSONPatch) but got list(dyn)');
+    assert.equal(checks.jsonPatch("true ? [] : [JSONPatch{op: 'remove', path: '/a'}]"), undefined);
+    assert.equal(checks.applyConfiguration('object'), 'must evaluate to Object but got dyn');
   });
 
   it('knows the authorizer except in messages', () => {
@@ -168,7 +172,7 @@ describe('the check of a policy that is to be stored', () => {
 
   it('knows params of a policy that has some', () => {
     assert.equal(checks.condition('params.a == 1'), undefined);
-    assert.equal(checks.message('params.a'), undefined);
+    assert.equal(checks.message('string(params.a)'), undefined);
     const without = createPolicyChecks({});
     for (const check of [without.condition, without.message])
       assert.match(check('params.a') ?? '', /undeclared reference to 'params'/);

@@ -120,10 +120,14 @@ export function compileTyped(
   const program = compileExpression(source, environment);
   if ('fault' in program) return { fault: `compilation failed: ${program.fault}` };
   const { kind } = program.type;
-  if (wanted.length === 0 || wanted.includes(kind) || kind === 'dyn') return program;
+  const shown = formatType(program.type);
+  const isOf = (each: CelType['kind']): boolean =>
+    kind === each && (each === 'object' || each === 'list' ? shown === wantedNames.get(each) : true);
+  // Upstream refuses even an expression whose type is known only when it runs.
+  if (wanted.length === 0 || wanted.some(isOf)) return program;
   const names = wanted.map((each) => wantedNames.get(each) ?? each);
   const expected = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;
-  return { fault: `must evaluate to ${expected} but got ${formatType(program.type)}` };
+  return { fault: `must evaluate to ${expected} but got ${shown}` };
 }
 
 /** Variables of a policy. Each can use the earlier ones; an invalid one has the type dyn for later ones. */

@@ -14,7 +14,7 @@ function shownObjects(): { readonly shown: ShownObjects; readonly asked: string[
   let fails = false;
   const shown = converted(
     'g/v2',
-    (each) => each,
+    { own: (each) => each, before: (each) => each, after: (each) => each },
     (objects, apiVersion) => {
       asked.push(objects.map(({ metadata }) => metadata.name));
       if (fails) return Promise.reject(new Error('no'));

@@ -4,7 +4,7 @@ import { ApiStatusError } from '../../api/status/api-status-error.ts';
 /** Converts objects of other versions to one version, in order. Rejects with `ApiStatusError`. */
 export type ConvertObjects = (objects: readonly ApiObject[], apiVersion: string) => Promise<readonly ApiObject[]>;
 
-type Normalise = (object: ApiObject) => ApiObject;
+type Change = (object: ApiObject) => ApiObject;
 
 /** Stored objects converted to one version; each is converted once for all readers. */
 export interface ShownObjects {
@@ -13,14 +13,14 @@ export interface ShownObjects {
   readonly prepare?: (objects: readonly ApiObject[]) => Promise<void> | undefined;
 }
 
-/** Without a webhook, versions differ only in name and schema. */
-export function renamed(apiVersion: string, normalise: Normalise): ShownObjects {
+/** Without a webhook: `show` changes only the name and what the schemas decide. */
+export function renamed(show: Change): ShownObjects {
   const known = new WeakMap<ApiObject, ApiObject>();
   return {
     fromStored: (object) => {
       let shown = known.get(object);
       if (shown === undefined) {
-        shown = normalise(object.apiVersion === apiVersion ? object : { ...object, apiVersion });
+        shown = show(object);
         known.set(object, shown);
       }
       return shown;
@@ -28,15 +28,27 @@ export function renamed(apiVersion: string, normalise: Normalise): ShownObjects 
   };
 }
 
+/** How schemas change objects around a conversion by a webhook. */
+export interface AroundConversion {
+  /** An object that is stored in the version asked for. */
+  readonly own: Change;
+  readonly before: Change;
+  readonly after: Change;
+}
+
 /** With a webhook: an object is sent once, even for concurrent readers. */
-export function converted(apiVersion: string, normalise: Normalise, convert: ConvertObjects): ShownObjects {
-  const own = renamed(apiVersion, normalise);
+export function converted(
+  apiVersion: string,
+  { own: showOwn, before, after }: AroundConversion,
+  convert: ConvertObjects,
+): ShownObjects {
+  const own = renamed(showOwn);
   const known = new WeakMap<ApiObject, ApiObject>();
   const asked = new WeakMap<ApiObject, Promise<void>>();
   const ask = async (objects: readonly ApiObject[]): Promise<void> => {
     try {
-      const answers = await convert(objects, apiVersion);
-      for (const [index, object] of objects.entries()) known.set(object, normalise(answers[index] as ApiObject));
+      const answers = await convert(objects.map(before), apiVersion);
+      for (const [index, object] of objects.entries()) known.set(object, after(answers[index] as ApiObject));
     } finally {
       for (const object of objects) asked.delete(object);
     }
@@ -64,19 +76,19 @@ export function converted(apiVersion: string, normalise: Normalise, convert: Con
   };
 }
 
-/** Converts an object to the storage version. */
-export function renamedTo(apiVersion: string): (object: ApiObject) => ApiObject {
-  return (object) => (object.apiVersion === apiVersion ? object : { ...object, apiVersion });
+/** Converts an object to the storage version, without the fields that this version does not have. */
+export function renamedTo(apiVersion: string, prune: Change): (object: ApiObject) => ApiObject {
+  return (object) => (object.apiVersion === apiVersion ? object : prune({ ...object, apiVersion }));
 }
 
 export function convertedTo(
   apiVersion: string,
-  normalise: Normalise,
+  prune: Change,
   convert: ConvertObjects,
 ): (object: ApiObject) => ApiObject | Promise<ApiObject> {
   return async (object) => {
     if (object.apiVersion === apiVersion) return object;
     const [answer] = await convert([object], apiVersion);
-    return normalise(answer as ApiObject);
+    return prune(answer as ApiObject);
   };
 }

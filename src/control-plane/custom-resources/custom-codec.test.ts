@@ -65,21 +65,20 @@ describe('a stored custom object', () => {
 
   it('is shown in the version of the request, converted once for all readers', () => {
     let times = 0;
-    const { fromStored: show } = renamed('shop.io/v2', (object) => {
+    const { fromStored: show } = renamed((object) => {
       times++;
-      return object;
+      return object.apiVersion === 'shop.io/v2' ? object : { ...object, apiVersion: 'shop.io/v2' };
     });
     const stored = ring({}) as ApiObject;
     const shown = show(stored);
     assert.deepEqual(shown, ring({ apiVersion: 'shop.io/v2' }));
     assert.equal(show(stored), shown);
     assert.equal(times, 1);
-    assert.equal(show(shown), shown);
     assert.equal(stored.apiVersion, 'shop.io/v1');
   });
 
   it('is stored in the storage version, and as it is where it has that', () => {
-    const store = renamedTo('shop.io/v1');
+    const store = renamedTo('shop.io/v1', (object) => object);
     const same = ring({}) as ApiObject;
     assert.equal(store(same), same);
     assert.deepEqual(store(ring({ apiVersion: 'shop.io/v2' }) as ApiObject), same);

@@ -1,3 +1,4 @@
+import type { CustomResourceSubresourceScale } from '../../api/apiextensions/custom-resource-definition.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { objectLimits } from '../../api/object-limits.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
@@ -11,18 +12,21 @@ import type { FieldError, FieldErrorType } from '../../api/validation/field-erro
 import { CelBudget } from '../../cel/budget.ts';
 import { evaluateRules } from '../cel/evaluate-rules.ts';
 import { RUNTIME_BUDGET } from '../cel/limits.ts';
+import { validateScale } from './custom-scale.ts';
+import { finalizerWarnings } from './finalizer-warnings.ts';
 import type { RuleTree } from '../cel/rule-tree.ts';
 import { ruleTree } from '../cel/rule-tree.ts';
 import type { LongCheck, ResourceRules } from '../model/resource-definition.ts';
 
 /** Validation of custom objects (upstream: registry/customresource strategy.go). */
-export function customRules(node: () => SchemaNode): ResourceRules<ApiObject> {
+export function customRules(node: () => SchemaNode, scale?: CustomResourceSubresourceScale): ResourceRules<ApiObject> {
   const problems = (object: ApiObject, old?: ApiObject): readonly FieldError[] => {
     const root = node();
     return [
       ...validateValue(object, root, old === undefined ? undefined : { value: old }),
       ...validateEmbedded(object, root),
       ...listProblems(object, old, root),
+      ...(scale === undefined ? [] : validateScale(object, scale)),
     ];
   };
   let tree: { readonly rules: RuleTree | undefined } | undefined;
@@ -44,6 +48,8 @@ export function customRules(node: () => SchemaNode): ResourceRules<ApiObject> {
       return tree.rules === undefined ? noErrors : judgeByRules(tree.rules, object, check);
     },
     requiresResourceVersion: true,
+    anyFinalizer: true,
+    warnings: finalizerWarnings,
   };
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ApiObject } from '../../api/client/resource-type.ts';
-import { customScale } from './custom-scale.ts';
+import { formatFieldError } from '../../api/validation/field-error.ts';
+import { customScale, validateScale } from './custom-scale.ts';
 
 const scale = customScale(
   {
@@ -59,9 +60,15 @@ describe('the scale of a custom object', () => {
     assert.deepEqual(write(ring({ spec: { size: 'large' } })), ring({ spec: { size: { replicas: 0 } } }));
   });
 
-  it('refuses a negative number', () => {
-    assert.throws(() => write(ring({ spec: {} }), -1), /Scale.*"r" is invalid: spec.replicas: Invalid value: -1/);
-    assert.doesNotThrow(() => write(ring({ spec: {} }), 0));
+  it('refuses numbers that are negative or too large, whichever way they are written', () => {
+    const paths = { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n' };
+    const problems = (n: unknown, actual?: unknown): readonly string[] =>
+      validateScale(ring({ spec: { n }, status: { n: actual } }), paths).map(formatFieldError);
+    assert.deepEqual(problems(-1), ['.spec.n: Invalid value: -1: should be a non-negative integer']);
+    assert.deepEqual(problems(0, 2 ** 31), [
+      '.status.n: Invalid value: 2147483648: should be less than or equal to 2147483647',
+    ]);
+    assert.deepEqual([problems(0, 2 ** 31 - 1), problems('x')], [[], []]);
   });
 
   it('is without a selector where the definition names none', () => {

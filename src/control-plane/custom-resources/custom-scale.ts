@@ -3,10 +3,14 @@ import type { CustomResourceSubresourceScale } from '../../api/apiextensions/cus
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { setOwn } from '../../api/schema/decode.ts';
 import { compileJsonPath } from '../../api/structural/json-path.ts';
+import { FieldErrors } from '../../api/validation/field-error.ts';
+import type { FieldError } from '../../api/validation/field-error.ts';
 import { parsePath } from '../../api/structural/schema-at-path.ts';
 import { internalError } from '../../api/status/api-status-error.ts';
 import type { SubresourceView } from '../model/resource-definition.ts';
 import { scaleView } from '../model/scale-view.ts';
+
+const INT32_MAX = 2_147_483_647;
 
 /** `scale` of a custom kind: reads and writes the fields its definition names (upstream: registry/customresource ScaleREST). */
 export function customScale(
@@ -31,7 +35,23 @@ export function customScale(
     // An object with one of its fields changed.
     withReplicas: (object, replicas) => withField(object, steps, replicas) as ApiObject,
     validate,
+    judgesReplicas: true,
   });
+}
+
+/** The numbers that `scale` shows fit into an int32 (upstream: registry/customresource ValidateScaleSpec, ValidateScaleStatus). */
+export function validateScale(
+  object: ApiObject,
+  { specReplicasPath, statusReplicasPath }: CustomResourceSubresourceScale,
+): readonly FieldError[] {
+  const errors = new FieldErrors();
+  for (const path of [specReplicasPath, statusReplicasPath]) {
+    const count = compileJsonPath(path)(object);
+    if (typeof count !== 'number' && typeof count !== 'bigint') continue;
+    if (count < 0) errors.invalid(path, count, 'should be a non-negative integer');
+    else if (count > INT32_MAX) errors.invalid(path, count, `should be less than or equal to ${INT32_MAX}`);
+  }
+  return errors.list;
 }
 
 function withField(value: unknown, [step, ...rest]: readonly string[], replicas: number): unknown {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CustomResourceDefinition } from '../../api/apiextensions/custom-resource-definition.ts';
+import type { ApiObject } from '../../api/client/resource-type.ts';
+import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { customPlace, customVersions } from './define-custom-kind.ts';
 
 /** A definition that counts how often the schema of a version is read. */
@@ -46,4 +48,51 @@ it('a custom kind costs nothing of its schema until a version of it is used', ()
   assert.deepEqual(reads, []);
   assert.equal(versions[1]?.schema.name, 'Ring');
   assert.deepEqual(reads, ['v2']);
+});
+
+/** v1 is stored; each version has a field with a default of its own, and `both` of its own default. */
+function twoVersions(more: object = {}): CustomResourceDefinition {
+  const version = (name: string, own: string): object => {
+    const text = { type: 'string', default: `of ${name}` };
+    const spec = { type: 'object', properties: { both: text, [own]: text } };
+    const openAPIV3Schema = { type: 'object', properties: { spec } };
+    const selectableFields = [{ jsonPath: '.spec.both' }];
+    return { name, served: true, storage: name === 'v1', schema: { openAPIV3Schema }, selectableFields };
+  };
+  const { metadata, spec } = definition([]);
+  const versions = [version('v1', 'one'), version('v2', 'two')];
+  return { metadata, spec: { ...spec, versions }, ...more } as unknown as CustomResourceDefinition;
+}
+
+const shownVersions = (crd: CustomResourceDefinition): readonly ResourceDefinition[] =>
+  customVersions(crd, customPlace(crd), parts);
+
+const ring = (apiVersion: string, spec: object): ApiObject =>
+  ({ apiVersion, kind: 'Ring', metadata: { name: 'a', namespace: '', uid: '' }, spec }) as ApiObject;
+
+it('a stored object has the defaults of its stored version only', () => {
+  const [first, second] = shownVersions(twoVersions());
+  const stored = ring('shop.io/v1', {});
+  assert.deepEqual(first?.storedAs?.fromStored(stored), ring('shop.io/v1', { both: 'of v1', one: 'of v1' }));
+  assert.deepEqual(second?.storedAs?.fromStored(stored), ring('shop.io/v2', { both: 'of v1' }));
+});
+
+it('an object is stored without the fields that the storage version does not have', async () => {
+  const [, second] = shownVersions(twoVersions());
+  const written = ring('shop.io/v2', { both: 'x', two: 'lost' });
+  assert.deepEqual(await second?.storedAs?.toStored(written), ring('shop.io/v1', { both: 'x' }));
+});
+
+it('a kind that is being deleted announces no writes, and says why it takes no new objects', () => {
+  const [kind] = shownVersions(twoVersions({ status: { conditions: [{ type: 'Terminating', status: 'True' }] } }));
+  assert.deepEqual(kind?.announcedVerbs, ['get', 'list', 'watch', 'delete', 'deletecollection']);
+  assert.match(kind?.refusesCreation ?? '', /definition is terminating/);
+  assert.equal(shownVersions(twoVersions())[0]?.refusesCreation, undefined);
+});
+
+it('OpenAPI lists the fields that clients can select by', () => {
+  const [kind] = shownVersions(twoVersions());
+  assert.deepEqual((kind?.openApi?.(3) as Record<string, unknown>)['x-kubernetes-selectable-fields'], [
+    { fieldPath: 'spec.both' },
+  ]);
 });

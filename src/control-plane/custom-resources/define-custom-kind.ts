@@ -5,6 +5,7 @@ import type {
 import { isCrdConditionTrue, storageVersionOf } from '../../api/apiextensions/custom-resource-definition.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
 import { readJsonSchema } from '../../api/structural/json-schema.ts';
+import { applySchemaDefaults } from '../../api/structural/apply-schema-defaults.ts';
 import { compileJsonPath } from '../../api/structural/json-path.ts';
 import type { JsonSchema } from '../../api/structural/json-schema.ts';
 import { compileSchema } from '../../api/structural/schema-node.ts';
@@ -57,15 +58,8 @@ export function customPlace({ spec: { group, names, scope } }: CustomResourceDef
   };
 }
 
-const whileTerminating: readonly ResourceVerb[] = [
-  'get',
-  'list',
-  'watch',
-  'update',
-  'patch',
-  'delete',
-  'deletecollection',
-];
+/** Upstream: customresource_discovery_controller.go. Objects can be changed too, so that finalizers can be removed. */
+const whileTerminating: readonly ResourceVerb[] = ['get', 'list', 'watch', 'delete', 'deletecollection'];
 
 /** Dependencies of the definitions of custom kinds. */
 export interface CustomKindParts {
@@ -116,15 +110,22 @@ function conversionOf(
   const version = storageVersionOf(crd);
   const [shownVersion, storedVersion] = [`${group}/${name}`, `${group}/${version}`];
   const nodeOf = (of: string): SchemaNode => nodes.get(of)?.node() ?? compileSchema({});
-  const shown = (object: ApiObject): ApiObject => normalise(object, nodeOf(name));
-  const whole = { stored: place.type, version };
-  if (wanted?.strategy !== 'Webhook')
-    return { ...whole, ...renamed(shownVersion, shown), toStored: renamedTo(storedVersion) };
-  const convert = convertByWebhook(crd, conversion);
+  const own = (object: ApiObject): ApiObject => normalise(object, nodeOf(name));
+  // As upstream: a stored object gets the defaults of the version in which it is stored, and of no other.
+  const before = (object: ApiObject): ApiObject =>
+    applySchemaDefaults(object, nodeOf((object.apiVersion ?? '').slice(group.length + 1)));
+  const after = (object: ApiObject): ApiObject => pruned(object, nodeOf(name));
   const stored = (object: ApiObject): ApiObject => pruned(object, nodeOf(version));
+  const whole = { stored: place.type, version };
+  if (wanted?.strategy !== 'Webhook') {
+    const show = (object: ApiObject): ApiObject =>
+      object.apiVersion === shownVersion ? own(object) : after({ ...before(object), apiVersion: shownVersion });
+    return { ...whole, ...renamed(show), toStored: renamedTo(storedVersion, stored) };
+  }
+  const convert = convertByWebhook(crd, conversion);
   return {
     ...whole,
-    ...converted(shownVersion, shown, convert),
+    ...converted(shownVersion, { own, before, after }, convert),
     toStored: convertedTo(storedVersion, stored, convert),
   };
 }
@@ -141,7 +142,7 @@ function customVersion(
   const schema = lazily(() => objectSchemaOf(names.kind, node()));
   const hasStatus = version.subresources?.status !== undefined;
   const { scale } = version.subresources ?? {};
-  const rules = customRules(node);
+  const rules = customRules(node, scale);
   const deprecation = deprecationOf(crd, version);
   return {
     type,
@@ -150,12 +151,15 @@ function customVersion(
     ...(names.categories !== undefined && { categories: names.categories }),
     ...(names.listKind !== undefined && { listKind: names.listKind }),
     ...(deprecation !== undefined && { deprecation }),
-    ...(isCrdConditionTrue(crd, 'Terminating') && { verbs: whileTerminating }),
+    ...(isCrdConditionTrue(crd, 'Terminating') && {
+      announcedVerbs: whileTerminating,
+      refusesCreation: 'create not allowed while custom resource definition is terminating',
+    }),
     get schema() {
       return schema();
     },
     readBody: (value) => readCustomBody(value, node()),
-    openApi: (dialect) => openApiOf(json(), dialect),
+    openApi: (dialect) => ({ ...openApiOf(json(), dialect), ...selectableInOpenApi(version) }),
     storagePath: place.storagePath,
     storedAs: conversionOf(crd, version, surroundings),
     siblings,
@@ -187,6 +191,13 @@ function selectable({
     selectableFields: (object) =>
       Object.fromEntries(paths.map(({ name, find }) => [name, textOf(find(object))] as const)),
   };
+}
+
+/** Upstream: controller/openapi/builder buildSelectableFields. */
+function selectableInOpenApi({ selectableFields = [] }: CustomResourceDefinitionVersion): object {
+  if (selectableFields.length === 0) return {};
+  const paths = selectableFields.map(({ jsonPath }) => ({ fieldPath: jsonPath.replace(/^\./, '') }));
+  return { 'x-kubernetes-selectable-fields': paths };
 }
 
 const textOf = (value: unknown): string =>

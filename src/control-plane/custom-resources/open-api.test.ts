@@ -105,3 +105,36 @@ describe('a schema of a custom kind in version 2 of OpenAPI', () => {
     });
   });
 });
+
+describe('what a schema of a custom kind only implies', () => {
+  const types = [{ type: 'integer' }, { type: 'string' }];
+
+  it('is written out for a value of two types', () => {
+    const either = { 'x-kubernetes-int-or-string': true, pattern: '^1' };
+    assert.deepEqual(openApiOf(either, 3), { ...either, anyOf: types });
+    for (const written of [
+      { ...either, anyOf: types },
+      { ...either, allOf: [{ anyOf: types }] },
+    ])
+      assert.deepEqual(openApiOf(written, 3), written);
+    const other = { ...either, anyOf: [{ minimum: 1 }], allOf: [{ maximum: 3 }] };
+    assert.deepEqual(openApiOf(other, 3), { ...other, allOf: [{ anyOf: types }, { maximum: 3 }] });
+  });
+
+  it('is written out for an embedded object, and left open where a client would refuse unknown fields', () => {
+    const embedded = { type: 'object', required: ['kind'], 'x-kubernetes-embedded-resource': true };
+    for (const version of [2, 3] as const) {
+      const { properties, required } = openApiOf(embedded, version);
+      assert.deepEqual(
+        [Object.keys(properties as object), required],
+        [
+          ['apiVersion', 'kind', 'metadata'],
+          ['kind', 'apiVersion'],
+        ],
+      );
+    }
+    const open = { ...embedded, 'x-kubernetes-preserve-unknown-fields': true };
+    assert.equal(openApiOf(open, 2)['properties'], undefined);
+    assert.notEqual(openApiOf(open, 3)['properties'], undefined);
+  });
+});

@@ -18,8 +18,41 @@ export function openApiOf(schema: JsonSchema, version: 2 | 3): Shown {
 function inVersion3(schema: JsonSchema): Shown {
   const shown: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(schema)) shown[key] = shownValue(key, value, 3);
-  if (schema['x-kubernetes-int-or-string'] === true) delete shown['type'];
-  return shown;
+  if (schema['x-kubernetes-int-or-string'] === true) {
+    delete shown['type'];
+    Object.assign(shown, eitherType(schema));
+  }
+  return schema['x-kubernetes-embedded-resource'] === true ? withObjectFields(shown, 3) : shown;
+}
+
+const integerOrString = [{ type: 'integer' }, { type: 'string' }];
+
+/** Clients that do not know the extension need both types, unless the author wrote them (upstream: schema Unfold). */
+function eitherType({ anyOf, allOf = [] }: JsonSchema): Shown {
+  const isWritten = [anyOf, allOf[0]?.anyOf].some((each) => JSON.stringify(each) === JSON.stringify(integerOrString));
+  if (isWritten) return {};
+  if (anyOf === undefined) return { anyOf: integerOrString };
+  return { allOf: [{ anyOf: integerOrString }, ...allOf.map((each) => openApiOf(each, 3))] };
+}
+
+/** The fields that every object has (upstream: addEmbeddedProperties). */
+function withObjectFields(shown: Shown, version: 2 | 3): Shown {
+  const prefix = version === 2 ? '#/definitions/' : '#/components/schemas/';
+  const { properties, required = [] } = shown as {
+    readonly properties?: object;
+    readonly required?: readonly string[];
+  };
+  const missing = ['kind', 'apiVersion'].filter((name) => !required.includes(name));
+  return {
+    ...shown,
+    properties: {
+      ...properties,
+      apiVersion: { type: 'string', description: 'The group and version of the embedded object, such as apps/v1.' },
+      kind: { type: 'string', description: 'The kind of the embedded object.' },
+      metadata: { $ref: `${prefix}io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta` },
+    },
+    required: [...required, ...missing],
+  };
 }
 
 /** Alternatives are left out, and so are constraints that would make kubectl refuse valid values. */
@@ -39,7 +72,7 @@ function inVersion2(schema: JsonSchema): Shown {
   const required = requiredIn2(schema);
   if (required === undefined) delete shown['required'];
   else shown['required'] = required;
-  return shown;
+  return schema['x-kubernetes-embedded-resource'] === true && !preserves ? withObjectFields(shown, 2) : shown;
 }
 
 /** A nullable field is not required for such a client. */

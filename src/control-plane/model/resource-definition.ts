@@ -36,6 +36,10 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly deprecation?: string;
   /** Absent: all eight. */
   readonly verbs?: readonly ResourceVerb[];
+  /** The verbs that discovery lists, if others are served too. */
+  readonly announcedVerbs?: readonly ResourceVerb[];
+  /** Why no object can be created any more. */
+  readonly refusesCreation?: string;
   readonly schema: ObjectSchema;
   /** Decodes bodies if `schema` is not used: unknown fields are dropped and reported. */
   readonly readBody?: (value: unknown) => Decoded<unknown>;

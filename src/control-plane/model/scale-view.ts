@@ -16,13 +16,15 @@ export interface ScaleViewParts<T extends ApiObject> extends Pick<SubresourceVie
   readonly figures: (object: T) => ScaleFigures;
   /** The object with this desired number of replicas. */
   readonly withReplicas: (object: T, replicas: number) => T;
+  /** `validate` judges the number too, and names the field of the object. */
+  readonly judgesReplicas?: boolean;
 }
 
 const kind = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
 /** The subresource `scale`: reads and writes only the number of replicas, in the same form for all kinds. */
 export function scaleView<T extends ApiObject>(parts: ScaleViewParts<T>): SubresourceView<T> {
-  const { figures, withReplicas, validate, columns } = parts;
+  const { figures, withReplicas, validate, columns, judgesReplicas } = parts;
   return {
     name: 'scale',
     kind,
@@ -34,7 +36,7 @@ export function scaleView<T extends ApiObject>(parts: ScaleViewParts<T>): Subres
       // Decoded by the schema above.
       const { replicas } = (body as Scale).spec;
       const errors = new FieldErrors();
-      errors.nonNegative('spec.replicas', replicas);
+      if (judgesReplicas !== true) errors.nonNegative('spec.replicas', replicas);
       if (errors.list.length > 0) throw invalid(kind, current.metadata.name, errors.list);
       return withReplicas(current, replicas ?? 0);
     },

@@ -232,7 +232,16 @@ describe('the registry patches', () => {
     );
     assert.ok(isApiError(await failureOf(patch('merge', { spec: [] })), 'Invalid'));
     assert.ok(isApiError(await failureOf(patch('json', [{ op: 'replace', path: '', value: [] }])), 'Invalid'));
-    assert.ok(isApiError(await failureOf(patch('merge', { kind: 'Gadget' })), 'BadRequest'));
+    assert.ok(isApiError(await failureOf(patch('merge', { kind: 'Gadget' })), 'Invalid'));
+  });
+
+  test('a patch with another uid is refused as a change of an immutable field', async () => {
+    const { metadata } = await fixture.create({ name: 'a', spec: { size: 1 } });
+    for (const type of ['merge', 'strategic'] as const) {
+      const error = await failureOf(patch(type, { metadata: { uid: 'other' } }));
+      assert.match(error.message, /metadata\.uid: Invalid value: "other": field is immutable/);
+    }
+    await patch('merge', { metadata: { uid: metadata.uid } });
   });
 
   test('fields that do not exist are refused, warned of or dropped, in the operations of a JSON patch too', async () => {

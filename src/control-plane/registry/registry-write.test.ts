@@ -235,8 +235,11 @@ describe('the registry writes', () => {
     await update({
       creationTimestamp: '2001-01-01T00:00:00Z',
       generation: 99,
-      deletionTimestamp: '2001-01-01T00:00:00Z',
     });
+    await assert.rejects(
+      update({ deletionTimestamp: '2001-01-01T00:00:00Z' }),
+      refused('Invalid', /metadata\.deletionTimestamp: .*field is immutable/),
+    );
     assert.deepEqual((await get('a')).metadata.creationTimestamp, first.metadata.creationTimestamp);
     assert.equal((await get('a')).metadata.generation, 1);
     await assert.rejects(

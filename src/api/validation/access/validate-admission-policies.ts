@@ -49,7 +49,7 @@ const reserved: ReadonlySet<string> = new Set(
   ),
 );
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
-const mutatingOperations = ['CREATE', 'UPDATE'];
+const mutatingOperations = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 
 export function validateValidatingAdmissionPolicy(
   policy: ValidatingAdmissionPolicy,
@@ -250,11 +250,13 @@ function validateAnnotations(
 
 function validateMutation(errors: FieldErrors, path: string, mutation: Mutation, checks: PolicyChecks): void {
   const { patchType, applyConfiguration, jsonPatch } = mutation;
+  const patchTypes: readonly string[] = ['ApplyConfiguration', 'JSONPatch'];
+  errors.oneOf(`${path}.patchType`, patchType, patchTypes);
+  if (!patchTypes.includes(patchType)) return;
   const [own, other, field, otherField, check] =
     patchType === 'JSONPatch'
       ? ([jsonPatch, applyConfiguration, 'jsonPatch', 'applyConfiguration', checks.jsonPatch] as const)
       : ([applyConfiguration, jsonPatch, 'applyConfiguration', 'jsonPatch', checks.applyConfiguration] as const);
-  errors.oneOf(`${path}.patchType`, patchType, ['ApplyConfiguration', 'JSONPatch']);
   if (own === undefined) errors.required(`${path}.${field}`, `must be specified when patchType is ${patchType}`);
   else {
     const expression = (own.expression ?? '').trim();

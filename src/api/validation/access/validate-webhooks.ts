@@ -189,7 +189,11 @@ function validateUrl(errors: FieldErrors, field: string, text: string): void {
   if (scheme !== 'https') errors.invalid(field, scheme, `'https' is the only allowed URL scheme${form}`);
   if (url.host === '') errors.invalid(field, url.host, `host must be specified${form}`);
   if (url.username !== '' || url.password !== '')
-    errors.invalid(field, url.username, 'user information is not permitted in the URL');
+    errors.invalid(
+      field,
+      `${url.username}${url.password === '' ? '' : `:${url.password}`}`,
+      'user information is not permitted in the URL',
+    );
   if (url.hash !== '') errors.invalid(field, url.hash.slice(1), 'fragments are not permitted in the URL');
   if (url.search !== '') errors.invalid(field, url.search.slice(1), 'query parameters are not permitted in the URL');
 }

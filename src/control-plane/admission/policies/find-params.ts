@@ -30,10 +30,10 @@ export async function findParams(
   const { type } = kind;
   const { name = '', namespace: wanted = '', selector } = paramRef;
   if (!type.namespaced && wanted !== '')
-    return `paramRef.namespace must not be provided for a cluster-scoped \`paramKind\``;
+    return `failed to configure binding: paramRef.namespace must not be provided for a cluster-scoped \`paramKind\``;
   const namespace = type.namespaced ? wanted || namespaceOf(attributes) : '';
   if (type.namespaced && namespace === '')
-    return `cannot use namespaced paramRef in policy binding that matches cluster-scoped resources`;
+    return `failed to configure binding: cannot use namespaced paramRef in policy binding that matches cluster-scoped resources`;
   const found =
     name === ''
       ? reader.list(type, namespace).filter(({ metadata }) => matchesLabelSelector(selector, metadata.labels ?? {}))
@@ -41,7 +41,7 @@ export async function findParams(
   if (found.length > 0) return shownIn(kind, found);
   return paramRef.parameterNotFoundAction === 'Allow'
     ? []
-    : 'no params found for policy binding with `Deny` parameterNotFoundAction';
+    : 'failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction';
 }
 
 /** The objects in the version that the policy names. */

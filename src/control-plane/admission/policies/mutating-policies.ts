@@ -178,11 +178,10 @@ function denial(
   failure: string,
 ): ApiStatusError {
   const text = `policy '${policy.metadata.name}' with binding '${binding.metadata.name}' denied request: ${failure}`;
-  const { message, details } = refusal(attributes, text);
-  return new ApiStatusError('Invalid', message, {
-    ...details,
-    causes: [...(details?.causes ?? []), { message: text }],
-  });
+  const { details } = refusal(attributes, text);
+  const causes = [...(details?.causes ?? []), { message: text }];
+  // Upstream changes the reason of its Forbidden, not the code.
+  return new ApiStatusError('Invalid', text, { ...details, causes }, { code: 403 });
 }
 
 /** The changed object, or why it cannot be changed. */
@@ -207,11 +206,15 @@ async function applyOnce(
     try {
       object = applyChange(options, { ...attributes, object }, { change, isPatch: mutation.isPatch });
     } catch (error) {
-      return `error applying patch: ${errorMessage(error)}`;
+      return mutation.isPatch ? `JSON Patch: ${whyNotPatched(error)}` : `error applying patch: ${errorMessage(error)}`;
     }
   }
   return object;
 }
+
+/** What a client is not told of its own patch is known to the author of the policy alone: the operation that failed. */
+const whyNotPatched = (error: unknown): string =>
+  errorMessage(error instanceof ApiStatusError && error.cause instanceof Error ? error.cause : error);
 
 function applyChange(
   { patched, merged }: MutatingPolicyOptions,

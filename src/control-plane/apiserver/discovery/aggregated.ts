@@ -26,7 +26,7 @@ export function aggregatedDiscovery(
   };
 }
 
-function describe({ definition, verbs, subresources }: ServedResource): object {
+function describe({ definition, announcedVerbs, subresources }: ServedResource): object {
   const { type, singular, shortNames, categories } = definition;
   const listed = [...subresources.values()].sort(bySubresource);
   return {
@@ -34,7 +34,7 @@ function describe({ definition, verbs, subresources }: ServedResource): object {
     responseKind: responseKind(type, type),
     scope: type.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: singular,
-    verbs,
+    verbs: announcedVerbs,
     ...(shortNames !== undefined && { shortNames }),
     ...(categories !== undefined && { categories }),
     ...(listed.length > 0 && {

@@ -104,14 +104,14 @@ export function apiResources({ resources }: GroupVersion): readonly ApiResource[
 export const bySubresource = (left: ServedSubresource, right: ServedSubresource): number =>
   left.name < right.name ? -1 : 1;
 
-function describe({ definition, verbs }: ServedResource): ApiResource {
+function describe({ definition, announcedVerbs }: ServedResource): ApiResource {
   const { type, singular, shortNames, categories, review, storagePath } = definition;
   return {
     name: type.plural,
     singularName: singular,
     namespaced: type.namespaced,
     kind: type.kind,
-    verbs,
+    verbs: announcedVerbs,
     ...(shortNames !== undefined && { shortNames }),
     ...(categories !== undefined && { categories }),
     ...(review === undefined &&

@@ -31,8 +31,10 @@ export interface ResponseKind {
 /** A definition with derived values that requests need, computed once. */
 export interface ServedResource {
   readonly definition: ResourceDefinition;
-  /** In alphabetical order, as discovery shows them. */
+  /** In alphabetical order. */
   readonly verbs: readonly string[];
+  /** Those that discovery shows. */
+  readonly announcedVerbs: readonly string[];
   readonly subresources: ReadonlyMap<string, ServedSubresource>;
 }
 
@@ -114,5 +116,6 @@ function serve(definition: ResourceDefinition): ServedResource {
       verbs: [...connect.verbs].sort(),
       responseKind: { group, version, kind: connect.kind },
     });
-  return { definition, verbs, subresources };
+  const announcedVerbs = definition.announcedVerbs === undefined ? verbs : [...definition.announcedVerbs].sort();
+  return { definition, verbs, announcedVerbs, subresources };
 }

@@ -6,6 +6,7 @@ import {
   alreadyExists,
   ApiStatusError,
   badRequest,
+  forbidden,
   formatGroupResource,
   invalid,
 } from '../../../api/status/api-status-error.ts';
@@ -50,6 +51,8 @@ export async function createDecoded(
   fields: 'update' | 'tracked',
 ): Promise<Served> {
   const { definition, namespace } = request;
+  if (definition.refusesCreation !== undefined)
+    throw forbidden(definition.type, decoded.metadata.name, definition.refusesCreation);
   checkPlace(decoded, { namespaced: definition.type.namespaced, namespace, name: request.name });
   const { generateName: prefix = '' } = decoded.metadata;
   const generated = decoded.metadata.name === '' && prefix !== '';

@@ -99,20 +99,32 @@ function fromProtobuf(bytes: Uint8Array, expected: BodyKind): unknown {
 /** Upstream guesses no kind of a custom object (upstream: apiextensions unstructuredNegotiatedSerializer). */
 function requireKind(
   value: { readonly kind?: unknown; readonly apiVersion?: unknown; readonly metadata?: unknown },
-  { group, kind }: BodyKind,
+  expected: BodyKind,
 ): void {
+  const { kind } = expected;
   for (const [name, text] of [
     ['Kind', value.kind],
     ['apiVersion', value.apiVersion],
   ] as const)
     if ((text ?? '') === '')
       throw badRequest(`the object provided is unrecognized (must be of type ${kind}): Object '${name}' is missing`);
-  if (value.kind === kind) return;
+  if (value.kind !== kind) throw otherCustomKind({ ...value, apiVersion: apiVersionOf(expected) }, expected);
+}
+
+/** A custom object that a body or a patch calls otherwise than its path does. */
+export function otherCustomKind(
+  value: { readonly kind?: unknown; readonly apiVersion?: unknown; readonly metadata?: unknown },
+  expected: BodyKind,
+): ApiStatusError {
   const { metadata } = value;
   const name = isRecord(metadata) && typeof metadata['name'] === 'string' ? metadata['name'] : '';
+  const [kind, apiVersion] = [String(value.kind), String(value.apiVersion)];
   const errors = new FieldErrors();
-  errors.invalid('kind', value.kind, `must be ${kind}`);
-  throw invalid({ group, kind: String(value.kind) }, name, errors.list);
+  if (kind !== expected.kind) errors.invalid('kind', kind, `must be ${expected.kind}`);
+  if (apiVersion !== apiVersionOf(expected))
+    errors.invalid('apiVersion', apiVersion, `must be ${apiVersionOf(expected)}`);
+  const group = apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
+  return invalid({ group, kind }, name, errors.list);
 }
 
 function checkKind(

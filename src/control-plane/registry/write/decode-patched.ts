@@ -3,10 +3,10 @@ import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { goQuote } from '../../../api/go-quote.ts';
 import { dropZeros } from '../../../api/protobuf/drop-zeros.ts';
 import { formatDecodeError } from '../../../api/schema/decode.ts';
-import { ApiStatusError, badRequest } from '../../../api/status/api-status-error.ts';
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import type { RequestContext } from '../../model/request-context.ts';
 import { formatGoValue } from '../../patch/json-value.ts';
-import { readObject } from './decode-body.ts';
+import { otherCustomKind, readObject } from './decode-body.ts';
 import type { BodyKind } from './decode-body.ts';
 import { computePatchDoubts } from './field-doubts.ts';
 import type { PatchBody } from '../registry.ts';
@@ -42,9 +42,11 @@ export function decodePatched(
   const object =
     expected.readBody === undefined ? dropZeros(value as ApiObject, expected.schema) : (value as ApiObject);
   const { kind = expected.kind, apiVersion = apiVersionOf(expected) } = object;
-  if (kind !== expected.kind || apiVersion !== apiVersionOf(expected))
-    throw badRequest(
+  if (kind !== expected.kind || apiVersion !== apiVersionOf(expected)) {
+    if (expected.readBody !== undefined) throw otherCustomKind(object, expected);
+    refuse(
       `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} here, only ${goQuote(expected.kind)}`,
     );
+  }
   return { ...object, kind, apiVersion };
 }

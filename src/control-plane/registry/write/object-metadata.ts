@@ -24,10 +24,15 @@ export function metadataForCreate(
   return { ...kept, namespace, uid, creationTimestamp: formatTime(nowMs) };
 }
 
-/** Metadata of an update of `old`, which keeps the fields that only the server may set. */
+/**
+ * Metadata of an update of `old`, which keeps the fields that only the server may set. A written time of deletion stays,
+ * so that validation refuses another one.
+ */
 export function metadataForUpdate(metadata: ObjectMeta, old: ObjectMeta): ObjectMeta {
-  const { deletionTimestamp, deletionGracePeriodSeconds, generation, creationTimestamp } = old;
-  const { selfLink: _, deletionTimestamp: __, deletionGracePeriodSeconds: ___, generation: ____, ...kept } = metadata;
+  const { generation, creationTimestamp } = old;
+  const { selfLink: _, generation: __, ...kept } = metadata;
+  const deletionTimestamp = metadata.deletionTimestamp ?? old.deletionTimestamp;
+  const deletionGracePeriodSeconds = metadata.deletionGracePeriodSeconds ?? old.deletionGracePeriodSeconds;
   return {
     ...kept,
     uid: metadata.uid === '' ? old.uid : metadata.uid,

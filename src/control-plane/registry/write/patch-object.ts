@@ -24,7 +24,7 @@ export async function patchObject(tools: WriteTools, request: ResourceRequest, p
   const propose = (current: ApiObject): Promise<ApiObject> =>
     apply ? applied(tools, request, patch, current) : patched(tools, request, patch, current);
   const asPatch = { ...request, context: { ...request.context, isPatch: true } };
-  const written = await changeObject(tools, asPatch, { propose, tracked: apply, conditional: false });
+  const written = await changeObject(tools, asPatch, { propose, tracked: apply, isPatch: true, conditional: false });
   if (written !== undefined) return written;
   if (!apply || subresource !== '') throw notFound(definition.type, name);
   await requireCreate(tools, request);

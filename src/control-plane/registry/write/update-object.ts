@@ -45,6 +45,7 @@ export interface Change {
   readonly propose: (current: ApiObject) => ApiObject | Promise<ApiObject>;
   /** The field owners are already set (server-side apply). */
   readonly tracked?: boolean;
+  readonly isPatch?: boolean;
   /** The version that the client has read, if given: a newer version is not overwritten. */
   readonly conditional: boolean;
   /**
@@ -72,7 +73,8 @@ export async function updateObject(tools: WriteTools, request: ResourceRequest, 
   };
   const propose = (): ApiObject => {
     // Checked only if the object exists: a create has no resource version.
-    if (subresource === '' && definition.rules.requiresResourceVersion === true && resourceVersion === '')
+    const isOwnKind = subresource === '' || subresource === 'status';
+    if (isOwnKind && definition.rules.requiresResourceVersion === true && resourceVersion === '')
       throw versionMissing(request);
     return whole;
   };
@@ -132,7 +134,7 @@ async function changeCurrent(
   await tools.pace.rest();
   if (change.bySystem === true)
     return equalJson(body, old) ? shown(request, current) : store(tools, request, { object: body, old, current });
-  checkPreconditions(request, body, old);
+  checkPreconditions(request, body, old, change);
   const merged = writePart(definition, subresource, { old, body, facts: requestFacts(tools, context) });
   await tools.pace.rest();
   const proposed = { ...merged, metadata: metadataForUpdate(merged.metadata, old.metadata) };
@@ -198,10 +200,11 @@ async function admitted(
   return definition.rules.applyDefaults(mutated);
 }
 
-function checkPreconditions(request: ResourceRequest, body: ApiObject, old: ApiObject): void {
+function checkPreconditions(request: ResourceRequest, body: ApiObject, old: ApiObject, { isPatch }: Change): void {
   const { definition, name } = request;
   const { uid, resourceVersion = '' } = body.metadata;
-  if (uid !== '' && uid !== old.metadata.uid) throw otherUid(request, uid, old.metadata.uid);
+  // In the result of a patch, another uid is a changed field.
+  if (isPatch !== true && uid !== '' && uid !== old.metadata.uid) throw otherUid(request, uid, old.metadata.uid);
   if (resourceVersion !== '' && resourceVersion !== old.metadata.resourceVersion)
     throw staleObject(definition.type, name);
 }

@@ -40,6 +40,7 @@ export const customResourceDefinitionResource = defineResource<CustomResourceDef
     validateInTurns: checkRules,
     warnings: crdWarnings,
     requiresResourceVersion: true,
+    anyFinalizer: true,
     holdDeletion: heldForCleanup,
   },
   hasStatus: true,

@@ -25,6 +25,7 @@ export const apiServiceResource = defineResource<APIService>({
     prepareForStatusUpdate: withOldMetadata,
     validateStatusUpdate: validateApiServiceStatus,
     requiresResourceVersion: true,
+    anyFinalizer: true,
   },
   hasStatus: true,
   columns: [
