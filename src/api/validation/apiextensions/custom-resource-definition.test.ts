@@ -47,6 +47,17 @@ describe('a custom resource definition', () => {
     assert.deepEqual(definition([version(odd)]).spec.versions[0]?.schema?.openAPIV3Schema, { type: 'object' });
   });
 
+  it('has at most as many names as its status can repeat', () => {
+    const named = (count: number, field: string): readonly string[] => {
+      const list = Array.from({ length: count }, (_, index) => `n${index}`);
+      return problems(definition([version(plain)], { names: { plural: 'things', kind: 'Thing', [field]: list } }));
+    };
+    for (const field of ['shortNames', 'categories']) {
+      assert.deepEqual(named(2000, field), []);
+      assert.deepEqual(named(20_000, field), [`spec.names.${field}: Too many: 20000: must have at most 2000 items`]);
+    }
+  });
+
   it('passes in its simplest form', () => assert.deepEqual(problems(definition([version(plain)])), []));
 
   const cases: readonly [string, CustomResourceDefinition, string][] = [

@@ -12,6 +12,9 @@ import type { FieldErrors } from '../field-error.ts';
 import { checkDns1035Label } from '../names.ts';
 
 /** Each of the texts that is there is a label of RFC 1035 (upstream: ValidateCustomResourceDefinitionNames). */
+/** The status repeats the names, and must fit into the object too; upstream has no limit. */
+const MOST_NAMES = 2000;
+
 export function validateNames(errors: FieldErrors, names: CustomResourceDefinitionNames, path: string): void {
   const { plural, singular = '', kind, listKind = '', shortNames = [], categories = [] } = names;
   const check = (field: string, text: string, prefix = ''): void => {
@@ -23,6 +26,8 @@ export function validateNames(errors: FieldErrors, names: CustomResourceDefiniti
   check('singular', singular);
   check('kind', kind, mixed);
   check('listKind', listKind, mixed);
+  for (const [field, list] of Object.entries({ shortNames, categories }))
+    if (list.length > MOST_NAMES) return errors.tooMany(`${path}.${field}`, list.length, MOST_NAMES);
   for (const [index, name] of shortNames.entries()) check(`shortNames[${index}]`, name);
   if (kind !== '' && kind === listKind)
     errors.invalid(`${path}.listKind`, listKind, 'kind and listKind may not be the same');

@@ -83,7 +83,7 @@ describe('the parameters of a binding', () => {
     assert.deepEqual(await found({ paramRef: { name: 'a' } }), ['team/a']);
     assert.equal(
       await found({ paramRef: { name: 'a' }, from: '' }),
-      'cannot use namespaced paramRef in policy binding that matches cluster-scoped resources',
+      'failed to configure binding: cannot use namespaced paramRef in policy binding that matches cluster-scoped resources',
     );
   });
 
@@ -91,13 +91,13 @@ describe('the parameters of a binding', () => {
     assert.deepEqual(await found({ paramRef: { name: 'a' }, kind: cluster }), ['/a']);
     assert.equal(
       await found({ paramRef: { name: 'a', namespace: 'team' }, kind: cluster }),
-      'paramRef.namespace must not be provided for a cluster-scoped `paramKind`',
+      'failed to configure binding: paramRef.namespace must not be provided for a cluster-scoped `paramKind`',
     );
   });
 
   it('that do not exist deny the request, or let it pass where the binding says so', async () => {
     const missing = { name: 'z', parameterNotFoundAction: 'Deny' } as const;
-    const denied = 'no params found for policy binding with `Deny` parameterNotFoundAction';
+    const denied = 'failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction';
     assert.equal(await found({ paramRef: missing }), denied);
     assert.deepEqual(await found({ paramRef: { ...missing, parameterNotFoundAction: 'Allow' } }), []);
     assert.equal(await found({ paramRef: { selector: { matchLabels: { app: 'db' } } } }), denied);
