@@ -19,8 +19,9 @@ interface RenderedV2 extends PartOfV2 {
 }
 
 /**
- * Kinds whose documents are built and cached together: the built-in ones, which share types, or the custom ones of one
- * group version, so that a change rebuilds only its own part. Everything is built lazily, and only its bytes are kept.
+ * Kinds whose documents are built and cached together: the built-in ones, which share types, or one version of one
+ * custom kind, so that a change rebuilds only its own part, in a turn of its own. Everything is built lazily, and only
+ * its bytes are kept.
  */
 export class DocumentPart {
   readonly #definitions: readonly ResourceDefinition[];
@@ -73,7 +74,9 @@ export class DocumentPart {
     return { ...whole, definitions: Object.fromEntries(own) };
   }
 
+  /** Kept of the built-in kinds only: a custom one is small, and there may be thousands. */
   #known(): Kinds {
+    if (this.#base !== undefined) return new Kinds(this.#definitions);
     this.#kinds ??= new Kinds(this.#definitions);
     return this.#kinds;
   }

@@ -11,7 +11,7 @@ import type { PartOfV2 } from './document-part.ts';
 import { backendRoots, foreignParts } from './foreign-parts.ts';
 import type { ForeignPart } from './foreign-parts.ts';
 import { groupVersionName, groupVersionsOf } from './group-versions.ts';
-import type { JsonObject } from './render-document.ts';
+import { TextOfV3 } from './text-of-v3.ts';
 import type { OpenApiDocument, OpenApiDocuments } from './served-document.ts';
 
 const JSON_TYPE = 'application/json';
@@ -36,7 +36,7 @@ export function documentStore(
       return undefined;
     acceptedForm(accept, [JSON_TYPE]);
     if (path === '/openapi/v3' || path === '/openapi/v3/') return store.root();
-    const document = store.groupVersion(path.slice('/openapi/v3/'.length));
+    const document = await store.groupVersion(path.slice('/openapi/v3/'.length));
     // A request with the current hash may be cached; another hash gets the current content without caching.
     return query?.get('hash') === document.etag.slice(1, -1)
       ? { ...document, body: document.body, cacheControl: 'public, immutable' }
@@ -49,7 +49,7 @@ const comma = Buffer.from(',');
 /** The name of the part that built-in kinds make up. */
 const BUILT_IN = '';
 const partOf = (definition: ResourceDefinition): string =>
-  definition.openApi === undefined ? BUILT_IN : groupVersionName(definition.type);
+  definition.openApi === undefined ? BUILT_IN : `${groupVersionName(definition.type)}/${definition.type.plural}`;
 
 class DocumentStore {
   readonly #definitions: Definitions;
@@ -58,6 +58,7 @@ class DocumentStore {
   #generation = -1;
   readonly #parts = new Map<string, DocumentPart>();
   readonly #made = new Map<string, OpenApiDocument>();
+  readonly #making = new Map<string, Promise<OpenApiDocument>>();
   readonly #wholes = new Map<string, { readonly body: WeakRef<Buffer>; readonly etag: string }>();
   /** How often the documents of everything were forgotten. */
   #changes = 0;
@@ -72,7 +73,7 @@ class DocumentStore {
       this.#forgetWhole();
       for (const definition of [...removed, ...added]) {
         this.#parts.delete(partOf(definition));
-        this.#made.delete(`3/${groupVersionName(definition.type)}`);
+        this.#forget(`3/${groupVersionName(definition.type)}`);
       }
     });
   }
@@ -86,7 +87,7 @@ class DocumentStore {
 
   #forgetWhole(): void {
     this.#changes++;
-    this.#made.delete('3');
+    this.#forget('3');
     this.#wholes.clear();
   }
 
@@ -94,31 +95,27 @@ class DocumentStore {
     return this.#definitions.all.some((each) => each.isInternal !== true && groupVersionName(each.type) === name);
   }
 
-  groupVersion(name: string): OpenApiDocument {
-    return this.#once(`3/${name}`, () => {
+  groupVersion(name: string): Promise<OpenApiDocument> {
+    return this.#once(`3/${name}`, async () => {
       const [, group = '', of = ''] = name.startsWith('api/') ? ['', '', name.slice('api/'.length)] : name.split('/');
-      const documents = [...this.#partNames()]
-        .filter(([, members]) => members.some(({ type }) => groupVersionName(type) === name))
-        .map(([part]) => this.#part(part).v3({ group, version: of }));
-      return JSON.stringify(mergeV3(documents));
+      const text = new TextOfV3();
+      for (const [part, members] of this.#partNames()) {
+        if (!members.some(({ type }) => groupVersionName(type) === name)) continue;
+        text.add(this.#part(part).v3({ group, version: of }));
+        await nextTurn();
+      }
+      return documentOf(text.chunks());
     });
   }
 
-  /** Yields to other work between the hashing of documents. */
   async root(): Promise<OpenApiDocument> {
-    const known = this.#made.get('3');
-    if (known !== undefined) return known;
-    for (const name of groupVersionsOf(this.#definitions)) {
-      if (this.#made.has(`3/${name}`)) continue;
-      this.groupVersion(name);
-      await nextTurn();
-    }
-    return this.#once('3', () => {
-      const paths = groupVersionsOf(this.#definitions).map((name) => [
-        name,
-        { serverRelativeURL: `/openapi/v3/${name}?hash=${this.groupVersion(name).etag.slice(1, -1)}` },
-      ]);
-      return JSON.stringify({ paths: { ...Object.fromEntries(paths), ...backendRoots(this.#backends) } });
+    return this.#once('3', async () => {
+      const paths: Record<string, object> = {};
+      for (const name of groupVersionsOf(this.#definitions)) {
+        const { etag } = await this.groupVersion(name);
+        paths[name] = { serverRelativeURL: `/openapi/v3/${name}?hash=${etag.slice(1, -1)}` };
+      }
+      return documentOf([JSON.stringify({ paths: { ...paths, ...backendRoots(this.#backends) } })]);
     });
   }
 
@@ -193,13 +190,24 @@ class DocumentStore {
     return part;
   }
 
-  #once(key: string, make: () => string): OpenApiDocument {
-    let document = this.#made.get(key);
-    if (document === undefined) {
-      document = new PackedDocument(make());
-      this.#made.set(key, document);
+  /** Concurrent readers share one document. One whose kinds changed while it was made is not kept. */
+  async #once(key: string, make: () => Promise<OpenApiDocument>): Promise<OpenApiDocument> {
+    const known = this.#made.get(key) ?? this.#making.get(key);
+    if (known !== undefined) return known;
+    const making = make();
+    this.#making.set(key, making);
+    try {
+      const document = await making;
+      if (this.#making.get(key) === making) this.#made.set(key, document);
+      return document;
+    } finally {
+      if (this.#making.get(key) === making) this.#making.delete(key);
     }
-    return document;
+  }
+
+  #forget(key: string): void {
+    this.#made.delete(key);
+    this.#making.delete(key);
   }
 
   /** A document of everything is large, and its parts are kept: it is joined again if no reader holds it. */
@@ -216,38 +224,32 @@ class DocumentStore {
   }
 }
 
-/** A JSON document, kept compressed. */
+/** A JSON document, kept compressed piece by piece. */
 class PackedDocument implements OpenApiDocument {
   readonly contentType = JSON_TYPE;
   readonly etag: string;
-  readonly #body: PackedBytes;
+  readonly #pieces: readonly PackedBytes[];
 
-  constructor(body: string) {
-    this.etag = `"${hashOf(body)}"`;
-    this.#body = new PackedBytes(body);
+  constructor(pieces: readonly PackedBytes[], etag: string) {
+    this.etag = etag;
+    this.#pieces = pieces;
   }
 
   get body(): Uint8Array {
-    return this.#body.bytes;
+    return Buffer.concat(this.#pieces.map(({ bytes }) => bytes));
   }
 }
 
-/** Built-in and custom kinds may share a group and version. */
-function mergeV3(documents: readonly JsonObject[]): JsonObject {
-  const [first = {}, ...others] = documents;
-  if (others.length === 0) return first;
-  const inside = (of: (document: JsonObject) => unknown): JsonObject =>
-    Object.assign({}, ...documents.map(of)) as JsonObject;
-  const components = (document: JsonObject): JsonObject => document.components as JsonObject;
-  return {
-    ...first,
-    paths: inside(({ paths }) => paths),
-    components: { ...components(first), schemas: inside((document) => components(document).schemas) },
-  };
-}
-
-function hashOf(body: string): string {
-  return createHash('sha512').update(body).digest('hex').toUpperCase();
+/** Compresses and hashes each piece in a turn of its own. */
+async function documentOf(chunks: readonly string[]): Promise<OpenApiDocument> {
+  const hash = createHash('sha512');
+  const pieces: PackedBytes[] = [];
+  for (const chunk of chunks) {
+    hash.update(chunk);
+    pieces.push(new PackedBytes(chunk));
+    await nextTurn();
+  }
+  return new PackedDocument(pieces, `"${hash.digest('hex').toUpperCase()}"`);
 }
 
 async function hashInTurns(chunks: readonly Uint8Array[]): Promise<string> {

@@ -431,3 +431,40 @@ describe('the document of version 2', () => {
     );
   });
 });
+
+describe('a group version of many custom kinds', () => {
+  const custom = (name: string, rendered: string[]): ResourceDefinition => {
+    const plain = kind('example.com/v1', { ...SecretSchema, name });
+    const render = (): Readonly<Record<string, unknown>> => {
+      rendered.push(name);
+      return { type: 'object', description: `about ${name}` };
+    };
+    return { ...plain, openApi: render };
+  };
+  const names = Array.from({ length: 30 }, (_, index) => `Kind${index}`);
+
+  it('lets other work in between its kinds, and is made once for concurrent readers', async () => {
+    const rendered: string[] = [];
+    const made = createOpenApiDocuments(fixedDefinitions(names.map((name) => custom(name, rendered))), {
+      version: 'v1.36.0',
+    });
+    const request = { path: '/openapi/v3/apis/example.com/v1', accept: 'application/json' };
+    let most = 0;
+    let before = 0;
+    let isDone = false;
+    const watch = (): void => {
+      most = Math.max(most, rendered.length - before);
+      before = rendered.length;
+      if (!isDone) setImmediate(watch);
+    };
+    setImmediate(watch);
+    const [first, second] = await Promise.all([made.get(request), made.get(request)]);
+    isDone = true;
+    assert.deepEqual([rendered.length, most], [names.length, 1]);
+    assert.equal(first, second);
+    const { schemas } = (JSON.parse(String(first?.body)) as { components: { schemas: Record<string, OpenApiSchema> } })
+      .components;
+    for (const name of names) assert.equal(schemas[`com.example.v1.${name}`]?.description, `about ${name}`);
+    assert.equal(String(first?.body).split('meta.v1.ObjectMeta":').length - 1, 1);
+  });
+});

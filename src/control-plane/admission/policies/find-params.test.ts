@@ -97,7 +97,8 @@ describe('the parameters of a binding', () => {
 
   it('that do not exist deny the request, or let it pass where the binding says so', async () => {
     const missing = { name: 'z', parameterNotFoundAction: 'Deny' } as const;
-    const denied = 'failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction';
+    const denied =
+      'failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction';
     assert.equal(await found({ paramRef: missing }), denied);
     assert.deepEqual(await found({ paramRef: { ...missing, parameterNotFoundAction: 'Allow' } }), []);
     assert.equal(await found({ paramRef: { selector: { matchLabels: { app: 'db' } } } }), denied);
