@@ -9,12 +9,13 @@ import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
 import { silentLogger } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
+import type { ServiceRoute } from './compute-routes.ts';
 import { computeRoutes } from './compute-routes.ts';
 import { computeChanges, computeRemoval, computeRestore, isWhole, parsePresent, restoreText } from './restore-text.ts';
 import { splitRestore } from './split-restore.ts';
 import type { RulesFacts } from './rules-facts.ts';
 import type { Ruleset } from './ruleset.ts';
-import { nodeLoadBalancer, renderRuleset } from './ruleset.ts';
+import { nodeLoadBalancer, renderRuleset, RulesetRenderer } from './ruleset.ts';
 import { selectBackends } from './select-backends.ts';
 import { createServiceRouter } from './service-router.ts';
 import { FakePacketFilter } from './testing/fake-packet-filter.ts';
@@ -375,6 +376,22 @@ describe('laws of the rules', () => {
   });
 });
 
+describe('a renderer that is kept', () => {
+  it('renders changed routes only, and the same rules as a new one', () => {
+    const [first, second, third] = ['a', 'b', 'c'].map((name, at) =>
+      computeRoutes([service(name, { clusterIP: `10.96.0.${at + 1}` })], () => [slice(name, [`10.84.0.${at + 2}`])], {
+        nodeName: 'node',
+      }),
+    ) as [ServiceRoute[], ServiceRoute[], ServiceRoute[]];
+    const renderer = new RulesetRenderer(facts);
+    const before = renderer.render([...first, ...second]).nat.chains;
+    const { nat, filter } = renderer.render([...second, ...third]);
+    assert.deepEqual({ nat, filter }, renderRuleset([...second, ...third], facts));
+    const kept = [...nat.chains].filter(([name, rules]) => before.get(name) === rules);
+    assert.equal(kept.length, 2, 'the chains of the service and of its endpoint');
+  });
+});
+
 describe('the router', () => {
   const start = async (): Promise<{
     api: FakeApiClient;
@@ -441,6 +458,34 @@ describe('the router', () => {
       [leadsTo(), filter.rules('nat', 'PREROUTING')],
       [['10.84.0.2:8080'], ['-j KTS-0123abcd-SERVICES']],
     );
+    await stop();
+  });
+
+  it('a change does not wait for a check, and the slower a check is, the longer it is until the next one', async () => {
+    const { api, clock, filter, leadsTo, stop } = await start();
+    let reads = 0;
+    const read = filter.read.bind(filter);
+    filter.read = async () => {
+      reads += 1;
+      const { promise, resolve } = Promise.withResolvers<undefined>();
+      clock.setTimer(2000, () => resolve(undefined));
+      await promise;
+      return read();
+    };
+    const change = async (ip: string): Promise<void> => {
+      api.seed(endpointSlices, slice('web', [ip]));
+      await clock.advance(40);
+      assert.deepEqual([leadsTo(), reads], [[`${ip}:8080`], ip === '10.84.0.4' ? 1 : 0]);
+    };
+    await clock.advance(5000);
+    await change('10.84.0.3');
+    // Ten seconds after the first look at the kernel, and before the loop looks again by itself.
+    await clock.advance(5500);
+    await change('10.84.0.4');
+    await clock.advance(90_000);
+    assert.equal(reads, 1);
+    await clock.advance(30_000);
+    assert.equal(reads, 2);
     await stop();
   });
 
