@@ -13,7 +13,7 @@ const curve = fc.record({
 });
 
 describe('back-off', () => {
-  it('doubles from ten seconds to five minutes, as containers that crash are used to', () => {
+  it('doubles from ten seconds to five minutes, like the crash back-off of containers', () => {
     assert.deepEqual(
       [0, 1, 2, 3, 4, 5, 6, 7, 1000].map((failures) => backoffDelayMs(crash, failures)),
       [0, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000],
@@ -29,7 +29,7 @@ describe('back-off', () => {
     );
   });
 
-  it('gives entry by entry what it gives by count, while failures follow each other', () => {
+  it('gives the same delay by entry as by count, while failures continue', () => {
     fc.assert(
       fc.property(curve, fc.integer({ min: 1, max: 20 }), (any, failures) => {
         let entry: BackoffEntry | undefined;
@@ -40,7 +40,7 @@ describe('back-off', () => {
     );
   });
 
-  it('starts again after a quiet time that is longer than the limit, not at the limit', () => {
+  it('starts again only after a quiet time longer than the limit', () => {
     const entry = { delayMs: 80_000, lastUpdateMs: 1000 };
     assert.equal(nextBackoff(crash, entry, 601_000, 600_000).delayMs, 160_000);
     assert.deepEqual(nextBackoff(crash, entry, 601_001, 600_000), { delayMs: 10_000, lastUpdateMs: 601_001 });

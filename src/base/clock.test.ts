@@ -34,7 +34,7 @@ describe('sleep', () => {
 describe('a deadline', () => {
   const limit = { limitMs: 1000, op: 'mount' };
 
-  it('hands the result or the error of work that is in time through, and leaves nothing behind', async () => {
+  it('passes on the result or error of work that is in time, and leaves no timer', async () => {
     const clock = new FakeClock();
     const { signal } = new AbortController();
     assert.equal(await withDeadline({ clock, signal, ...limit }, async () => 7), 7);
@@ -46,7 +46,7 @@ describe('a deadline', () => {
     assert.deepEqual([await kindOf(throwing), listeners(signal), clock.armedTimers], ['Invalid', 0, 0]);
   });
 
-  it('rejects as Timeout naming the work, aborts it, and minds nothing that it still throws', async () => {
+  it('rejects as Timeout naming the work, aborts it, and ignores later errors', async () => {
     const clock = new FakeClock();
     let aborted = false;
     const work = (signal: AbortSignal) =>
@@ -62,7 +62,7 @@ describe('a deadline', () => {
     );
   });
 
-  it('passes an abort on, one from before too', async () => {
+  it('passes on an abort, also an earlier one', async () => {
     const clock = new FakeClock();
     const controller = new AbortController();
     const run = () =>
@@ -74,7 +74,7 @@ describe('a deadline', () => {
 });
 
 describe('the system clock', () => {
-  it('waits longer than one timer of Node can, without firing at once', async (test) => {
+  it('supports delays longer than a timer of Node, without firing at once', async (test) => {
     test.mock.timers.enable({ apis: ['setTimeout'] });
     let fired = false;
     const month = 30 * 86_400_000;
@@ -85,7 +85,7 @@ describe('the system clock', () => {
     assert.equal(fired, true);
   });
 
-  it('the system clock does not fire what was cancelled', async () => {
+  it('the system clock does not fire a cancelled timer', async () => {
     let fired = false;
     systemClock.setTimer(0, () => (fired = true)).cancel();
     await new Promise<void>((resolve) => void systemClock.setTimer(1, resolve));

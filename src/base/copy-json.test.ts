@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { copyJson } from './copy-json.ts';
 
-test('a copy says the same as the original', () => {
+test('a copy equals the original', () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => assert.deepEqual(copyJson(value), value)));
 });
 
-test('a copy can be changed without the original being so', () => {
+test('a change of the copy does not change the original', () => {
   const original = { spec: { containers: [{ name: 'a', args: ['x'] }] } };
   const copied = copyJson(original);
   copied.spec.containers[0]?.args.push('y');
@@ -23,6 +23,6 @@ test('a key named __proto__ is a key like any other', () => {
   assert.equal('admin' in data, false);
 });
 
-test('a field that says undefined still does', () => {
+test('an undefined field stays undefined', () => {
   assert.deepEqual(Object.keys(copyJson({ a: undefined, b: 1 })), ['a', 'b']);
 });

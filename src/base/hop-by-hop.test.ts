@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endToEndHeaders } from './hop-by-hop.ts';
 
-test('what goes on to the next hop has neither the headers of the standard nor those that Connection names', () => {
+test('forwarded messages have no hop-by-hop headers, neither the standard ones nor those that Connection names', () => {
   const kept = { 'x-kept': '1', 'set-cookie': ['a', 'b'], 'content-length': '5' };
   assert.deepEqual(
     endToEndHeaders({

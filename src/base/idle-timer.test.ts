@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startIdleTimer } from './idle-timer.ts';
 import { FakeClock } from './testing/fake-clock.ts';
 
-test('silence is noticed so long after the last word, however many there were, and only once', async () => {
+test('the timer fires once, the set time after the last activity', async () => {
   const clock = new FakeClock();
   const silentMs: number[] = [];
   const watch = startIdleTimer(clock, 100, () => silentMs.push(clock.monotonicMs()));

@@ -4,7 +4,7 @@ import { FakeClock } from './testing/fake-clock.ts';
 import { sleep } from './clock.ts';
 import { createLimiter } from './limiter.ts';
 
-it('runs so much at a time, in order, whatever fails', async () => {
+it('the limiter runs a limited number at a time, in order, whatever fails', async () => {
   const clock = new FakeClock();
   const limit = createLimiter(2);
   const log: string[] = [];

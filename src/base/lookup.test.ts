@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lookupTable, ownValue } from './lookup.ts';
 
-test('what every object inherits is in no table and in no record', () => {
+test('inherited property names are in no table and no record', () => {
   const table = lookupTable({ a: 1 });
   const record: Readonly<Record<string, number>> = { a: 1 };
   for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf'])
@@ -10,6 +10,6 @@ test('what every object inherits is in no table and in no record', () => {
   assert.deepEqual([table['a'], ownValue(record, 'a'), ownValue(undefined, 'a')], [1, 1, undefined]);
 });
 
-test('a key that is called so is found', () => {
+test('an own key with an inherited name is found', () => {
   assert.equal(ownValue(JSON.parse('{"__proto__":2}') as Record<string, number>, '__proto__'), 2);
 });

@@ -18,7 +18,7 @@ describe('a budget for patterns', () => {
     assert.equal(budget.test(many, 'b'), false);
   });
 
-  it('refuses a text that a pattern with many states could take too long for', () => {
+  it('refuses a text that is too long for a pattern with many states', () => {
     const budget = new PatternBudget(() => 0);
     const longest = Math.floor(500_000 / many.size);
     assert.equal(budget.test(many, 'b'.repeat(longest)), false);
@@ -26,7 +26,7 @@ describe('a budget for patterns', () => {
     assert.equal(budget.test(compiled('^b*$'), 'b'.repeat(1_000_000)), true, 'few states take no time');
   });
 
-  it('ends when the processor has spent it, however many texts there are', () => {
+  it('ends after its processor time, however many texts there are', () => {
     let micros = 0;
     const pattern: LinearPattern = {
       size: 50,

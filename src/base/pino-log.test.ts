@@ -50,7 +50,7 @@ it('follows a change of the verbosity, in loggers made before it as well', () =>
   );
 });
 
-describe('what others write into a log', () => {
+describe('a log line with foreign text', () => {
   const HOSTILE = [
     'a\nE1121 15:04:05.000000 42 kubelet] "forged"',
     'a\r\nb',
@@ -85,7 +85,7 @@ describe('what others write into a log', () => {
     });
   }
 
-  it('what others write into a log is the same value for who reads the JSON', () => {
+  it('JSON output contains the same value', () => {
     const { lines, log: logger } = log('json');
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -97,13 +97,13 @@ describe('what others write into a log', () => {
     );
   });
 
-  it('what others write into a log does not take the place of the level, the time or the message of its line', () => {
+  it('a field cannot replace the level, the time or the message of its line', () => {
     const { lines, log: logger } = log('text');
     logger.info('true', { level: 'constructor' });
     assert.match(lines[0] ?? '', /^I1121 /);
   });
 
-  it('what others write into a log is cut where it is long, with the length that is left out', () => {
+  it('long text is cut, with the omitted length', () => {
     for (const format of ['text', 'json'] as const) {
       const { lines, log: logger } = log(format);
       logger.with({ pod: 'p'.repeat(50_000) }).error('m'.repeat(1_000_000), { output: 'x'.repeat(16_000_000) });

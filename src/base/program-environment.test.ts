@@ -25,7 +25,7 @@ test('a search path of which nothing is left is not the working directory', () =
   for (const path of ['', ':', '.', 'bin:.']) assert.equal(safeSearchPath(path), '/usr/sbin:/usr/bin:/sbin:/bin', path);
 });
 
-test('what steers the code of a program, or is meant for this process alone, is not handed on unless it is asked for', () => {
+test("variables that change a program's code, or are meant for this process alone, are not passed on unless requested", () => {
   const given = {
     HOME: '/root',
     HTTPS_PROXY: 'http://p',
@@ -70,7 +70,7 @@ test('a program is found by its folder alone, and only where it can be run', () 
   );
 });
 
-test('what any user may change is found on the way to a program, and on the way that a link takes', () => {
+test('a world-writable folder is found on the path to a program and on the path of its links', () => {
   const good = folder('closed/bin');
   const file = join(good, 'p');
   writeFileSync(file, '', { mode: 0o755 });

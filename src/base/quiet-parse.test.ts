@@ -14,8 +14,8 @@ const messageOf = (parse: () => unknown): string => {
   return '';
 };
 
-describe('texts that are not what they should be', () => {
-  it('texts that are not what they should be are refused without a word of theirs, wherever they are cut or broken', () => {
+describe('errors of parsers', () => {
+  it('errors of parsers quote nothing of the text, wherever it is cut or broken', () => {
     const canary = 'CANARY';
     const [json, yaml] = [
       JSON.stringify({ users: [{ token: canary, key: [`${canary}${canary}`] }] }),
@@ -34,7 +34,7 @@ describe('texts that are not what they should be', () => {
     );
   });
 
-  it('texts that are not what they should be name the position of the error', () => {
+  it('errors of parsers name the position', () => {
     assert.equal(
       messageOf(() => parseYamlQuietly('a: [1')),
       'it is not YAML: BAD_INDENT at line 1, column 6',
@@ -50,7 +50,7 @@ describe('texts that are not what they should be', () => {
     assert.deepEqual([parseYamlQuietly('a: [1]'), parseJsonQuietly('{"a":[1]}')], [{ a: [1] }, { a: [1] }]);
   });
 
-  it('texts that are not what they should be do not multiply', () => {
+  it('YAML aliases that multiply are refused', () => {
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x]',
       ...['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].map(

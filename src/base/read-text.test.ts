@@ -8,13 +8,13 @@ test('a stream is read to its end, also where a letter is cut in two', async () 
   assert.equal(await readText(Readable.from([first, second]), 100), 'grüß');
 });
 
-test('what is too long is not read to its end, and its stream is destroyed', async () => {
+test('a stream that is too long is not read to its end but destroyed', async () => {
   const stream = Readable.from([Buffer.alloc(10), Buffer.alloc(10), Buffer.alloc(10)]);
   assert.equal(await readText(stream, 15), undefined);
   assert.equal(stream.destroyed, true);
 });
 
-test('a stream that ends because its signal aborted is cut off, and no text', async () => {
+test('a stream that ends by an abort rejects: its text is incomplete', async () => {
   const abort = new AbortController();
   async function* endsWithSignal(): AsyncGenerator<Buffer> {
     yield Buffer.from('half');

@@ -13,7 +13,7 @@ test('a value has the content of its copy, whatever the order of its fields', ()
   );
 });
 
-test('values of other texts differ, and so do a list and an object', () => {
+test('values with different JSON differ, and so do a list and an object', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (left, right) => {
       if (sameContent(left, right)) assert.deepEqual(left, right);
@@ -39,7 +39,7 @@ test('a field that is undefined is missing, on either side and in depth', () => 
   assert.ok(sameContent({ a: { c: 1 } }, { a: { b: undefined, c: 1 }, d: undefined }));
 });
 
-test('what every object inherits is no field', () => {
+test('inherited properties are no fields', () => {
   assert.ok(!sameContent({ toString: Object.prototype.toString }, {}));
   assert.ok(!sameContent(JSON.parse('{"__proto__":{}}'), {}));
 });

@@ -27,7 +27,7 @@ function fixture(outcomes: (boolean | Error)[], more: Partial<SettlingLoopOption
 }
 
 describe('a loop that settles', () => {
-  it('waits for what it needs to know without a complaint', async () => {
+  it('waits for missing facts without an error', async () => {
     const { clock, log, loop, first, passesAtMs } = fixture([false]);
     loop.start();
     await clock.advance(1);
@@ -38,7 +38,7 @@ describe('a loop that settles', () => {
     await loop.stop();
   });
 
-  it('checks now and then, and retries soon what failed', async () => {
+  it('checks at intervals, and retries a failure sooner', async () => {
     const { clock, log, loop, first, passesAtMs } = fixture([new Error('busy'), true, new Error('busy'), false]);
     loop.start();
     await clock.advance(500);

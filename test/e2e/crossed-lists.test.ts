@@ -104,7 +104,7 @@ const few = 3000;
 const times = 4;
 /** As much again for caches and collections; sixteen times as long would be the product. */
 const mostGrowth = 7;
-/** Less is too little to be compared. */
+/** Shorter times are too noisy to be compared. */
 const worthComparingMs = 15;
 
 /** Of this thread alone: what others do on the machine is not counted. */

@@ -34,7 +34,7 @@ const mostSent = 48 * mebibyte;
 interface Client {
   readonly name: string;
   readonly server: 'tcp' | 'tls' | 'socket';
-  /** Asks once. Resolves with what it took for an answer. */
+  /** Sends one request. Resolves with what the client accepted as the response. */
   readonly ask: (at: { readonly port: number; readonly path: string }) => Promise<unknown>;
   /**
    * It has no limit of time that a test could wait for, as those who call it end it: only calls that end on their own

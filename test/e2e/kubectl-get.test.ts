@@ -281,7 +281,7 @@ describe('kubectl get --watch and wait', { concurrency: 4 }, () => {
     assert.doesNotMatch(await gone, /error/);
   });
 
-  it('gives up after its time', async () => {
+  it('gives up after --timeout', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'patience');
     await run('create -f -', pods('a'));
     assert.match(

@@ -23,7 +23,7 @@ const mostGrowth = 7;
 const worthComparingMs = 25;
 /** The law says 100 ms. Machines that run tests have other things to do. */
 const longestTurnMs = 300;
-/** How much more than the request the heap may hold, beside what the server does anyway. */
+/** How much the heap may grow beyond the size of the request. */
 const heapTimes = 50;
 const heapAnyway = 16 * 1024 * 1024;
 const smallBytes = 12_000;

@@ -1,5 +1,5 @@
-// The issue's own measure: the documents' Deployment through its whole life with nothing but kubectl, on both stores,
-// and with the process killed at random moments of it.
+// The Deployment of the documents through its whole life, with kubectl alone, on both stores, while the process is
+// killed at random moments.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../../src/base/random.ts';

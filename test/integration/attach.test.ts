@@ -93,7 +93,7 @@ function runWords({ command, flags = [], onTerminal = false }: Run): readonly st
   ];
 }
 
-/** What was written, without what kubectl itself says. */
+/** The output of the container, without kubectl's own messages. */
 async function outcome(child: ChildProcess, input: string | undefined, onTerminal: boolean): Promise<Result> {
   let [stdout, stderr] = ['', ''];
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));

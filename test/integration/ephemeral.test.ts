@@ -1,5 +1,5 @@
-// Ephemeral containers on real containerd. Only the API server can add one to a pod, so the test sits where it will sit
-// among the sources.
+// Ephemeral containers on real containerd. Only the API server can add one to a pod, so the test takes its place as a
+// source of pods.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -174,7 +174,7 @@ export function oddRequests(seed: number, count: number, paths: readonly string[
 }
 
 function oddRequest(random: Random, id: number, paths: readonly string[]): OddRequest {
-  // One part is bad enough to be refused, or none: a request that is bad all over shows less.
+  // At most one part is invalid: a request with several invalid parts would test only one of the checks.
   const bad = pick(random, ['', '', '', '', '', '', 'path', 'host', 'form', 'rest'] as const);
   const method =
     random.next() < (bad === 'rest' ? 0.5 : 0.9) ? 'GET' : pick(random, bad === 'rest' ? oddMethods : methods);

@@ -39,7 +39,7 @@ async function write(storage: Storage, writer: number, seed: number): Promise<vo
     if (deletes) standing.delete(key);
     else standing.set(key, result.revision);
     const line: Acknowledged = { key, revision: result.revision, ...(deletes ? {} : { value }) };
-    // Synchronous: what was answered is said before the next answer.
+    // Synchronous, so that each acknowledged write is reported before the next one.
     writeSync(1, `${JSON.stringify(line)}\n`);
     if (writer === 0 && round % 50 === 49) await storage.compact(result.revision);
   }

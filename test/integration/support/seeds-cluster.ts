@@ -13,7 +13,7 @@ const repository = path.join(import.meta.dirname, '..', '..', '..');
 const START_LIMIT_MS = 120_000;
 const ROW_LIMIT_MS = 180_000;
 
-/** For the three servers that the document starts beside the cluster. */
+/** The ports of the three servers that the document starts beside the cluster. */
 async function freePorts(): Promise<Readonly<Record<string, string>>> {
   const [web, issuer, small] = await Promise.all([freePort(0), freePort(0), freePort(0)]);
   return { WEB_PORT: String(web), ISSUER_PORT: String(issuer), SMALL_PORT: String(small) };

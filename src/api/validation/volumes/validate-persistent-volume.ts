@@ -20,8 +20,8 @@ import { validateHostPath } from '../pod/volumes.ts';
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 
 /**
- * Every source, in the order in which upstream looks for them: the first one counts, others are one too many. Those
- * without a check are not supported on this node.
+ * Every source, in the order of upstream's validation: the first one is validated, any other is an error. Sources
+ * without a validation are not supported on this node.
  */
 const sourceNames = [
   'hostPath',

@@ -20,7 +20,10 @@ interface ReferenceRules {
   readonly mayLackGroup?: boolean;
 }
 
-/** A defaulted one without its metadata (upstream: autoscaling/validation ValidateHorizontalPodAutoscaler). */
+/**
+ * Validates a new autoscaler after defaulting, except its metadata (upstream: autoscaling/validation
+ * ValidateHorizontalPodAutoscaler).
+ */
 export function validateHorizontalPodAutoscaler({ spec }: HorizontalPodAutoscaler): FieldError[] {
   return validateSpec(spec, undefined);
 }
@@ -65,7 +68,7 @@ function validateReplicas(
   { minReplicas, maxReplicas }: HorizontalPodAutoscalerSpec,
   old: HorizontalPodAutoscalerSpec | undefined,
 ): void {
-  // Zero needs the feature gate HPAScaleToZero, which is off; what has it may keep it.
+  // Zero needs the feature gate HPAScaleToZero, which is off; an object that has it may keep it.
   const least = old?.minReplicas === 0 ? 0 : 1;
   if (minReplicas !== undefined && minReplicas < least)
     errors.invalid('spec.minReplicas', minReplicas, `must be greater than or equal to ${least}`);

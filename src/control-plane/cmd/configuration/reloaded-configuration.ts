@@ -66,7 +66,7 @@ export class ReloadedConfiguration<T> {
     this.#file.stop();
   }
 
-  /** One after the other; what is no longer the newest is left out. */
+  /** Applies configurations one after the other; skips one that a newer one has replaced. */
   #queue(read: Read<T>): void {
     this.#retry?.cancel();
     this.#applying = this.#applying.then(() => this.#apply(read));

@@ -209,13 +209,13 @@ export function preparePut(
   };
 }
 
-/** An object of the store as the kind shows it, which may have to be asked for. */
+/** A stored object as clients see it. Converting a custom object may call a webhook. */
 export async function shownObject(definition: ResourceDefinition, stored: ApiObject): Promise<ApiObject> {
   await definition.storedAs?.prepare?.([stored]);
   return definition.storedAs?.fromStored(stored) ?? stored;
 }
 
-/** The same with its JSON. */
+/** Like `shownObject`, for an object with its JSON. */
 export async function shownServed(definition: ResourceDefinition, served: Served): Promise<Served> {
   await definition.storedAs?.prepare?.([served.object]);
   return asServed(definition, served);

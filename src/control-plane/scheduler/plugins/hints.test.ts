@@ -217,7 +217,7 @@ describe('the events that may help a pod that other pods keep out', () => {
       ].map((event) => helps('InterPodAffinity', pod, event)),
       [true, false, true, false, false],
     );
-    // The last of a group lets the first of it be anywhere again.
+    // Without any pod of the group left, its next pod may be on any node.
     assert.equal(helps('InterPodAffinity', wanting('podAffinity', 'x'), removed(there('x'))), true);
   });
 

@@ -194,8 +194,8 @@ function checkPool(
     assert.ok(mine.size > 0 && mine.isSubsetOf(pool));
     if (asked !== undefined) assert.equal(mine.size, Number(asked.cpu));
     for (const [other, { kind: otherKind, own: otherAsked }] of containers.entries()) {
-      // Init containers that end run beside the sidecars before them only. As upstream, sidecars without CPUs of their
-      // own run on those of an init container too.
+      // A regular init container runs beside the sidecars before it only. As upstream, a sidecar without exclusive CPUs
+      // may use the CPUs of an init container too.
       const [left, right] = [Math.min(index, other), Math.max(index, other)];
       const isBeside = containers[left]?.kind === 'sidecar' && containers[left]?.own !== undefined;
       const together = (kind !== 'init' && otherKind !== 'init') || (isBeside && containers[right]?.kind === 'init');
