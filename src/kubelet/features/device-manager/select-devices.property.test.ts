@@ -95,4 +95,36 @@ describe('the devices of a container', () => {
     const given = { needed: 3, reusable: ['x'], free: ['a'], devices, affinity: undefined };
     assert.deepEqual(selectDevices(given), { kind: 'short', requested: 2, available: 1 });
   });
+
+  it('of a container are chosen by the plugin among the near ones, or among all others when those are too few', () => {
+    const devices = new Map([
+      ['a', plainDevice('a', { numaNodes: [0] })],
+      ['b', plainDevice('b', { numaNodes: [1, 0] })],
+      ['c', plainDevice('c', { numaNodes: [1] })],
+      ['d', plainDevice('d', { numaNodes: [] })],
+    ]);
+    const select = (needed: number, more: Partial<SelectionFacts> = {}) =>
+      selectDevices({ needed, reusable: [], free: ['d', 'c', 'b', 'a'], devices, affinity: [0], ...more });
+    assert.deepEqual(select(1), { kind: 'ask', available: ['b', 'a'], mustInclude: [] });
+    assert.deepEqual(select(2), { kind: 'chosen', ids: ['b', 'a'] });
+    assert.deepEqual(select(3), { kind: 'ask', available: ['d', 'c', 'b', 'a'], mustInclude: ['b', 'a'] });
+    assert.deepEqual(select(1, { affinity: undefined }), {
+      kind: 'ask',
+      available: ['d', 'c', 'b', 'a'],
+      mustInclude: [],
+    });
+    assert.deepEqual(select(2, { reusable: ['x'] }), { kind: 'ask', available: ['b', 'a', 'x'], mustInclude: ['x'] });
+    assert.deepEqual(select(4, { reusable: ['x'] }), {
+      kind: 'ask',
+      available: ['d', 'c', 'b', 'a', 'x'],
+      mustInclude: ['x', 'b', 'a'],
+    });
+    assert.deepEqual(select(1, { reusable: ['a', 'b'] }), { kind: 'chosen', ids: ['a'] });
+    assert.deepEqual(select(4, { reusable: ['a'] }), {
+      kind: 'ask',
+      available: ['d', 'c', 'b', 'a'],
+      mustInclude: ['a', 'b'],
+    });
+    assert.deepEqual(select(5, { reusable: ['a'] }), { kind: 'short', requested: 4, available: 3 });
+  });
 });
