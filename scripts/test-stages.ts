@@ -80,6 +80,8 @@ const retry = [
 ];
 /** Some of them have deadlines: a seventh of the processors is left to them at any time. */
 const unit = { runs: 'in the background', niceness: 5, retry } as const;
+/** In few processes: each compiles the whole agent again. */
+const simulation = { runs: 'in the background' } as const;
 const allStages: readonly Stage[] = [
   npmStage('unit 1/2', 'test:unit', 'tests', { ...unit, environment: { TEST_SHARD: '1/2' } }),
   npmStage('unit 2/2', 'test:unit', 'tests', { ...unit, environment: { TEST_SHARD: '2/2' } }),
@@ -87,7 +89,8 @@ const allStages: readonly Stage[] = [
   npmStage('types', 'types', 'check', { runs: 'in the background' }),
   npmStage('layers', 'layers', 'check', { runs: 'in the background' }),
   // In virtual time: what a slow machine does to it is nothing.
-  npmStage('simulation', 'test:simulation', 'tests', { runs: 'in the background' }),
+  npmStage('simulation 1/2', 'test:simulation', 'tests', { ...simulation, environment: { TEST_SHARD: '1/2' } }),
+  npmStage('simulation 2/2', 'test:simulation', 'tests', { ...simulation, environment: { TEST_SHARD: '2/2' } }),
   npmStage('integration', 'test:integration', 'tests', { runs: 'at once', retry }),
   npmStage('e2e', 'test:e2e', 'tests', { runs: 'at once', retry }),
 ];
