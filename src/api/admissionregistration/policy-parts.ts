@@ -2,7 +2,18 @@
  * What the admission policies of admissionregistration.k8s.io/v1 share. Which fields exist follows
  * k8s.io/api/admissionregistration/v1.
  */
-import { atomic, array, field, inline, object, oneOf, pointer, required, string } from '../schema/schema.ts';
+import {
+  array,
+  atomic,
+  field,
+  inline,
+  knownValues,
+  object,
+  oneOf,
+  pointer,
+  required,
+  string,
+} from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorSchema } from '../core/meta.ts';
 import { RuleWithOperationsSchema } from './webhook.ts';
@@ -47,7 +58,7 @@ export const ParamRefSchema = atomic(
     name: field(1, string),
     namespace: field(2, string),
     selector: field(3, LabelSelectorSchema),
-    parameterNotFoundAction: pointer(4, oneOf('Allow', 'Deny')),
+    parameterNotFoundAction: pointer(4, knownValues('Allow', 'Deny')),
   }),
 );
 export type ParamRef = Infer<typeof ParamRefSchema>;

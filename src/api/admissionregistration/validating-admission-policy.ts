@@ -65,10 +65,10 @@ const ValidationActionSchema = oneOf('Deny', 'Warn', 'Audit');
 export type ValidationAction = Infer<typeof ValidationActionSchema>;
 
 export const ValidatingAdmissionPolicyBindingSpecSchema = object('ValidatingAdmissionPolicyBindingSpec', {
-  policyName: field(1, string),
+  policyName: field(1, string, { mustBeWritten: true }),
   paramRef: field(2, ParamRefSchema),
   matchResources: field(3, MatchResourcesSchema),
-  validationActions: field(4, set(ValidationActionSchema)),
+  validationActions: field(4, set(ValidationActionSchema), { mustBeWritten: true }),
 });
 export type ValidatingAdmissionPolicyBindingSpec = Infer<typeof ValidatingAdmissionPolicyBindingSpecSchema>;
 
@@ -77,6 +77,6 @@ export const ValidatingAdmissionPolicyBindingSchema = object('ValidatingAdmissio
   kind: string,
   apiVersion: string,
   metadata: filled(1, ObjectMetaSchema),
-  spec: filled(2, ValidatingAdmissionPolicyBindingSpecSchema),
+  spec: required(2, ValidatingAdmissionPolicyBindingSpecSchema),
 });
 export type ValidatingAdmissionPolicyBinding = Infer<typeof ValidatingAdmissionPolicyBindingSchema>;

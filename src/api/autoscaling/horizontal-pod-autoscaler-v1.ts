@@ -36,7 +36,7 @@ export const HorizontalPodAutoscalerSchema = object('HorizontalPodAutoscaler', {
   kind: string,
   apiVersion: string,
   metadata: filled(1, ObjectMetaSchema),
-  spec: filled(2, HorizontalPodAutoscalerSpecSchema),
+  spec: required(2, HorizontalPodAutoscalerSpecSchema),
   status: field(3, HorizontalPodAutoscalerStatusSchema),
 });
 export type HorizontalPodAutoscaler = Infer<typeof HorizontalPodAutoscalerSchema>;

@@ -46,7 +46,7 @@ export const CronJobSchema = object('CronJob', {
   kind: string,
   apiVersion: string,
   metadata: filled(1, ObjectMetaSchema),
-  spec: filled(2, CronJobSpecSchema),
+  spec: required(2, CronJobSpecSchema),
   status: field(3, CronJobStatusSchema),
 });
 export type CronJob = Infer<typeof CronJobSchema>;

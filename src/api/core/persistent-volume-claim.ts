@@ -21,7 +21,7 @@ export type PersistentVolumeClaimCondition = Infer<typeof PersistentVolumeClaimC
 
 export const ModifyVolumeStatusSchema = object('ModifyVolumeStatus', {
   targetVolumeAttributesClassName: field(1, string),
-  status: required(2, string),
+  status: required(2, oneOf('Pending', 'InProgress', 'Infeasible')),
 });
 export type ModifyVolumeStatus = Infer<typeof ModifyVolumeStatusSchema>;
 

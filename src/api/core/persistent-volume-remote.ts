@@ -47,7 +47,7 @@ export const AzureFilePersistentVolumeSourceSchema = object('AzureFilePersistent
   secretName: required(1, string),
   shareName: required(2, string),
   readOnly: field(3, boolean),
-  secretNamespace: pointer(4, string, { mustBeWritten: true }),
+  secretNamespace: pointer(4, string),
 });
 
 export const ScaleIOPersistentVolumeSourceSchema = object('ScaleIOPersistentVolumeSource', {

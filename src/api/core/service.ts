@@ -72,14 +72,14 @@ export const ServiceConditionSchema = object('Condition', {
   status: required(2, ConditionStatusSchema),
   observedGeneration: field(3, int32),
   lastTransitionTime: field(4, time, { mustBeWritten: true }),
-  reason: field(5, string),
-  message: field(6, string),
+  reason: field(5, string, { mustBeWritten: true }),
+  message: field(6, string, { mustBeWritten: true }),
 });
 export type ServiceCondition = Infer<typeof ServiceConditionSchema>;
 
 export const LoadBalancerPortStatusSchema = object('PortStatus', {
   port: required(1, int32),
-  protocol: field(2, string, { mustBeWritten: true }),
+  protocol: field(2, oneOf('TCP', 'UDP', 'SCTP'), { mustBeWritten: true }),
   error: pointer(3, string),
 });
 export type LoadBalancerPortStatus = Infer<typeof LoadBalancerPortStatusSchema>;

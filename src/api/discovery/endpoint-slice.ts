@@ -8,6 +8,7 @@ import {
   int32,
   map,
   object,
+  oneOf,
   pointer,
   required,
   set,
@@ -66,7 +67,7 @@ export const EndpointSliceSchema = object('EndpointSlice', {
   kind: string,
   apiVersion: string,
   metadata: filled(1, ObjectMetaSchema),
-  addressType: required(4, string),
+  addressType: required(4, oneOf('IPv4', 'IPv6', 'FQDN')),
   endpoints: filled(2, array(EndpointSchema)),
   ports: filled(3, array(EndpointPortSchema)),
 });

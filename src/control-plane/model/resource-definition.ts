@@ -71,7 +71,7 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
    * Created At.
    */
   readonly columns?: readonly TableColumn<T>[];
-  /** Its table has no Age: objects are computed for each answer. */
+  /** Its table has no Age, as upstream: some objects are computed for each answer. */
   readonly hasNoAge?: boolean;
   /** `status` is a subresource: writes to the object do not change it, and writes to it change nothing else. */
   readonly hasStatus?: boolean;

@@ -26,8 +26,10 @@ const MAX_HINTS = 8;
  */
 export function validateEndpointSlice(slice: EndpointSlice, old?: EndpointSlice): FieldError[] {
   const errors = new FieldErrors();
-  if (slice.addressType === '') errors.required('addressType');
-  else errors.oneOf('addressType', slice.addressType, ['FQDN', 'IPv4', 'IPv6']);
+  // What is not written is empty, and what is written need not be one of the values.
+  const addressType: string = slice.addressType;
+  if (addressType === '') errors.required('addressType');
+  else errors.oneOf('addressType', addressType, ['FQDN', 'IPv4', 'IPv6']);
   validatePorts(errors, slice.ports);
   if (old === undefined || !semanticEqual(old.endpoints, slice.endpoints)) validateEndpoints(errors, slice);
   return errors.list;

@@ -24,6 +24,7 @@ export const podTemplateResource = defineResource<PodTemplate>({
         : podTemplateWarnings('template', object.template),
   },
   countsGeneration: true,
+  hasNoAge: true,
   columns: [
     {
       name: 'Containers',

@@ -24,5 +24,6 @@ export const ipAddressResource = defineResource<IPAddress>({
     validateName: checkCanonicalIp,
     validateUpdate: validateIpAddressUpdate,
   },
+  hasNoAge: true,
   columns: [{ name: 'ParentRef', type: 'string', description: 'The object that has it.', cell: formatParent }],
 });
