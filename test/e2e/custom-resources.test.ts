@@ -420,7 +420,7 @@ describe('custom kinds', () => {
     const create = ['create', '-f', '-'];
     assert.match(
       await refusal(create, thing('late', { color: 'red' })),
-      /does not allow this method|no matches for kind/,
+      /create not allowed while custom resource definition is terminating|no matches for kind/,
     );
     await cluster.kubectl([
       'patch',

@@ -457,7 +457,7 @@ describe('kubectl patch', { concurrency: 4 }, () => {
         { metadata: { name: 'other' } },
         /the name of the object \(other\) does not match the name on the URL \(web\)/,
       ],
-      ['strategic', { metadata: { uid: 'other' } }, /\(Conflict\).*UID/],
+      ['strategic', { metadata: { uid: 'other' } }, /metadata\.uid: Invalid value: "other": field is immutable/],
       [
         'merge',
         { spec: { template: { spec: { containers: null } } } },

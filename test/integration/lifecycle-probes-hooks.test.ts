@@ -273,10 +273,13 @@ describe('hooks', SIDE_BY_SIDE, () => {
       lifecycle: { preStop: { exec: { command: shell('sleep 1; echo prestop >> /host/prestop') } } },
       command: ['sh', '-c', 'trap "echo term >> /host/prestop; exit 0" TERM; sleep 100000 & wait'],
     });
-    await agent.run(pod('prestop', { terminationGracePeriodSeconds: 10, volumes, containers: [main] }));
+    await agent.run(pod('prestop', { terminationGracePeriodSeconds: 60, volumes, containers: [main] }));
     const startMs = performance.now();
     await agent.remove('prestop');
-    assert.ok(performance.now() - startMs < 6000);
+    assert.ok(
+      performance.now() - startMs < 45_000,
+      'the container ends by itself, and is not killed at the end of its grace',
+    );
     assert.equal(readFileSync(join(folder, 'prestop'), 'utf8'), 'prestop\nterm\n');
   });
 
