@@ -82,7 +82,7 @@ test('a mutation has one expression, for its type', () => {
   );
   assert.match(
     mutating.refusals({ 'spec.matchConstraints.resourceRules[0].operations': ['DELETE'] }).join(),
-    /Unsupported value: "DELETE": supported values: "CREATE", "UPDATE"/,
+    /Unsupported value: "DELETE": supported values: "\*", "CONNECT", "CREATE", "UPDATE"/,
   );
 });
 
