@@ -26,7 +26,7 @@ const containerFields = [
 export const worksRows: readonly WorksRow[] = [
   {
     area: 'Pods from files and folders',
-    what: 'YAML and JSON, several objects per file, changes seen at once',
+    what: 'YAML and JSON, several objects per file; changes take effect immediately',
     rests: ['staticPodPath', 'fileCheckFrequency'],
   },
   {
@@ -41,7 +41,7 @@ export const worksRows: readonly WorksRow[] = [
   },
   {
     area: 'Admission',
-    what: "upstream's checks and reasons, room for critical pods, steps of your own",
+    what: "upstream's checks and reasons, preemption for critical pods, your own admission programs",
     rests: [
       'maxPods',
       'podsPerCore',
@@ -80,7 +80,7 @@ export const worksRows: readonly WorksRow[] = [
   },
   {
     area: 'Names and network',
-    what: 'host name, DNS, hosts file, host ports, variables of services, runtime classes',
+    what: 'host name, DNS, hosts file, host ports, environment variables of services, runtime classes',
     rests: [
       'hostname',
       'dnsPolicy',
@@ -95,7 +95,7 @@ export const worksRows: readonly WorksRow[] = [
   },
   {
     area: 'Crash back-off',
-    what: '10 s to 300 s, forgotten after 600 s',
+    what: '10 s to 300 s, reset after 600 s',
     rests: ['crashLoopBackOff.maxContainerRestartPeriod'],
   },
   {
@@ -120,13 +120,13 @@ export const worksRows: readonly WorksRow[] = [
     rests: ['emptyDir', 'hostPath', 'configMap', 'secret', 'downwardAPI', 'projected'].map((kind) => `Volume.${kind}`),
   },
   {
-    area: 'Volumes by claim, CSI, network',
+    area: 'Claims, CSI, network volumes',
     what: 'PersistentVolumes from manifests, CSI drivers, disks, NFS, iSCSI, FC, images',
     rests: ['csi', 'persistentVolumeClaim', 'ephemeral', 'nfs', 'iscsi', 'fc', 'image'].map((kind) => `Volume.${kind}`),
   },
   {
     area: 'Images',
-    what: 'pull policies, parallel pulls with a cap, pull secrets, credential plugins',
+    what: 'pull policies, parallel pulls up to a limit, pull secrets, credential plugins',
     rests: [
       'serializeImagePulls',
       'maxParallelImagePulls',
@@ -153,7 +153,7 @@ export const worksRows: readonly WorksRow[] = [
   },
   {
     area: 'cgroup driver',
-    what: 'cgroupfs, or systemd over D-Bus; the one that the runtime tells',
+    what: 'cgroupfs, or systemd over D-Bus; the driver that the runtime reports',
     rests: ['cgroupDriver'],
   },
   {
@@ -163,12 +163,12 @@ export const worksRows: readonly WorksRow[] = [
   },
   {
     area: 'Resources of running pods',
-    what: 'changed in place; resources of the pod as a whole',
+    what: 'in-place resize; resources of the whole pod',
     rests: ['Container.resizePolicy', 'PodSpec.resources'],
   },
   {
-    area: 'Health and reading',
-    what: 'healthz; pods, configuration and logs on a root-only socket',
+    area: 'Health and local API',
+    what: 'healthz; pods, configuration and logs on a socket that only root can open',
     rests: ['10248 /healthz, /healthz/ping', '/pods', '/configz'],
   },
   { area: 'API server, node status', what: '', rests: ['--kubeconfig', 'registerNode', 'nodeStatusUpdateFrequency'] },
@@ -184,7 +184,7 @@ export const worksRows: readonly WorksRow[] = [
   },
   {
     area: 'Reservations, eviction',
-    what: 'by memory, disk, inodes, processes; noticed within 100 ms',
+    what: 'by memory, disk, inodes, processes; a shortage is noticed within 100 ms',
     rests: ['evictionHard', 'evictionSoft', 'kubeReserved', 'systemReserved'],
   },
   {
