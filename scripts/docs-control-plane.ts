@@ -96,7 +96,7 @@ export const upstreamControllers: readonly string[] = [
 
 /** What a user notices of it when one is missing. */
 const missed: Readonly<Record<string, string>> = {
-  'persistentvolume-attach-detach-controller': 'no VolumeAttachments are made',
+  'persistentvolume-attach-detach-controller': 'no VolumeAttachments are created',
 };
 
 const CONTROLLERS_FILE = 'src/control-plane/cmd/compose/controllers-table.ts';
@@ -115,7 +115,7 @@ function controllersTableText(root: string): string {
   });
   const missing = upstreamControllers.filter((name) => !controllersTable.some((each) => each.name === name));
   const noticed = missing.flatMap((name) => missed[name] ?? []);
-  return `${table(['Controller', 'Account', 'File'], rows)}\n\nNot there, of upstream's: ${missing.map((name) => `\`${name}\``).join(', ')}.${noticed.length === 0 ? '' : ` What one notices of it: ${noticed.join('; ')}.`}`;
+  return `${table(['Controller', 'Account', 'File'], rows)}\n\nControllers of upstream that do not exist here: ${missing.map((name) => `\`${name}\``).join(', ')}.${noticed.length === 0 ? '' : ` Effect: ${noticed.join('; ')}.`}`;
 }
 
 /** Kinds of upstream's, by group, that are not served. */
@@ -172,7 +172,7 @@ function admissionTable(root: string): string {
       `\`${files.get(name) ?? 'no file of this plugin was found'}\``,
     ]);
   const missing = knownPlugins.filter(({ state }) => state === 'absent').map(({ name }) => name);
-  return `${table(['Plugin', 'By default', 'File'], rows)}\n\nNot there, of upstream's: ${missing.join(', ')}. To enable one of these is refused.`;
+  return `${table(['Plugin', 'By default', 'File'], rows)}\n\nPlugins of upstream that do not exist here: ${missing.join(', ')}. A flag that enables one of them is refused.`;
 }
 
 function schedulerTable(root: string): string {
