@@ -45,13 +45,13 @@ function fieldSection(): string {
     note,
     testCell(configFieldTests.get(field) ?? []),
   ]);
-  return `## KubeletConfiguration\n\n${counted(Object.values(honouredFields))}. A field that is set and not honoured yet is named once in the log at start. Tests are named as in the section on pods.\n\n${table(['Field', 'Flag', 'Works', 'Note', 'Shown by'], rows)}`;
+  return `## KubeletConfiguration\n\n${counted(Object.values(honouredFields))}. If a field that has no effect yet is set, the agent logs this once at its start. Tests are named as in the section on pods.\n\n${table(['Field', 'Flag', 'Works', 'Note', 'Shown by'], rows)}`;
 }
 
 function flagSection(): string {
   const rows = Object.entries(honouredFlags).map(([flag, { state, note }]) => [code(`--${flag}`), words[state], note]);
   const ignored = agentFlags.filter((flag) => flag.ignored === true).map(({ name }) => code(`--${name}`));
-  return `## Flags that set no field\n\n${table(['Flag', 'Works', 'Note'], rows)}\n\nRead and without effect, deprecated in upstream: ${ignored.join(', ')}.`;
+  return `## Flags that set no field\n\n${table(['Flag', 'Works', 'Note'], rows)}\n\nAccepted without effect, because they are deprecated in upstream: ${ignored.join(', ')}.`;
 }
 
 function podSection(): string {
@@ -94,7 +94,7 @@ function gateSection(): string {
     note,
     testCell([gateTests[name]?.test ?? []].flat()),
   ]);
-  return `## Feature gates\n\nThose that upstream's kubelet reads and that can be set; locked ones are refused, unknown ones too. ${gateCount()} Gates of other components are accepted without effect.\n\n${table(['Gate', 'Default', 'Has its effect', 'Note', 'Shown by'], rows)}`;
+  return `## Feature gates\n\nThe gates that upstream's kubelet reads and that can be set. Locked and unknown gates are refused. ${gateCount()} Gates of other components are accepted without effect.\n\n${table(['Gate', 'Default', 'Has its effect', 'Note', 'Shown by'], rows)}`;
 }
 
 function reasonSection(): string {
@@ -110,7 +110,7 @@ function reasonSection(): string {
 export function renderParity(): string {
   return [
     '# Parity with upstream kubelet v1.36',
-    'Made by `node scripts/parity.ts --write` from the tables in `src/kubelet/model`; a test fails when it is not current, and when a field has no row. **yes**: as upstream; a note says where it is better or differs. **partly**: the note says what is missing. **not yet**: accepted and without effect.',
+    'Made by `node scripts/parity.ts --write` from the tables in `src/kubelet/model`; a test fails if this file is not current, or if a field has no row. **yes**: as upstream; a note says what differs. **partly**: the note says what is missing. **not yet**: accepted and without effect.',
     fieldSection(),
     flagSection(),
     podSection(),

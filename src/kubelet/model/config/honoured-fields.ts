@@ -58,7 +58,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   enableDebuggingHandlers: honoured(
     'on the secure port; the local socket, which only root can open, always serves logs and exec',
   ),
-  enableContentionProfiling: honoured('has nothing to measure: a single thread has no lock contention'),
+  enableContentionProfiling: honoured('the profile is empty: a single thread has no lock contention'),
   healthzPort: honoured(),
   healthzBindAddress: honoured(),
   oomScoreAdj: honoured('where the machine does not permit it, the agent logs that and continues'),
@@ -117,7 +117,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
     'the images of one pod are pulled together with its sandbox and volumes; this limits how many at once',
   ),
   maxParallelImagePulls: honoured(),
-  evictionHard: honoured('readings are more frequent the nearer a threshold is; upstream reads every 10 s'),
+  evictionHard: honoured('the nearer a threshold is, the more often the agent reads; upstream reads every 10 s'),
   evictionSoft: honoured(),
   evictionSoftGracePeriod: honoured(),
   evictionPressureTransitionPeriod: honoured(),
@@ -162,7 +162,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   'logging.format': honoured(),
   'logging.flushFrequency': honoured('only split streams are buffered'),
   'logging.verbosity': honoured(),
-  'logging.vmodule': honoured('patterns match the files of this agent, where _ and - are the same'),
+  'logging.vmodule': honoured('patterns match the source files of this agent; _ and - are equal'),
   'logging.options.text.splitStream': honoured(),
   'logging.options.text.infoBufferSize': honoured(),
   'logging.options.json.splitStream': honoured(),
@@ -185,7 +185,9 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   registerNode: honoured(
     'a node that is deleted while the agent runs is registered again at once; upstream waits for a restart',
   ),
-  'tracing.endpoint': honoured('addresses of kind `unix-abstract` are refused in the log, and nothing is traced'),
+  'tracing.endpoint': honoured(
+    'an address of the kind `unix-abstract` is not supported: the agent logs this and sends no traces',
+  ),
   'tracing.samplingRatePerMillion': honoured(),
   localStorageCapacityIsolation: honoured('project quotas are not used: file trees are measured'),
   containerRuntimeEndpoint: honoured(),
@@ -214,7 +216,9 @@ export const honouredFlags: Readonly<Record<string, Parity>> = {
   'image-credential-provider-config': honoured(),
   'image-credential-provider-bin-dir': honoured(),
   'seccomp-default': honoured(),
-  'housekeeping-interval': honoured('between two samples, while figures are asked for; a request measures at once'),
+  'housekeeping-interval': honoured(
+    'the time between two samples, while statistics are requested; a request measures immediately',
+  ),
   'max-housekeeping-interval': honoured(
     'the interval varies between the two values, whether a container is quiet or not',
   ),
