@@ -27,7 +27,7 @@ const claimNamed = (name: string): ResourceClaim => ({
   },
 });
 
-/** One device on all nodes. */
+/** Returns a slice with one device that all nodes can use. */
 function slice(device: object = {}): ResourceSlice {
   return {
     metadata: { name: 's', namespace: '', uid: 's' },
@@ -63,7 +63,7 @@ async function withDevice(options: Parameters<typeof started>[0] = {}, device: o
 }
 
 describe('the reservation of a claim', () => {
-  it('the reservation of a claim is returned when its pod cannot be bound, and made again at the next try', async () => {
+  it('the reservation of a claim is removed if its pod cannot be bound, and added again in the next attempt', async () => {
     const world = await withDevice();
     world.api.fail('post', 'pods', new ApiStatusError('Forbidden', 'no'), 1);
     world.addPod(podWith('x'));
@@ -77,7 +77,7 @@ describe('the reservation of a claim', () => {
     await world.stop();
   });
 
-  it('the reservation of a claim in mind does not outlive volumes that cannot be bound', async () => {
+  it('an assumed reservation is dropped if the pod’s volumes cannot be bound', async () => {
     const world = await withDevice(configured('VolumeBinding', { bindTimeoutSeconds: 30 }));
     world.api.seed(storageClasses, {
       metadata: { name: 'local', namespace: '', uid: 'sc' },
@@ -110,8 +110,8 @@ describe('the reservation of a claim', () => {
   });
 });
 
-describe('devices that drivers have to prepare', () => {
-  it('devices that drivers have to prepare may take as long as bindingTimeout says', async () => {
+describe('devices with binding conditions', () => {
+  it('devices with binding conditions may take as long as bindingTimeout allows', async () => {
     const conditions = { bindsToNode: true, bindingConditions: ['ready'], bindingFailureConditions: ['failed'] };
     const world = await withDevice(configured('DynamicResources', { bindingTimeout: '30s' }), conditions);
     world.addPod(podWith('x'));
@@ -129,7 +129,7 @@ describe('devices that drivers have to prepare', () => {
     ['bindingTimeout', '500ms', 'must be at least 1 second'],
     ['filterTimeout', '-1s', 'must be zero or positive'],
   ] as const)
-    it(`devices that drivers have to prepare may not have a ${field} of ${value}`, () => {
+    it(`the configuration rejects a ${field} of ${value}`, () => {
       const read = readSchedulerConfig({
         apiVersion: 'kubescheduler.config.k8s.io/v1',
         kind: 'KubeSchedulerConfiguration',

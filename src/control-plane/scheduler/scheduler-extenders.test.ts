@@ -19,7 +19,7 @@ function configOf(...extenders: readonly object[]): SchedulerConfig {
   return read.config;
 }
 
-/** Pods wait 5 s for the timeouts in virtual time: the fake keeps no clock of its own. */
+/** A fake extender. The tests' pods time out after 5 s of virtual time, because the fake has no clock. */
 class FakeExtender {
   readonly asked: { readonly verb: string; readonly args: Args }[] = [];
   answers = new Map<string, (args: Args) => unknown>();
@@ -51,7 +51,7 @@ const named = (args: Args, keep: (name: string) => boolean): object => ({
 });
 
 describe('a scheduler with an extender', () => {
-  it('leaves nodes out that the extender filters, and takes the one it prefers of the others', async () => {
+  it('excludes the nodes that the extender filters, and takes the one it scores best', async () => {
     const extender = new FakeExtender();
     extender.answers.set('filter', (args) => ({
       ...named(args, (name) => name !== 'a'),
@@ -74,7 +74,7 @@ describe('a scheduler with an extender', () => {
     await world.stop();
   });
 
-  it('counts its reasons, and tries the pod again on any event', async () => {
+  it('reports the extender’s reasons, and retries the pod after any event', async () => {
     const extender = new FakeExtender();
     let isOpen = false;
     extender.answers.set('filter', (args) =>
@@ -96,7 +96,7 @@ describe('a scheduler with an extender', () => {
     await world.stop();
   });
 
-  it('fails the attempt when it fails, unless it may be ignored', async () => {
+  it('fails the attempt if the extender fails, unless it is ignorable', async () => {
     for (const ignorable of [false, true]) {
       const extender = new FakeExtender();
       const config = configOf({ filterVerb: 'filter', ignorable });
@@ -109,7 +109,7 @@ describe('a scheduler with an extender', () => {
     }
   });
 
-  it('refuses a node that it was not asked about', async () => {
+  it('rejects a node in the response that was not in the request', async () => {
     const extender = new FakeExtender();
     extender.answers.set('filter', () => ({ nodeNames: ['elsewhere'] }));
     const world = await started(
@@ -122,7 +122,7 @@ describe('a scheduler with an extender', () => {
     await world.stop();
   });
 
-  it('asks only about pods with its resources, and leaves those to it that it alone counts', async () => {
+  it('calls the extender only for pods with its resources, and does not check the resources that only it counts', async () => {
     const extender = new FakeExtender();
     extender.answers.set('filter', (args) => named(args, () => true));
     const config = configOf({
@@ -140,7 +140,7 @@ describe('a scheduler with an extender', () => {
     await world.stop();
   });
 
-  it('lets the extender bind in its place', async () => {
+  it('lets the extender bind the pod', async () => {
     const extender = new FakeExtender();
     const world = new SchedulerWorld({
       config: configOf({ bindVerb: 'bind' }),
@@ -167,7 +167,7 @@ describe('a scheduler with an extender', () => {
     await world.stop();
   });
 
-  it('evicts only on nodes, and only victims, that the extender agrees to', async () => {
+  it('evicts only the victims, and only on the nodes, that the extender accepts', async () => {
     const extender = new FakeExtender();
     extender.answers.set('preempt', ({ NodeNameToVictims }) => ({
       nodeNameToMetaVictims: {
@@ -177,7 +177,7 @@ describe('a scheduler with an extender', () => {
     const world = await started({ config: configOf({ preemptVerb: 'preempt' }), askExtender: extender.ask }, 'a', 'b');
     const low = (name: string, node: string, priority: number): void =>
       world.addPod(bound(buildPod(name, { requests: { cpu: '4' }, spec: { priority } }), node));
-    // Without the extender it would be the less important one.
+    // Without the extender, the pod of lower priority would be evicted.
     low('on-a', 'a', 0);
     low('on-b', 'b', 5);
     await world.run(10);
@@ -198,7 +198,7 @@ describe('a scheduler with an extender', () => {
     const world = await started({ config: configOf({ filterVerb: 'filter' }), askExtender: extender.ask }, 'a');
     world.addPod(buildPod('x'));
     await world.run(100);
-    // The node that would do comes while the answer is being made.
+    // A suitable node is added while the request is running.
     world.addNode(buildNode('c'));
     await world.run(100);
     gate.resolve();
@@ -207,7 +207,7 @@ describe('a scheduler with an extender', () => {
     await world.stop();
   });
 
-  it('a scheduler with an extender does not place a pod on a node that has filled up or gone while the extender was asked', async () => {
+  it('does not place a pod on a node that was filled or removed while the extender was called', async () => {
     const extender = new FakeExtender();
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     extender.answers.set('filter', async (args) => {
@@ -225,7 +225,7 @@ describe('a scheduler with an extender', () => {
     await world.stop();
   });
 
-  it('drops a pod that is deleted meanwhile, and goes on with the next', async () => {
+  it('drops a pod that is deleted during the request, and continues with the next one', async () => {
     const extender = new FakeExtender();
     const gate = Promise.withResolvers<void>();
     extender.answers.set('filter', async (args) => {
@@ -245,7 +245,7 @@ describe('a scheduler with an extender', () => {
     await world.stop();
   });
 
-  it('ends although an extender does not answer', async () => {
+  it('stops although an extender does not respond', async () => {
     const world = await started(
       {
         config: configOf({ filterVerb: 'filter' }),

@@ -58,7 +58,7 @@ describe('a plugin of a module', () => {
     await world.stop();
   });
 
-  it('says why, and any event lets the pod be tried again', async () => {
+  it('reports its reason, and any event retries the pod', async () => {
     let isOpen = false;
     const config = configOf({ filter: () => (isOpen ? undefined : 'node(s) were closed') });
     const world = await started({ config }, 'a');
@@ -72,7 +72,7 @@ describe('a plugin of a module', () => {
     await world.stop();
   });
 
-  it('hands on what preFilter has worked out, and may name the nodes', async () => {
+  it('passes the state of preFilter to the other methods, and may restrict the nodes', async () => {
     const config = configOf({
       preFilter: (state) => {
         state.set('wanted', 'b');
@@ -106,7 +106,7 @@ describe('a plugin of a module', () => {
     ],
     ['fails to bind', { bind: () => 'refused' }, /running Bind plugin "Mine": refused/],
   ] as const satisfies readonly (readonly [string, ModulePlugin, RegExp])[]) {
-    it(`a module's plugin that ${name} fails the attempt and not the scheduler`, async () => {
+    it(`a module's plugin that ${name} fails the attempt, and the scheduler continues`, async () => {
       const disabled = { bind: { disabled: [{ name: 'DefaultBinder' }], enabled: [{ name: 'Mine' }] } };
       const enabled = { multiPoint: { enabled: [{ name: 'Mine' }] }, ...('bind' in plugin && disabled) };
       const config = configOf(plugin, { plugins: enabled });
@@ -120,7 +120,7 @@ describe('a plugin of a module', () => {
     });
   }
 
-  it('takes part in binding, in order, and undoes what it reserved when binding fails', async () => {
+  it('runs the binding steps in order, and undoes its reservation if the bind fails', async () => {
     const steps: string[] = [];
     let refuses = true;
     const step = (name: string) => (_state: unknown, pod: { metadata: { name: string } }, node: string) =>
@@ -179,7 +179,7 @@ describe('a plugin of a module', () => {
     await world.stop();
   });
 
-  it('keeps the queue in order by priority when its own order fails', async () => {
+  it('keeps the queue in priority order if its own order throws', async () => {
     const order: string[] = [];
     const config = configOf(
       {
@@ -199,7 +199,7 @@ describe('a plugin of a module', () => {
     await world.stop();
   });
 
-  it('sees nodes with their pods and sums', async () => {
+  it('receives nodes with their pods and resource sums', async () => {
     const seen: unknown[] = [];
     const config = configOf({
       filter: (_state, _pod, { node, pods, requested, allocatable }) => {
@@ -239,7 +239,7 @@ describe('a plugin of a module', () => {
       /Not found: "Mine": no such plugin; one that is not built in needs args.module/,
     ],
   ] as const) {
-    it(`a module's plugin is refused with ${name}`, () => assert.match(errorsOf(factory, profile), error));
+    it(`a module's plugin is rejected with ${name}`, () => assert.match(errorsOf(factory, profile), error));
   }
 });
 

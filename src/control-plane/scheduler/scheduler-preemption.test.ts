@@ -19,7 +19,7 @@ describe('preemption', () => {
       'node-1',
     );
 
-  it('tells the victims why, deletes them, promises the node, and comes when they are gone', async () => {
+  it('sets the condition of the victims, deletes them, nominates the node, and binds the pod when they are gone', async () => {
     const world = await started({}, 'node-1');
     world.addPod(low('a', '2'));
     world.addPod(low('b', '2'));
@@ -46,7 +46,7 @@ describe('preemption', () => {
     await world.stop();
   });
 
-  it('preemption does not let a less important pod take the room that was made', async () => {
+  it('preemption does not give the freed room to a pod of lower priority', async () => {
     const world = await started({}, 'node-1');
     world.addPod(low('a', '4'));
     await world.run(10);
@@ -60,7 +60,7 @@ describe('preemption', () => {
     await world.stop();
   });
 
-  it('takes a promise from a pod that is less important than the next who needs the room', async () => {
+  it('removes the nomination of a pod of lower priority that no longer has room', async () => {
     const world = await started({}, 'node-1');
     world.addPod(low('a', '4'));
     await world.run(10);
@@ -79,7 +79,7 @@ describe('preemption', () => {
     await world.stop();
   });
 
-  it('preemption does not choose new victims while the first are being asked to leave', async () => {
+  it('preemption does not select new victims while the first ones are being deleted', async () => {
     const world = await started({}, 'node-1');
     for (const name of ['a', 'b', 'c']) world.addPod(low(name, '1'));
     world.addPod(low('d', '1'));
@@ -90,7 +90,7 @@ describe('preemption', () => {
     api.delete = (...args) => new Promise<void>((resolve) => (go = resolve)).then(() => remove(...args));
     world.addPod(buildPod('vip', { requests: { cpu: '1' }, spec: { priority: 10 } }));
     await world.run(100);
-    // Something that may help wakes it: it is held back, and is retried when its own victims were deleted.
+    // An event may retry the pod, but it is held back until its own victims are deleted.
     const spared = ['a', 'b', 'c', 'd'].find(
       (name) => !(world.pod(name)?.status?.conditions ?? []).some(({ type }) => type === 'DisruptionTarget'),
     );
@@ -108,7 +108,7 @@ describe('preemption', () => {
     await world.stop();
   });
 
-  it('spares what a disruption budget protects when there is a choice', async () => {
+  it('spares pods that a disruption budget protects if there is a choice', async () => {
     const world = await started({}, 'node-1');
     world.api.seed(podDisruptionBudgets, {
       metadata: { name: 'a', namespace: 'default', uid: 'pdb' },
@@ -127,7 +127,7 @@ describe('preemption', () => {
     await world.stop();
   });
 
-  it('preempts no pod if the pod’s policy is Never', async () => {
+  it('evicts no pod for a pod with preemptionPolicy Never', async () => {
     const world = await started({}, 'node-1');
     world.addPod(low('a', '4'));
     await world.run(10);
@@ -143,7 +143,7 @@ describe('preemption', () => {
     await world.stop();
   });
 
-  it('tries again when a victim could not be deleted', async () => {
+  it('retries if a victim could not be deleted', async () => {
     const world = await started({}, 'node-1');
     world.addPod(low('a', '4'));
     await world.run(10);

@@ -17,7 +17,7 @@ import { started } from './testing/scheduler-world.ts';
 const key = (name: string): { namespace: string; name: string } => ({ namespace: 'default', name });
 const unfit = (message: string): string => `False Unschedulable: ${message}`;
 
-describe('volumes that wait for the pod', () => {
+describe('volumes with WaitForFirstConsumer', () => {
   const storageClass: StorageClass = {
     metadata: { name: 'local', namespace: '', uid: 'sc' },
     provisioner: 'kubernetes.io/no-provisioner',
@@ -46,7 +46,7 @@ describe('volumes that wait for the pod', () => {
   });
   const spec = { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] };
 
-  it('volumes with WaitForFirstConsumer are promised to the claim of the pod first, and the pod is bound when the claim is', async () => {
+  it('volumes with WaitForFirstConsumer are assigned to the pod’s claim first, and the pod is bound after the claim', async () => {
     const world = await started({}, 'node-1', 'node-2');
     world.api.seed(storageClasses, storageClass);
     world.api.seed(persistentVolumes, volume('pv-2', 'node-2'));
@@ -60,7 +60,7 @@ describe('volumes that wait for the pod', () => {
       ['data', 'claim-1', { 'pv.kubernetes.io/bound-by-controller': 'yes' }],
     );
     assert.deepEqual([world.nodeOf('x'), world.pod('x')?.status?.nominatedNodeName], [undefined, 'node-2']);
-    // What a controller of volumes does.
+    // This does what the PersistentVolume controller does.
     world.api.change(persistentVolumeClaims, key('data'), (one) => ({
       ...one,
       metadata: { ...one.metadata, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
@@ -71,7 +71,7 @@ describe('volumes that wait for the pod', () => {
     await world.stop();
   });
 
-  it('volumes with WaitForFirstConsumer do not hold up the end of the scheduler, and the next one goes on with them', async () => {
+  it('volumes with WaitForFirstConsumer do not delay the stop of the scheduler, and its successor continues with them', async () => {
     const world = await started({}, 'node-1', 'node-2');
     world.api.seed(storageClasses, storageClass);
     world.api.seed(persistentVolumes, volume('pv-2', 'node-2'));
@@ -93,7 +93,7 @@ describe('volumes that wait for the pod', () => {
     await world.stop();
   });
 
-  it('volumes with WaitForFirstConsumer that a provisioner cannot make on the selected node send the pod to another one', async () => {
+  it('a pod gets another node if its provisioner cannot create the volume on the selected one', async () => {
     const world = await started({}, 'node-1', 'node-2');
     const provisioner = 'disk.example.com';
     world.api.seed(storageClasses, { ...storageClass, provisioner });
@@ -116,7 +116,7 @@ describe('volumes that wait for the pod', () => {
     const selected = (): string | undefined =>
       world.api.peek(persistentVolumeClaims, key('data'))?.metadata.annotations?.['volume.kubernetes.io/selected-node'];
     assert.equal(selected(), 'node-1');
-    // What a provisioner does whose disk is full.
+    // This does what a provisioner without free space does.
     world.api.change(csiStorageCapacities, { namespace: 'kube-system', name: 'node-1' }, (one) => ({
       ...one,
       capacity: '1Mi',
@@ -137,7 +137,7 @@ describe('volumes that wait for the pod', () => {
     await world.stop();
   });
 
-  it('volumes with WaitForFirstConsumer time out as configured, and are retried', async () => {
+  it('binding volumes times out as configured, and is retried', async () => {
     const read = readSchedulerConfig({
       apiVersion: 'kubescheduler.config.k8s.io/v1',
       kind: 'KubeSchedulerConfiguration',
@@ -166,7 +166,7 @@ describe('volumes that wait for the pod', () => {
     await world.stop();
   });
 
-  it('volumes with WaitForFirstConsumer leave the pod pending in upstream’s words when there are none, until one comes', async () => {
+  it('without a suitable volume the pod stays pending with upstream’s message, until a volume is added', async () => {
     const world = await started({}, 'node-1');
     world.addPod(buildPod('x', { spec }));
     await world.run(100);

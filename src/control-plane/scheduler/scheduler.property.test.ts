@@ -107,7 +107,7 @@ async function perform(world: SchedulerWorld, step: Step, serial: number): Promi
   }
 }
 
-/** What the graceful deletion of a victim ends with, on a node that works. */
+/** Completes the graceful deletion of victims, as a working node does. */
 function reap(world: SchedulerWorld): void {
   for (const pod of world.api.all(pods))
     if (pod.metadata.deletionTimestamp !== undefined)
@@ -119,8 +119,8 @@ const millisOf = ({ spec }: Pod): number => {
   return text.endsWith('m') ? Number(text.slice(0, -1)) : Number(text) * 1000;
 };
 
-describe('the scheduler, whatever happens', () => {
-  it('never fills a node beyond what it has, wakes every pod that could run by now, and binds no pod twice', async () => {
+describe('the scheduler under random events', () => {
+  it('never exceeds the capacity of a node, retries every pod that can run, and binds each pod at most once', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(stepArb, { minLength: 5, maxLength: 25 }),
@@ -135,7 +135,7 @@ describe('the scheduler, whatever happens', () => {
             spec: { selector: { app: 'a' } },
           });
           await world.start();
-          // What nodes held when they shrank is not a scheduling error.
+          // A node that shrinks below its pods' requests is not a scheduling error.
           let shrunk = false;
           for (const [serial, step] of steps.entries()) {
             if (step.kind === 'setNode' || step.kind === 'removeNode') shrunk = true;
@@ -143,7 +143,8 @@ describe('the scheduler, whatever happens', () => {
             await world.run(step.waitMs);
             if (!shrunk) checkRoom(world);
           }
-          // Well below the five minutes after which everything is tried again: only events can have woken.
+          // The time is well below five minutes, after which every pod is retried. So only events can have retried the
+          // pods.
           for (let turn = 0; turn < 12; turn++) {
             await world.run(10_000);
             reap(world);

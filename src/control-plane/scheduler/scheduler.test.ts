@@ -12,7 +12,7 @@ const fullMessage =
   '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
 
 describe('the scheduler', () => {
-  it('binds pods through the API and says so', async () => {
+  it('binds pods through the API and records an event', async () => {
     const world = await started({}, 'node-1');
     world.addPod(buildPod('x', { requests: { cpu: '1' } }));
     await world.run(100);
@@ -37,7 +37,7 @@ describe('the scheduler', () => {
     assert.equal(world.clock.armedTimers, 0);
   });
 
-  it('leaves pods of other schedulers, bound ones and those that are over alone', async () => {
+  it('ignores pods of other schedulers, bound pods and terminal pods', async () => {
     const world = await started({}, 'node-1');
     world.addPod(buildPod('other', { spec: { schedulerName: 'mine' } }));
     world.addPod(buildPod('over', { status: { phase: 'Succeeded' } }));
@@ -46,7 +46,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('says why a pod is pending, once, and costs nothing while nothing changes', async () => {
+  it('reports once why a pod is pending, and writes nothing while nothing changes', async () => {
     const world = await started({}, 'node-1');
     world.addPod(bound(buildPod('big', { requests: { cpu: '3' } }), 'node-1'));
     await world.run(10);
@@ -60,7 +60,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('wakes a pending pod at once by what may help it, and not by what cannot', async () => {
+  it('retries a pending pod after an event that may help it, and not after others', async () => {
     const world = await started({}, 'node-1');
     world.addPod(bound(buildPod('big', { requests: { cpu: '3' } }), 'node-1'));
     world.addPod(bound(buildPod('web', { labels: { app: 'web' } }), 'node-1'));
@@ -69,7 +69,7 @@ describe('the scheduler', () => {
     await world.run(5000);
     const attempts = (): number => world.scheduler.counts().unschedulable;
     assert.equal(attempts(), 1);
-    // Labels of others, heartbeats and cordons help no pod.
+    // Unrelated labels, heartbeats and cordons help no pod.
     world.api.change(pods, key('web'), (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: { app: 'api' } } }));
     world.api.change(nodes, { namespace: '', name: 'node-1' }, (node) => ({
       ...node,
@@ -86,7 +86,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('schedules when the first node comes', async () => {
+  it('schedules pending pods when the first node is added', async () => {
     const world = await started();
     world.addPod(buildPod('x'));
     await world.run(100);
@@ -100,7 +100,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('the scheduler does not look at gated pods until the last gate is gone', async () => {
+  it('does not schedule gated pods until the last gate is removed', async () => {
     const world = await started({}, 'node-1');
     world.addPod(buildPod('x', { spec: { schedulingGates: [{ name: 'a' }, { name: 'b' }] } }));
     await world.run(400_000);
@@ -122,7 +122,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('never gives the same room twice, however late the API shows bindings', async () => {
+  it('never assigns the same room twice, however late the API shows bindings', async () => {
     const world = await started({ lagMs: 2000 }, 'node-1', 'node-2');
     await world.run(5000);
     for (let index = 0; index < 10; index++) world.addPod(buildPod(`p${index}`, { requests: { cpu: '1' } }));
@@ -135,7 +135,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('tries a bind that was refused again after a back-off, and frees the room meanwhile', async () => {
+  it('retries a refused bind after a back-off, and frees the room in the meantime', async () => {
     const world = await started({}, 'node-1');
     world.api.fail('post', 'pods', new ApiStatusError('InternalError', 'etcd is away'), 2);
     world.addPod(buildPod('x', { requests: { cpu: '4' } }));
@@ -149,7 +149,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('takes a bind for done that went through though the answer was lost', async () => {
+  it('treats a bind as successful if the pod is bound although the response was lost', async () => {
     const world = await started({}, 'node-1');
     world.api.onPost('pods', 'binding', (at) => {
       world.api.change(pods, at, (pod) => bound(pod, 'node-1'));
@@ -161,7 +161,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('looks after a bind that never answers, and frees the room', async () => {
+  it('checks the pod after a bind without a response, and frees the room', async () => {
     const world = await started({}, 'node-1');
     let calls = 0;
     world.api.onPost('pods', 'binding', (at) => {
@@ -176,7 +176,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('gives the room of a pod whose bind was refused to one that waits', async () => {
+  it('gives the room of a pod whose bind was refused to a waiting pod', async () => {
     const world = await started({}, 'node-1');
     let end: ((error: Error) => void) | undefined;
     world.api.onPost('pods', 'binding', (at) => {
@@ -193,7 +193,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('frees the room of a pod that begins to leave while it is being bound', async () => {
+  it('frees the room of a pod that is deleted while it is being bound', async () => {
     const world = await started({}, 'node-1');
     world.api.onPost('pods', 'binding', (at) =>
       at.name === 'x' ? new Promise(() => {}) : world.api.change(pods, at, (pod) => bound(pod, 'node-1')),
@@ -211,7 +211,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('wakes those that had to respect a promise when it is void, by word or by the end of the pod', async () => {
+  it('retries the pods that respected a nomination when the nomination is removed or its pod is deleted', async () => {
     for (const end of ['taken back', 'gone']) {
       const world = await started({}, 'node-1');
       world.addPod(
@@ -253,7 +253,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('ends while a bind is under way that fails, and leaves nothing behind', async () => {
+  it('stops while a bind is failing, and leaves no timers', async () => {
     const world = await started({}, 'node-1');
     let end: ((error: Error) => void) | undefined;
     world.api.onPost('pods', 'binding', () => new Promise((_, reject) => (end = reject)));
@@ -263,12 +263,12 @@ describe('the scheduler', () => {
     const stopped = world.scheduler.stop();
     end?.(new ApiStatusError('Forbidden', 'no'));
     await stopped;
-    // The deadline of the bind is gone, and no back-off has come.
+    // The bind's deadline is cancelled, and no back-off was started.
     assert.equal(world.clock.armedTimers, armedTimers - 1);
     await world.stop();
   });
 
-  it('a scheduler continues where another one stopped', async () => {
+  it('continues the work of a scheduler that stopped', async () => {
     const world = await started({ lagMs: 300 }, 'node-1', 'node-2', 'node-3');
     for (let index = 0; index < 30; index++) world.addPod(buildPod(`p${index}`, { requests: { cpu: '400m' } }));
     for (let turn = 0; turn < 4; turn++) {
@@ -289,7 +289,7 @@ describe('the scheduler', () => {
     await world.stop();
   });
 
-  it('schedules for several names, each with its own plugins', async () => {
+  it('schedules for several scheduler names, each with its own plugins', async () => {
     const read = readSchedulerConfig({
       apiVersion: 'kubescheduler.config.k8s.io/v1',
       kind: 'KubeSchedulerConfiguration',

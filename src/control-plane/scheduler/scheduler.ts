@@ -41,16 +41,13 @@ export interface SchedulerOptions {
   readonly log: Logger;
   readonly claimMetrics?: ClaimMetrics;
   readonly metrics?: SchedulingMetrics;
-  /** `defaultSchedulerConfig()`, or what `readSchedulerConfig` made of a file. */
+  /** The result of `defaultSchedulerConfig()` or of `readSchedulerConfig`. */
   readonly config: SchedulerConfig;
-  /** Needed for a configuration with extenders. */
+  /** Sends requests to extenders. A configuration with extenders requires it. */
   readonly askExtender?: AskExtender;
 }
 
-/**
- * Why a pod is where it is, for people: what keeps it out of the queue, or what the next attempt would come to as
- * things are.
- */
+/** Explains to users why a pod waits: what keeps it out of the queue, or the result that an attempt would have now. */
 export type Explanation =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'assigned'; readonly nodeName: string }
@@ -60,25 +57,25 @@ export type Explanation =
 export interface Scheduler {
   start(): void;
   /**
-   * Decides about no more pods; resolves when binds under way are over. Pods are bound wholly or not at all, so it may
-   * also simply be killed.
+   * Stops scheduling and resolves when all running binds are done. The process may also be killed: a bind is a single
+   * request.
    */
   stop(): Promise<void>;
   explain(key: ObjectKey): Explanation;
-  /** Pods by where they wait. */
+  /** Returns the number of pods in each part of the queue. */
   counts(): SchedulingQueue['counts'];
 }
 
 /**
- * Binds under way at once, and statuses being written: enough to hide the latency of a far server, few enough not to
- * crowd a near one.
+ * The number of concurrent binds and status writes. It hides the latency of a distant API server without overloading a
+ * near one.
  */
 const WRITES_AT_ONCE = 32;
-/** After so long, or so many, others on this thread get their turn. */
+/** After this time, or this number of steps, other work on the thread gets its turn. */
 const TURN_MS = 4;
 const TURN_PODS = 32;
 
-/** kube-scheduler in this process: pods without a node get one (upstream: cmd/kube-scheduler, pkg/scheduler). */
+/** The scheduler: it assigns nodes to pods (upstream: cmd/kube-scheduler, pkg/scheduler). */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { client, informers, clock, random, log, config } = options;
   const podInformer = informers.for(pods);
@@ -108,7 +105,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   let unfollow: () => void = () => {};
   const begin = async (): Promise<void> => {
     unfollow = followCluster(context, informers);
-    // Deciding from half a picture would put pods where they do not fit.
+    // Decisions need the complete lists: otherwise pods would be placed on nodes that are full.
     await Promise.all([podInformer.whenSynced(), nodeInformer.whenSynced(), objects.whenSynced()]);
     if (state === 'started') pump.open();
   };
@@ -123,7 +120,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       pump.close();
       stopping.abort();
       unfollow();
-      // A bind that fails now still puts its pod back.
+      // A bind that fails now still puts its pod back into the queue.
       await cycle.whenIdle();
       queue.stop();
     },
@@ -159,8 +156,8 @@ interface Pump {
 }
 
 /**
- * Runs `step` until it says that there is nothing to do, letting others have the thread in between. A step that takes
- * longer is awaited before the next one: it never rejects.
+ * Runs `step` until it returns false, and yields the thread in between. A step that returns a promise is awaited before
+ * the next one. Steps never reject.
  */
 function createPump(clock: Clock, step: () => boolean | Promise<void>): Pump {
   let state: 'closed' | 'open' | 'waiting' = 'closed';
@@ -200,7 +197,7 @@ function createPump(clock: Clock, step: () => boolean | Promise<void>): Pump {
   };
 }
 
-/** One event recorder for each scheduler name. */
+/** Creates one event recorder for each scheduler name. */
 function createEventWriter({ client, clock, log }: SchedulerOptions): SchedulerContext['tell'] {
   const recorders = new Map<string, EventRecorder>();
   return (about, schedulerName, said) => {
@@ -213,7 +210,7 @@ function createEventWriter({ client, clock, log }: SchedulerOptions): SchedulerC
   };
 }
 
-/** One write at a time for each pod; what it says is compared with the newest object that is known then. */
+/** Writes pod statuses, one write at a time for each pod. It compares each change with the newest known object. */
 function createStatusWriter({ client, clock, log, informers }: SchedulerOptions): SchedulerContext['setStatus'] {
   interface StatusWrite {
     readonly pod: Pod;
@@ -230,7 +227,7 @@ function createStatusWriter({ client, clock, log, informers }: SchedulerOptions)
   const writers = new KeyedWorkers<string, StatusWrite>({
     run: (_uid, next) => limit(() => write(next)),
     fold: (earlier, later) => ({ pod: later.pod, wanted: foldStatus(earlier.wanted, later.wanted) }),
-    // The next attempt writes it again.
+    // The next attempt repeats the write.
     onError: (uid, error) => {
       if (!isApiError(error, 'NotFound', 'Conflict'))
         log.warn('Unable to write the status of a pod', { uid, error: errorMessage(error) });

@@ -56,8 +56,8 @@ function counted(cache: SchedulerCache, namespace: string, { matcher }: KeyedMat
 const followed = (cache: SchedulerCache, namespace: string, selector: KeyedMatcher): [string, number][] =>
   [...cache.matching(namespace, selector)].map(([node, count]): [string, number] => [node.name, count]).sort();
 
-describe('the counts of what selectors select on nodes', () => {
-  it('match counts are those of a full count after any changes, whenever they were first asked for', () => {
+describe('the cached counts of matching pods', () => {
+  it('a cached count equals a full count after any sequence of changes', () => {
     fc.assert(
       fc.property(
         fc.array(selectorArb, { minLength: 1, maxLength: 3 }),
@@ -80,7 +80,7 @@ describe('the counts of what selectors select on nodes', () => {
     );
   });
 
-  it('match counts are right for more selectors than are followed at once, and for texts too long to be kept', () => {
+  it('counts stay correct beyond the limit of tracked selectors, and for selectors that are too long to cache', () => {
     const cache = cacheOf({ nodes: [buildNode('a')] });
     cache.setPod(bound(buildPod('p', { labels: { app: 'web' } }), 'a'));
     const equal = (value: string): KeyedMatcher => compileKeyed([{ key: 'app', operator: 'In', values: [value] }]);

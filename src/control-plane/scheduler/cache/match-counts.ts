@@ -22,7 +22,7 @@ interface Followed {
  */
 export class MatchCounts {
   readonly #nodes: () => Iterable<NodeInfo>;
-  /** In the order of their last use. */
+  /** The tracked selectors, least recently used first. */
   readonly #followed = new Map<string, Followed>();
   readonly #byNamespace = new Map<string, Set<Followed>>();
 
@@ -30,7 +30,10 @@ export class MatchCounts {
     this.#nodes = nodes;
   }
 
-  /** By node; a node without any has no entry. Changes with the pods: to be read within the turn. */
+  /**
+   * Returns the number of matching pods by node. Nodes without matching pods are absent. The map changes with the pods,
+   * so callers read it within the same turn.
+   */
   of(namespace: string, { key, matcher }: KeyedMatcher): ReadonlyMap<NodeInfo, number> {
     if (key.length > LONGEST_KEY) return this.#count(namespace, matcher);
     const name = `${namespace}/${key}`;
@@ -46,7 +49,7 @@ export class MatchCounts {
     return followed.counts;
   }
 
-  /** `info` came to the node (1) or left it (-1). */
+  /** Counts a pod that was added to the node (1) or removed from it (-1). */
   change(info: PodInfo, node: NodeInfo, by: 1 | -1): void {
     if (!isCounted(info)) return;
     for (const { matcher, counts } of this.#byNamespace.get(info.namespace) ?? []) {
@@ -57,7 +60,7 @@ export class MatchCounts {
     }
   }
 
-  /** The node is gone, with all that is on it. */
+  /** Drops the counts of a removed node. */
   forgetNode(node: NodeInfo): void {
     for (const { counts } of this.#followed.values()) counts.delete(node);
   }

@@ -4,7 +4,7 @@ import type { NodeInfo } from '../framework/node-info.ts';
 const zoneLabels = [nodeLabels.zone, nodeLabels.betaZone];
 const regionLabels = [nodeLabels.region, nodeLabels.betaRegion];
 
-/** Region and zone of a node as one text; '' for a node that says neither. */
+/** Returns the region and zone of a node as one text, or '' if the node has neither label. */
 export function zoneOf({ labels }: NodeInfo): string {
   const first = (keys: readonly string[]): string =>
     keys.map((key) => labels[key]).find((value) => value !== undefined) ?? '';

@@ -7,7 +7,7 @@ const pod = buildPod('x');
 const saying = (nominatedNodeName: string): ReturnType<typeof buildPod> =>
   buildPod('x', { status: { nominatedNodeName } });
 
-it('keeps a promise whose status is still on its way, until the status says something', () => {
+it('keeps a nomination until the status of the pod confirms or changes it', () => {
   const nominator = new Nominator();
   nominator.nominate(pod, 'a');
   nominator.update(pod, buildPod('x', { labels: { new: 'label' } }));
@@ -18,7 +18,7 @@ it('keeps a promise whose status is still on its way, until the status says some
   assert.deepEqual([nominator.nodeOf('uid-x'), nominator.on('b').size], [undefined, 0]);
 });
 
-it('believes the status of a pod that it has not decided about, and takes promises back', () => {
+it('follows the status of a pod that it did not nominate, and removes nominations', () => {
   const nominator = new Nominator();
   nominator.nominate(saying('a'));
   assert.equal(nominator.nodeOf('uid-x'), 'a');

@@ -12,7 +12,7 @@ export class Nominator {
   readonly #byNode = new Map<string, Map<string, PodInfo>>();
   readonly #nodeOf = new Map<string, string>();
 
-  /** By UID. */
+  /** Returns the pods nominated for the node, by UID. */
   on(nodeName: string): ReadonlyMap<string, PodInfo> {
     return this.#byNode.get(nodeName) ?? none;
   }
@@ -21,7 +21,10 @@ export class Nominator {
     return this.#nodeOf.get(uid);
   }
 
-  /** `nodeName` as just decided ('' for no longer); absent, as the pod's status says. */
+  /**
+   * Records the nominated node of the pod: `nodeName` if the scheduler has just decided it ('' removes the nomination),
+   * else the node in the pod's status.
+   */
   nominate(pod: Pod, nodeName: string = nominatedNode(pod)): void {
     const { uid } = pod.metadata;
     this.remove(uid);
@@ -31,7 +34,10 @@ export class Nominator {
     this.#byNode.set(nodeName, pods.set(uid, podInfoOf(pod)));
   }
 
-  /** A decision whose status is still on its way is kept: neither the old nor the new object names a node then. */
+  /**
+   * Follows a change of the pod. A nomination whose status is not written yet is kept: neither version of the pod names
+   * a node then.
+   */
   update(before: Pod, after: Pod): void {
     const known = this.#nodeOf.get(after.metadata.uid);
     const isUnsaid = nominatedNode(before) === '' && nominatedNode(after) === '';

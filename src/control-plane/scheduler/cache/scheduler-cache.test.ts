@@ -14,7 +14,7 @@ const antiAffine = {
 };
 
 describe('the cache of the scheduler', () => {
-  it('lets zones take turns', () => {
+  it('lists nodes of different zones alternately', () => {
     const cache = cacheOf({
       nodes: [zone('a1', 'a'), zone('a2', 'a'), zone('a3', 'a'), zone('b1', 'b'), buildNode('c')],
     });
@@ -30,7 +30,7 @@ describe('the cache of the scheduler', () => {
     );
   });
 
-  it('keeps pods whose node comes late, or goes and comes again', () => {
+  it('keeps pods whose node is added later, or removed and added again', () => {
     const cache = cacheOf({ nodes: [] });
     cache.setPod(bound(buildPod('x', { requests: { cpu: '1' } }), 'a'));
     assert.deepEqual(cache.nodes(), []);
@@ -43,12 +43,12 @@ describe('the cache of the scheduler', () => {
     assert.equal(cache.node('a')?.requested.cpuMillis, 2000);
   });
 
-  it('takes a decision for fact until the API says something else', () => {
+  it('counts an assumed pod until the API shows another state', () => {
     const cache = cacheOf({ nodes: [buildNode('a'), buildNode('b')] });
     const pod = buildPod('x', { requests: { cpu: '1' } });
     cache.assume(bound(pod, 'a'));
     assert.deepEqual([cache.isAssumed('uid-x'), cache.node('a')?.pods.size], [true, 1]);
-    // Another scheduler was faster.
+    // Another scheduler bound the pod first.
     cache.setPod(bound(pod, 'b'));
     cache.forget('uid-x');
     assert.deepEqual([cache.isAssumed('uid-x'), cache.node('a')?.pods.size, cache.node('b')?.pods.size], [false, 0, 1]);
@@ -57,7 +57,7 @@ describe('the cache of the scheduler', () => {
     assert.equal(cache.node('a')?.pods.size, 0);
   });
 
-  it('the scheduler cache comes to the same sums in whatever order things come and go', () => {
+  it('the cache computes the same sums for any order of events', () => {
     const podArb = fc.record({
       cpu: fc.integer({ min: 0, max: 3 }),
       port: fc.constantFrom([], [80], [81]),

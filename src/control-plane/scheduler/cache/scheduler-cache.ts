@@ -12,23 +12,23 @@ import { orderByZones, zoneOf } from './node-order.ts';
 interface Placement {
   readonly info: PodInfo;
   readonly nodeName: string;
-  /** Decided here, not yet seen in the API. */
+  /** Whether this scheduler chose the node and the API does not show the binding yet. */
   readonly isAssumed: boolean;
 }
 
 /**
- * Nodes and the pods on them, decided ones included. Invariants:
- * 1. Each event costs what it changes, whatever the size of the cluster.
- * 2. A pod is on one node at most; what the API says of it beats what was assumed.
- * 3. Pods may come before their node and stay after it (watches of two kinds are not in step): they are kept aside, and
- *    no plugin sees such a node.
+ * The nodes and the pods on them, assumed pods included. Invariants:
+ * 1. The cost of an event depends on the size of its change, not on the size of the cluster.
+ * 2. A pod is on at most one node. The state in the API replaces an assumption.
+ * 3. A pod may arrive before its node and stay after it, because the two watches are independent. Such pods are stored
+ *    separately, and plugins do not see their node.
  */
 export class SchedulerCache implements Snapshot {
   readonly objects: ClusterObjects;
   readonly nominator = new Nominator();
   readonly #nodes = new Map<string, NodeInfo>();
   readonly #placements = new Map<string, Placement>();
-  /** Node name → UID → pod, of nodes that are not there. */
+  /** Pods whose node does not exist: node name → UID → pod. */
   readonly #homeless = new Map<string, Map<string, PodInfo>>();
   readonly #withAffinity = new Set<NodeInfo>();
   readonly #withAntiAffinity = new Set<NodeInfo>();
@@ -74,7 +74,7 @@ export class SchedulerCache implements Snapshot {
     return this.nominator.on(nodeName).values();
   }
 
-  /** Adds or replaces. */
+  /** Adds or replaces a node. */
   setNode(node: Node): void {
     const { name } = node.metadata;
     const known = this.#nodes.get(name);
@@ -106,7 +106,7 @@ export class SchedulerCache implements Snapshot {
     if (info.pods.size > 0) this.#homeless.set(name, new Map(info.pods));
   }
 
-  /** A pod that the API says is bound; replaces what was known or assumed of it. */
+  /** Adds a pod that is bound according to the API. It replaces an assumption about the pod. */
   setPod(pod: Pod): void {
     this.#place({ info: podInfoOf(pod), nodeName: pod.spec.nodeName ?? '', isAssumed: false });
   }
@@ -115,12 +115,12 @@ export class SchedulerCache implements Snapshot {
     this.#unplace(uid);
   }
 
-  /** Takes the decision for fact until the API says so. `pod` names the node already. */
+  /** Counts the pod on its chosen node until the API shows the binding. `pod` names the node already. */
   assume(pod: Pod): void {
     this.#place({ info: podInfoOf(pod), nodeName: pod.spec.nodeName ?? '', isAssumed: true });
   }
 
-  /** Takes an assumption back; what the API has said in the meantime stays. */
+  /** Removes an assumption. If the API has shown a state of the pod in the meantime, that state stays. */
   forget(uid: string): void {
     if (this.isAssumed(uid)) this.#unplace(uid);
   }
@@ -129,7 +129,7 @@ export class SchedulerCache implements Snapshot {
     return this.#placements.get(uid)?.isAssumed === true;
   }
 
-  /** The pod as it is counted, if it is on a node. */
+  /** Returns the pod as the cache counts it, if it is on a node. */
   placedPod(uid: string): Pod | undefined {
     return this.#placements.get(uid)?.info.pod;
   }

@@ -34,13 +34,13 @@ export interface ProfileSettings {
   readonly percentageOfNodesToScore: number;
   readonly plugins: PluginsSource | undefined;
   readonly args: PluginArgs;
-  /** Plugins that are not built in, by name. */
+  /** The plugins from modules, by name. */
   readonly modules: ReadonlyMap<string, AdaptedModule>;
-  /** Extenders are configured: what they reject waits for any event. */
+  /** Whether extenders are configured. Any event may help a pod that an extender rejected. */
   readonly hasExtenders: boolean;
 }
 
-/** Undefined for what executors do: sorting the queue and binding. */
+/** Creates a built-in plugin. Returns undefined for QueueSort and Bind plugins, which executors implement. */
 export function createPlugin(name: PluginName, args: PluginArgs): Plugin | undefined {
   switch (name) {
     case 'SchedulingGates':
@@ -139,13 +139,13 @@ export function buildProfile({
 export const pointsOfModules = (modules: ReadonlyMap<string, AdaptedModule>): ModulePoints =>
   new Map([...modules].map(([name, { points }]) => [name, points]));
 
-/** Holds the hints of pods that extenders rejected. */
+/** Supplies the hints for pods that extenders rejected. */
 const extenderPlugin: Plugin = { name: EXTENDER_PLUGIN, hints: everyEvent };
 
 const createBuiltin = (name: string, args: PluginArgs): Plugin | undefined =>
   isPluginName(name) ? createPlugin(name, args) : undefined;
 
-/** Its filter is disabled, but not what it says beforehand. */
+/** Removes the filter of a plugin whose filter is disabled. Its preFilter can still reject pods. */
 function withoutFilter(plugin: Plugin): Plugin {
   return {
     ...plugin,

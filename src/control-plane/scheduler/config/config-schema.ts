@@ -1,6 +1,4 @@
-/**
- * KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1 and the arguments of its plugins, as files have them.
- */
+/** The schema of KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) and of its plugin arguments. */
 import { NodeAffinitySchema, TopologySpreadConstraintSchema } from '../../../api/core/scheduling.ts';
 import {
   array,
@@ -85,7 +83,7 @@ const typeMeta = { apiVersion: string, kind: string } as const;
 const ResourceSpecSchema = object('ResourceSpec', { name: required(string), weight: smallInt64 });
 const ShapePointSchema = object('UtilizationShapePoint', { utilization: required(int32), score: required(int32) });
 
-/** By plugin; one that is not here takes no arguments. */
+/** The argument schemas by plugin. Plugins that are not listed take no arguments. */
 export const argsSchemas = {
   DefaultPreemption: object('DefaultPreemptionArgs', {
     ...typeMeta,

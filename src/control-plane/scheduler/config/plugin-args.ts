@@ -11,7 +11,7 @@ import { defaultScoredResources } from '../plugins/resource-scoring.ts';
 import type { ResourceSpec, ScoringStrategy, ShapePoint } from '../plugins/resource-scoring.ts';
 import type { ArgsSource, PluginWithArgs } from './config-schema.ts';
 
-/** Arguments as plugins take them, defaulted. */
+/** The arguments of all plugins, with defaults applied. */
 export interface PluginArgs {
   readonly DefaultPreemption: PreemptionArgs;
   readonly DynamicResources: { readonly bindingTimeoutMs: number };
@@ -46,7 +46,7 @@ export const readArgs: Readers = {
     return { minCandidateNodesPercentage, minCandidateNodesAbsolute };
   },
   DynamicResources: (errors, path, { filterTimeout = '10s', bindingTimeout = '10m' }) => {
-    // The search for devices has a limit of its own, in steps. So the time is checked and has no effect.
+    // The device search is limited by steps instead of time. So the timeout is validated and has no effect.
     if ((parseDurationMs(filterTimeout) ?? -1) < 0)
       errors.invalid(`${path}.filterTimeout`, filterTimeout, 'must be zero or positive');
     const bindingTimeoutMs = parseDurationMs(bindingTimeout) ?? 0;

@@ -8,7 +8,7 @@ import { SchedulerConfigurationSchema } from './config-schema.ts';
 import type { ProfileSource } from './config-schema.ts';
 import { isPluginName } from './plugin-points.ts';
 
-/** Default exports of the modules that a configuration names, by what it names them. */
+/** The default exports of the configured modules, by the path or name in the configuration. */
 export interface LoadedModules {
   readonly factories: ReadonlyMap<string, unknown>;
   readonly log: (plugin: string, message: string) => void;
@@ -16,7 +16,10 @@ export interface LoadedModules {
 
 export const noModules: LoadedModules = { factories: new Map(), log: () => {} };
 
-/** The modules that have to be loaded before the configuration can be read; none where it cannot be decoded. */
+/**
+ * Returns the modules that must be loaded before the configuration can be read. The list is empty if the configuration
+ * cannot be decoded.
+ */
 export function modulesNamedIn(input: unknown): readonly string[] {
   const { value } = decode(SchedulerConfigurationSchema, input, { mode: 'lenient' });
   const named = (value.profiles ?? []).flatMap(({ pluginConfig = [] }) =>
@@ -25,7 +28,7 @@ export function modulesNamedIn(input: unknown): readonly string[] {
   return [...new Set(named)];
 }
 
-/** The plugins of a profile that are not built in. */
+/** Adapts the plugins of a profile that come from modules. */
 export function adaptModules(
   errors: FieldErrors,
   path: string,

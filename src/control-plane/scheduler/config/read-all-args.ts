@@ -9,12 +9,12 @@ import { isPluginName } from './plugin-points.ts';
 export const SCHEDULER_CONFIG_API_VERSION = 'kubescheduler.config.k8s.io/v1';
 
 interface OtherParts {
-  /** That extenders manage. */
+  /** The resources that extenders manage. */
   readonly ignoredResources: readonly string[];
   readonly isModule: (name: string) => boolean;
 }
 
-/** The arguments of all built-in plugins, from `pluginConfig` and the defaults. */
+/** Reads the arguments of all built-in plugins from `pluginConfig` and applies the defaults. */
 export function readAllArgs(
   errors: FieldErrors,
   path: string,
@@ -70,7 +70,7 @@ function readOne<Name extends PluginWithArgs>(
       `args for plugin ${name} were not of type ${name}Args.kubescheduler.config.k8s.io, got ${kind ?? ''} of ${apiVersion ?? ''}`,
     );
   }
-  // The schema and the reader of the same name belong together.
+  // Schema and reader have the same name, so their types match.
   const reader = readArgs[name] as (errors: FieldErrors, path: string, args: typeof value) => PluginArgs[Name];
   return reader(errors, at, value);
 }

@@ -7,12 +7,12 @@ export interface EnabledPlugin {
   readonly weight: number;
 }
 
-/** The extension points of plugins that are not built in, by name. */
+/** The extension points of plugins from modules, by name. */
 export type ModulePoints = ReadonlyMap<string, readonly ExtensionPoint[]>;
 const noModules: ModulePoints = new Map();
 
 /**
- * The plugins of one extension point after another, from the defaults and what a profile changes (upstream:
+ * Resolves the enabled plugins of each extension point, from the defaults and the settings of a profile (upstream:
  * mergePlugins, expandMultiPointPlugins).
  */
 export function resolvePlugins(
@@ -52,13 +52,13 @@ const knownPlugins = (modules: ModulePoints): KnownPlugins => ({
   pointsOf: (name) => (isPluginName(name) ? pointsOf(name) : (modules.get(name) ?? [])),
 });
 
-/** A weight that is left out, or 0, is 1. */
+/** Reads the enabled plugins. A missing weight, or 0, means 1. */
 const toEnabled = (list: readonly PluginReference[], known: KnownPlugins): EnabledPlugin[] =>
   list.flatMap(({ name, weight }) =>
     known.has(name) ? [{ name, weight: weight === undefined || weight === 0 ? 1 : weight }] : [],
   );
 
-/** One that is enabled by name keeps the place it has by default. */
+/** Merges one plugin set into the defaults. A default plugin that is enabled by name keeps its default position. */
 function mergeSet(
   defaults: readonly PluginReference[],
   { enabled = [], disabled = [] }: PluginSetSource = {},
@@ -86,7 +86,7 @@ const allPoints: readonly ExtensionPoint[] = [
   'postBind',
 ];
 
-/** Built-in plugins can be named, and those that `pluginConfig` gives a module. */
+/** Checks that each name belongs to a built-in plugin or to a module in `pluginConfig`. */
 export function validatePlugins(
   errors: FieldErrors,
   path: string,

@@ -24,7 +24,7 @@ const weights = ({ scores }: Profile): readonly string[] =>
   scores.map(({ plugin, weight }) => `${plugin.name} ${weight}`);
 
 describe('the configuration of the scheduler', () => {
-  it('the configuration of the scheduler is upstream’s default without a configuration', () => {
+  it('equals upstream’s default without a configuration', () => {
     const { profiles, initialBackoffMs, maxBackoffMs } = defaultSchedulerConfig();
     const profile = profiles.get('default-scheduler');
     assert.ok(profile !== undefined);
@@ -66,7 +66,7 @@ describe('the configuration of the scheduler', () => {
     ]);
   });
 
-  it('changes weights and drops plugins at one point or at all', () => {
+  it('changes weights, and disables plugins at one extension point or at all of them', () => {
     assert.deepEqual(
       weights(
         profileOf({
@@ -93,7 +93,7 @@ describe('the configuration of the scheduler', () => {
     );
   });
 
-  it('hands the arguments to the plugins', () => {
+  it('passes the arguments to the plugins', () => {
     const args = { scoringStrategy: { type: 'MostAllocated', resources: [{ name: 'cpu', weight: 1 }] } };
     const packing = profileOf({
       pluginConfig: [
@@ -118,7 +118,7 @@ describe('the configuration of the scheduler', () => {
     assert.equal(profileOf({}, { percentageOfNodesToScore: 60 }).percentageOfNodesToScore, 60);
   });
 
-  it('refuses what does not exist, whatever its place', () => {
+  it('reports each unknown field, plugin or value with its path', () => {
     assert.match(errorsOf({ profile: [] })[0] ?? '', /unknown field "profile"/);
     assert.match(
       errorsOfProfile({ plugins: { filters: {} } })[0] ?? '',

@@ -13,7 +13,7 @@ import type { LoadedModules } from './profile-modules.ts';
 import { readAllArgs, SCHEDULER_CONFIG_API_VERSION } from './read-all-args.ts';
 import { resolvePlugins, validatePlugins } from './resolve-plugins.ts';
 
-/** How several processes agree on which of them schedules. */
+/** The leader election among several scheduler processes. */
 export interface SchedulerElection {
   readonly enabled: boolean;
   readonly leaseMs: number;
@@ -23,17 +23,17 @@ export interface SchedulerElection {
   readonly namespace: string;
 }
 
-/** What the scheduler runs with. */
+/** The configuration of the scheduler with defaults applied. */
 export interface SchedulerConfig {
-  /** By scheduler name. Never empty. */
+  /** The profiles by scheduler name. There is at least one. */
   readonly profiles: ReadonlyMap<string, Profile>;
   readonly initialBackoffMs: number;
   readonly maxBackoffMs: number;
   readonly extenders: readonly ExtenderSettings[];
-  /** The order of waiting pods, where a plugin of a module decides. */
+  /** The queue order of a plugin from a module, if one is enabled. */
   readonly goesBefore?: PodOrder;
   readonly election: SchedulerElection;
-  /** `clientConnection.kubeconfig`, for a scheduler of its own. */
+  /** The path in `clientConnection.kubeconfig`, for a scheduler that runs as a separate process. */
   readonly kubeconfig?: string;
 }
 
@@ -41,10 +41,7 @@ export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
 
 export type ReadConfig = { readonly config: SchedulerConfig } | { readonly errors: readonly string[] };
 
-/**
- * The configuration of a KubeSchedulerConfiguration as parsed from a file, or what is wrong with it. Fields that do not
- * exist are refused.
- */
+/** Reads a parsed KubeSchedulerConfiguration. Returns the configuration or its errors. Unknown fields are errors. */
 export function readSchedulerConfig(input: unknown, modules: LoadedModules = noModules): ReadConfig {
   const { value, errors: unreadable } = decode(SchedulerConfigurationSchema, input, { mode: 'strict' });
   if (unreadable.length > 0) return { errors: [formatStrictErrors(unreadable)] };
@@ -60,7 +57,7 @@ export function readSchedulerConfig(input: unknown, modules: LoadedModules = noM
   return errors.list.length === 0 ? { config } : { errors: errors.list.map(formatFieldError) };
 }
 
-/** The default: one profile, `default-scheduler`. */
+/** Returns the default configuration: one profile, `default-scheduler`. */
 export function defaultSchedulerConfig(): SchedulerConfig {
   return toConfig({}, new FieldErrors(), noModules);
 }
@@ -106,11 +103,11 @@ interface ProfilesSource {
   readonly list: readonly ProfileSource[];
   readonly modules: LoadedModules;
   readonly extenders: SchedulerConfig['extenders'];
-  /** For profiles that do not set their own. */
+  /** The default for profiles that do not set this field. */
   readonly percentageOfNodesToScore: number;
 }
 
-/** All profiles by name. They share one queue, so they must agree on its order. */
+/** Reads all profiles. They share one queue, so they must use the same queue sort plugin. */
 function readProfiles(
   errors: FieldErrors,
   { list, modules, extenders, percentageOfNodesToScore }: ProfilesSource,

@@ -1,17 +1,17 @@
 import type { Rejection } from '../framework/rejection.ts';
 
-/** Why no node would do, as data: the answer to "why is this pod pending?". */
+/** The reasons why no node fits a pod, as data. It answers "why is this pod pending?". */
 export interface Diagnosis {
   readonly nodeCount: number;
-  /** Each node that was checked. */
+  /** The rejection of each checked node. */
   readonly rejections: ReadonlyMap<string, Rejection>;
-  /** What holds for nodes that were not checked. */
+  /** The rejection that applies to all nodes that were not checked. */
   readonly absent: Rejection;
-  /** Said of all nodes at once, before any was checked. */
+  /** The reasons of preFilter plugins, which apply to all nodes. */
   readonly preFilterReasons: readonly string[];
-  /** What became of the attempt to make room. */
+  /** The message of the postFilter plugins, for example of preemption. */
   readonly postFilterMessage: string;
-  /** Plugins that rejected: their hints may wake the pod. */
+  /** The plugins that rejected the pod. Their hints decide which events retry it. */
   readonly rejectors: ReadonlySet<string>;
 }
 
@@ -33,7 +33,7 @@ export function formatDiagnosis({
   return postFilterMessage === '' ? message : `${message} ${postFilterMessage}`;
 }
 
-/** Sorted as texts, so `10 x` comes before `2 y`, as upstream has it. */
+/** Counts the reasons and sorts the texts, so `10 x` precedes `2 y` as in upstream. */
 function countReasons(rejections: ReadonlyMap<string, Rejection>, absent: Rejection, nodeCount: number): string {
   const counts = new Map<string, number>();
   const add = (reasons: readonly string[], times: number): void =>

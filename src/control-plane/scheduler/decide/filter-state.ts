@@ -4,10 +4,10 @@ import type { PodCheck } from '../framework/plugin.ts';
 import type { Rejection } from '../framework/rejection.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 
-/** The checks that the profile's plugins make for one pod, in their order. */
+/** The node checks of a profile's plugins for one pod, in plugin order. */
 export type Checks = readonly PodCheck[];
 
-/** The first rejection counts. */
+/** Runs the checks and returns the first rejection. */
 function runChecks(checks: Checks, node: NodeInfo): Rejection | undefined {
   for (const check of checks) {
     const rejection = check.filter(node);
@@ -18,7 +18,7 @@ function runChecks(checks: Checks, node: NodeInfo): Rejection | undefined {
 
 export const cloneChecks = (checks: Checks): Checks => checks.map((check) => check.others?.clone() ?? check);
 
-/** Puts a pod on a copy of a node, for all checks. */
+/** Adds a pod to a copy of a node, and to the state of all checks. */
 export function pretendAdded(checks: Checks, other: PodInfo, node: NodeInfo): void {
   node.addPod(other);
   for (const check of checks) check.others?.added(other, node);
@@ -30,9 +30,9 @@ export function pretendRemoved(checks: Checks, other: PodInfo, node: NodeInfo): 
 }
 
 /**
- * As `runChecks`, and again as if the pods were there already that were promised this node and are at least as
- * important. Both have to pass: they may never come, and affinity must not count on absent pods (upstream:
- * RunFilterPluginsWithNominatedPods).
+ * Runs the checks twice: with the node as it is, and with the pods nominated for this node that have at least the same
+ * priority. Both runs must pass, because nominated pods may never arrive and affinity must not depend on absent pods
+ * (upstream: RunFilterPluginsWithNominatedPods).
  */
 export function runChecksWithNominated(
   checks: Checks,

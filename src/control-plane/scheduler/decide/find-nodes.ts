@@ -8,7 +8,7 @@ import type { Snapshot } from '../framework/snapshot.ts';
 import { runChecksWithNominated } from './filter-state.ts';
 import type { Checks } from './filter-state.ts';
 
-/** What a node that was not checked counts as: nothing that eviction could change. */
+/** The rejection of unchecked nodes. Evicting pods would not change it. */
 const notLookedAt = unresolvable('');
 
 export type PreFilterOutcome =
@@ -63,7 +63,7 @@ export interface FoundNodes {
   readonly rejections: ReadonlyMap<string, Rejection>;
   readonly absent: Rejection;
   readonly nextStart: number;
-  /** The one node is that which was promised to the pod; others were not checked. */
+  /** Whether the single node is the nominated node of the pod, so that no other nodes were checked. */
   readonly isPromised: boolean;
 }
 
@@ -72,13 +72,15 @@ export interface FindOptions {
   readonly pod: PodInfo;
   readonly snapshot: Snapshot;
   readonly outcome: Extract<PreFilterOutcome, { kind: 'checks' }>;
-  /** Where the last search ended: nodes take turns at being checked first. */
+  /**
+   * The index where the last search ended. The next search starts there, so that all nodes are checked equally often.
+   */
   readonly start: number;
-  /** The promised node was tried already, and others do not want it. */
+  /** Whether to skip the nominated node, because it was tried already and extenders rejected it. */
   readonly skipPromised: boolean;
 }
 
-/** Looks at nodes until enough of them would do. A node that was promised to the pod goes before all others. */
+/** Checks nodes until enough of them fit. The nominated node of the pod is checked first. */
 export function findNodes(options: FindOptions): FoundNodes {
   const { pod, snapshot, outcome, start } = options;
   const rejections = new Map<string, Rejection>();
@@ -114,8 +116,8 @@ const MIN_NODES_TO_FIND = 100;
 const MIN_PERCENTAGE = 5;
 
 /**
- * Small clusters are searched wholly; in large ones the share falls from 50% by one for every 125 nodes (upstream:
- * numFeasibleNodesToFind).
+ * Returns the number of nodes to find. Small clusters are searched completely; in large ones the percentage is 50 minus
+ * one for every 125 nodes (upstream: numFeasibleNodesToFind).
  */
 function nodesToFind(nodeCount: number, percentage: number): number {
   if (nodeCount < MIN_NODES_TO_FIND) return nodeCount;

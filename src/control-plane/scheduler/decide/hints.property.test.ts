@@ -22,7 +22,7 @@ const changeArb = fc.oneof(
 );
 type Change = typeof changeArb extends fc.Arbitrary<infer T> ? T : never;
 
-/** Makes the change, and returns its event and the pod as it is then. */
+/** Applies the change, and returns its event and the resulting pod. */
 function apply(
   cache: SchedulerCache,
   placed: readonly Pod[],
@@ -60,7 +60,7 @@ function apply(
         cache.removePod(before.metadata.uid);
         return { pod, event: { resource: 'Pod', actions: ['Delete'], before } };
       }
-      // Of a running pod, labels and resources can change.
+      // The labels and resources of a running pod can change.
       const resources = change.like.spec.containers[0]?.resources ?? {};
       const containers = before.spec.containers.map((container) => ({ ...container, resources }));
       const after = {
@@ -84,7 +84,7 @@ function apply(
 }
 
 describe('the hints of the plugins', () => {
-  it('let no event pass by a rejected pod that could run after it', () => {
+  it('include every event after which a rejected pod could run', () => {
     const helped = new Map<string, number>();
     fc.assert(
       fc.property(
@@ -118,7 +118,7 @@ describe('the hints of the plugins', () => {
       ),
       { numRuns: 4000 },
     );
-    // Each of them was really put to the test.
+    // The random cases covered each of these plugins.
     for (const name of [
       'NodeResourcesFit',
       'TaintToleration',

@@ -13,7 +13,7 @@ const zoneOf = (nodes: readonly Node[], name: string | undefined): string | unde
   nodes.find(({ metadata }) => metadata.name === name)?.metadata.labels?.['zone'];
 const appOf = ({ metadata }: Pod): string | undefined => metadata.labels?.['app'];
 
-/** Whether the pod may be there by what the API documents, computed again from all objects, one rule after another. */
+/** Whether the API's rules allow the pod on the node, computed from all objects, one rule after another. */
 function mayBe(pod: Pod, node: Node, nodes: readonly Node[], there: readonly Pod[]): boolean {
   const here = there.filter(({ spec }) => spec.nodeName === node.metadata.name);
   const capacity = Number(node.status?.allocatable?.['cpu']) * 1000;
@@ -67,8 +67,8 @@ function spreadHolds(pod: Pod, node: Node, nodes: readonly Node[], there: readon
   return true;
 }
 
-describe('decisions, whatever the cluster', () => {
-  it('place pods only where every rule holds, and leave none pending that some node could take', () => {
+describe('decisions for random clusters', () => {
+  it('place pods only where every rule holds, and leave no pod pending that a node could run', () => {
     fc.assert(
       fc.property(nodesArb, podsArb, fc.integer(), (nodes, pods, seed) => {
         const cache = cacheOf({ nodes });
@@ -90,7 +90,7 @@ describe('decisions, whatever the cluster', () => {
     );
   });
 
-  it('preempt only the less important, so that there is room then, and no pod needlessly', () => {
+  it('evict only pods of lower priority, only if the pod then fits, and no pod unnecessarily', () => {
     let preempted = 0;
     fc.assert(
       fc.property(nodesArb, podsArb, podArb(99), fc.integer(), (nodes, pods, newcomer, seed) => {
@@ -116,8 +116,8 @@ describe('decisions, whatever the cluster', () => {
           assert.ok((victim.spec.priority ?? 0) < important.spec.priority);
         }
         assert.ok(mayBe(important, node, nodes, without(leaving)), 'no room even then');
-        // Affinity may need a victim gone whose staying would be allowed with others: one that goes alone must not be
-        // for nothing.
+        // Affinity may require that a victim is gone although it may stay beside others. An eviction of a single pod
+        // must be necessary.
         assert.ok(leaving.length > 1 || !mayBe(important, node, nodes, there), 'evicted in vain');
       }),
       { numRuns: 300 },

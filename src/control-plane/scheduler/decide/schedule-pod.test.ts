@@ -85,7 +85,7 @@ describe('deciding about a pod', () => {
   it('starts where the last search ended, and stops when it has found enough nodes of a large cluster', () => {
     const nodes = Array.from({ length: 400 }, (_, index) => buildNode(`n${index}`));
     const decision = decide({ nodes }, buildPod('web', { requests: { cpu: '1' } }));
-    // 50% less one for each 125 nodes.
+    // 50% minus one for every 125 nodes.
     assert.ok(decision.kind === 'placed');
     assert.deepEqual([decision.scores?.nodes.length, decision.nextStart], [188, 188]);
   });

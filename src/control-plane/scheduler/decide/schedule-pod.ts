@@ -24,41 +24,41 @@ import type { NodeScores } from './score-nodes.ts';
 
 export const NO_NODES_MESSAGE = 'no nodes available to schedule pods';
 
-/** What becomes of a pod, and why, as data. */
+/** The decision about a pod with its reasons, as data. */
 export type Decision =
   | {
       readonly kind: 'placed';
       readonly nodeName: string;
-      /** Absent when only one node was left to choose. */
+      /** The scores. They are absent if only one node passed the filters. */
       readonly scores?: NodeScores;
       readonly rejections: ReadonlyMap<string, Rejection>;
       readonly volumes: VolumePlan | undefined;
-      /** Resource claims to be allocated or reserved. */
+      /** The resource claims to allocate or reserve. */
       readonly claims: ClaimPlan;
       readonly nextStart: number;
     }
   | {
       readonly kind: 'unschedulable';
       readonly diagnosis: Diagnosis;
-      /** For events and the condition `PodScheduled`. */
+      /** The text for events and for the condition `PodScheduled`. */
       readonly message: string;
-      /** Room that can be made by evicting pods. */
+      /** The pods to evict, and the node that this would free. */
       readonly preemption: Extract<PreemptionOutcome, { kind: 'preempt' }> | undefined;
-      /** A claim of the pod to be freed, whose devices keep it from nodes. */
+      /** A claim of the pod to deallocate, because its devices exclude the remaining nodes. */
       readonly deallocate: ResourceClaim | undefined;
-      /** What `status.nominatedNodeName` is to be from now on; undefined leaves it. */
+      /** The new value of `status.nominatedNodeName`; undefined does not change it. */
       readonly nominate: string | undefined;
       readonly nextStart: number;
     }
   | { readonly kind: 'noNodes' };
 
 export interface DecideOptions {
-  /** Where the last search through the nodes ended. */
+  /** The index where the last search through the nodes ended. */
   readonly start: number;
   readonly random: Random;
 }
 
-/** What the plugins' filters leave, before nodes are compared. */
+/** The result of the filters, before nodes are scored. */
 export type Search =
   | { readonly kind: 'settled'; readonly decision: Decision }
   | { readonly kind: 'found'; readonly found: FoundNodes; readonly checks: Checks };
@@ -81,7 +81,7 @@ export function schedulePod(
   return placeOn(chosen, search, scores);
 }
 
-/** Runs the filters. */
+/** Runs the filters and returns the nodes that passed, or the rejections. */
 export function searchNodes(
   question: Question,
   { start, skipPromised = false }: { readonly start: number; readonly skipPromised?: boolean },
@@ -107,7 +107,7 @@ export function searchNodes(
   return settled(rejectAll(question, found, { checks: outcome.checks, narrowedBy: outcome.narrowedBy }));
 }
 
-/** Each node was rejected, by plugins or, after them, by extenders. */
+/** Builds the decision for a pod whose nodes were all rejected by plugins or extenders. */
 export function rejectAll(
   question: Question,
   { rejections, absent, nextStart }: Omit<FoundNodes, 'feasible' | 'isPromised'>,
@@ -123,7 +123,7 @@ export function rejectAll(
   );
 }
 
-/** The plans for a node that the checks let pass. */
+/** Builds the decision for a chosen node, with the volume and claim plans of the checks. */
 export function placeOn(
   chosen: NodeInfo,
   { found, checks }: Pick<Extract<Search, { kind: 'found' }>, 'found' | 'checks'>,
@@ -151,7 +151,7 @@ export interface Question {
 
 type Rejected = Pick<Diagnosis, 'nodeCount' | 'rejections' | 'absent' | 'preFilterReasons'>;
 
-/** No node fits: runs the post-filter plugins (upstream: RunPostFilterPlugins). */
+/** Runs the postFilter plugins, because no node fits (upstream: RunPostFilterPlugins). */
 function afterFilters(
   question: Question,
   found: Rejected,
@@ -180,8 +180,8 @@ function postFilter(question: Question, found: Rejected, checks: Checks): PostFi
   let deallocate: ResourceClaim | undefined;
   for (const step of question.profile.postFilters) {
     if (step.kind === 'dynamicResources') {
-      // Upstream's plugin fails where it was not asked beforehand, and preemption is not tried then. People and tools
-      // know the odd message that makes.
+      // If preFilter was not run, upstream's plugin returns an error and preemption is skipped. Tools match the
+      // resulting message, so it is kept.
       if (found.preFilterReasons.length > 0) {
         reasons.push(NOT_PREPARED);
         break;
@@ -213,7 +213,7 @@ function postFilter(question: Question, found: Rejected, checks: Checks): PostFi
     if (outcome.kind === 'preempt') {
       preemption = outcome;
       nominate = outcome.nodeName;
-      // Preemption will make room: reasons of the other attempts are not reported.
+      // Preemption will free a node, so the messages of the other postFilter plugins are dropped.
       reasons.length = 0;
       break;
     }

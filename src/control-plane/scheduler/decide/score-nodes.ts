@@ -4,7 +4,7 @@ import type { PodInfo } from '../framework/pod-info.ts';
 import type { Profile } from '../framework/profile.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 
-/** The weighted scores of one plugin, in the order of the nodes. */
+/** The weighted scores of one plugin, in node order. */
 export interface PluginScores {
   readonly plugin: string;
   readonly scores: readonly number[];
@@ -34,7 +34,7 @@ export function scoreNodes(profile: Profile, pod: PodInfo, snapshot: Snapshot, n
   return { nodes, totals, byPlugin };
 }
 
-/** The node with the highest score; among equals, a random one. */
+/** Returns the node with the highest score. Ties are broken at random. */
 export function selectBest({ nodes, totals }: NodeScores, random: Random): NodeInfo {
   let best = 0;
   let equals = 1;

@@ -80,7 +80,7 @@ function needsOf({ requests, isMatched }: typeof claimArbitrary extends fc.Arbit
   };
 }
 
-/** All ways to give the claims devices, whether valid or not. */
+/** Yields every assignment of devices to the claims, valid or not. */
 function* assignments(claims: readonly ClaimNeeds[], devices: readonly PoolDevice[]): Generator<Choice[][]> {
   const [first, ...rest] = claims;
   if (first === undefined) return void (yield []);
@@ -104,7 +104,7 @@ function* tuples(devices: readonly PoolDevice[], count: number): Generator<PoolD
     for (const rest of tuples(devices.slice(index), count - 1)) yield [device, ...rest];
 }
 
-/** The rules, said without a search. */
+/** Checks the allocation rules directly, without a search. */
 function isValid(claims: readonly ClaimNeeds[], picks: readonly (readonly Choice[])[], pool: DevicePool): boolean {
   const all = picks.flat();
   for (const [index, { constraints }] of claims.entries()) {
@@ -137,7 +137,7 @@ function hasRoom({ device }: PoolDevice, users: readonly Choice[]): boolean {
 }
 
 describe('the allocation of devices', () => {
-  it('finds devices exactly where there are some, and never breaks a rule', () => {
+  it('finds an allocation exactly when a valid one exists', () => {
     fc.assert(
       fc.property(devicesArbitrary, fc.array(claimArbitrary, { minLength: 1, maxLength: 2 }), (devices, claims) => {
         const pools = poolsOfSlices([sliceOf('s', 'p', devices)]).forNode(node);
@@ -153,7 +153,7 @@ describe('the allocation of devices', () => {
     );
   });
 
-  it('gives up a search that would take too long, for a node and for a pod', () => {
+  it('stops a search at its limit, for one node and for one pod', () => {
     const devices = Array.from({ length: 128 }, (_, index) => ({
       name: `g${index}`,
       attributes: { id: { int: index } },
@@ -185,7 +185,7 @@ describe('the index of slices', () => {
     reach: fc.constantFrom({ nodeName: 'n' }, { nodeName: 'm' }, { allNodes: true }),
     isGone: fc.constantFrom(false, false, true),
   });
-  it('answers as if all slices were read', () => {
+  it('returns the same pools as a full scan of the slices', () => {
     fc.assert(
       fc.property(fc.array(sliceArbitrary, { maxLength: 12 }), (changes) => {
         const index = new SliceIndex();
@@ -226,7 +226,7 @@ describe('the index of devices in use', () => {
     },
     { requiredKeys: ['device', 'amount', 'shareID', 'adminAccess'] },
   );
-  it('answers as if all claims were read, also laid over another', () => {
+  it('returns the same devices as a full scan of the claims, also with changes on top of a base', () => {
     const change = fc.record({
       claim: fc.constantFrom('a', 'b'),
       results: fc.array(resultArbitrary, { maxLength: 3 }),
@@ -276,7 +276,7 @@ describe('the index of devices in use', () => {
   }
 });
 
-it('shares are raised to what the policy of the device allows', () => {
+it('rounds requested shares up to the next amount that the device policy allows', () => {
   const rows: readonly (readonly [string | undefined, object, string | undefined])[] = [
     [undefined, {}, '10Gi'],
     ['3Gi', {}, '3Gi'],

@@ -8,11 +8,11 @@ import { isSelected, isTaintedFor } from './device-needs.ts';
 import type { DeviceNeed, RequestNeeds } from './device-needs.ts';
 import type { DevicePool, PoolDevice } from './device-pools.ts';
 
-/** After this many attempts a node is considered unsuitable: the search is exponential in the worst case. */
+/** The search gives up a node after this many attempts, because it is exponential in the worst case. */
 export const MAX_TRIES = 20_000;
-/** The limit for all nodes together, so that one pod cannot delay all others. */
+/** The limit of attempts for all nodes together, so that one pod cannot delay all others. */
 export const MAX_TRIES_OF_POD = 500_000;
-/** Upstream's limit of devices in one claim. */
+/** Upstream's limit of devices per claim. */
 const MAX_RESULTS = 32;
 
 export interface ClaimNeeds {
@@ -23,21 +23,21 @@ export interface ClaimNeeds {
 export interface Picked {
   readonly need: DeviceNeed;
   readonly device: PoolDevice;
-  /** The capacity it consumes of a device that several claims share. */
+  /** The consumed capacity of a device that several claims share. */
   readonly share: ReadonlyMap<string, Quantity> | undefined;
 }
 
-/** The remaining attempts for a pod; allocations decrement it. */
+/** The remaining attempts for a pod. Each allocation decrements it. */
 export interface TryBudget {
   left: number;
 }
 
-/** By claim, the devices in the order of its requests. */
+/** The picked devices: one list per claim, in the order of the claim's requests. */
 export type Picks = readonly (readonly Picked[])[];
 
 /**
- * Devices for all claims together, or undefined if the pools do not suffice or `budget` is used up. Alternatives and
- * devices are tried in their order (upstream: structured allocator).
+ * Allocates devices for all claims together. Returns undefined if the pools do not suffice or `budget` is used up. The
+ * search tries alternatives and devices in their order (upstream: structured allocator).
  */
 export function allocateDevices(
   claims: readonly ClaimNeeds[],
@@ -64,10 +64,10 @@ class Search {
   readonly #claims: readonly ClaimNeeds[];
   readonly #pools: readonly DevicePool[];
   readonly #taken = new Set<string>();
-  /** By device, the shares that this search allocates. */
+  /** The shares that this search has allocated, by device. */
   readonly #shares = new Map<string, ReadonlyMap<string, Quantity>[]>();
   readonly #picks: Picked[][];
-  /** By `driver/pool`, then `counterSet/counter`: what allocated devices consume. */
+  /** The counters that allocated devices consume: `driver/pool` → `counterSet/counter` → amount. */
   readonly #consumed = new Map<string, Map<string, string>>();
   tries = 0;
 
@@ -105,7 +105,9 @@ class Search {
     return done;
   }
 
-  /** Every device of complete pools; at least one, and none of them may be in use. */
+  /**
+   * Picks every matching device. All pools must be complete, at least one device must match, and none may be in use.
+   */
   #pickAll(need: DeviceNeed, claim: number, next: () => boolean): boolean {
     const all = this.#pools.flatMap((pool) => pool.devices.map((device) => ({ pool, device })));
     const wanted = all.filter(
@@ -130,7 +132,7 @@ class Search {
         if (!isSelected(need, device)) continue;
         if (!this.#mayTry()) return false;
         if (!this.#take({ need, device, claim, pool })) continue;
-        // A shared device may have another share.
+        // A shared device may be picked again for another share.
         const following = isShared(device) ? at : at + 1;
         if (this.#pickSome({ need, claim, left: left - 1, from: following }, next)) return true;
         this.#undo(this.#picks[claim] ?? []);
@@ -165,7 +167,7 @@ class Search {
     pool,
     picks,
   }: Pick<Picked, 'need' | 'device'> & { pool: DevicePool; picks: readonly Picked[] }): boolean {
-    // One claim can have a device only once.
+    // A claim can contain each device only once.
     if (!isShared(device) && picks.some((each) => each.device.key === device.key)) return false;
     if (need.adminAccess) return true;
     if (this.#taken.has(device.key) || this.#parts.inUse.isTaken(device.key)) return false;
@@ -237,7 +239,7 @@ function consumptionOf({ device }: PoolDevice): (readonly [counter: string, amou
   );
 }
 
-/** Whether the devices picked so far keep the constraint. */
+/** Whether the picked devices satisfy the constraint. */
 function holds(
   { requests = [], matchAttribute, distinctAttribute }: DeviceConstraint,
   picks: readonly Picked[],
@@ -252,7 +254,7 @@ function holds(
   return matchAttribute === undefined ? new Set(values).size === values.length : new Set(values).size <= 1;
 }
 
-/** The value with its type as a text; a name without a domain belongs to the driver. */
+/** Returns the attribute value with its type as a text. A name without a domain belongs to the driver's domain. */
 function attributeValue({ driver, device }: PoolDevice, name: string): string | undefined {
   const attributes = new Map<string, DeviceAttribute>(Object.entries(device.attributes ?? {}));
   const [domain, id = ''] = name.split('/');

@@ -2,13 +2,13 @@ import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import { deviceKey } from '../../../api/resource/device-key.ts';
 import { parseTime } from '../../../api/time.ts';
 
-/** Whether the drivers of a claim's devices let a pod be bound to its node. */
+/** Whether the binding conditions of a claim's devices allow the pod to be bound. */
 export type BindingReadiness =
   | { readonly kind: 'ready' }
   | { readonly kind: 'pending' }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Of an allocated claim (upstream: isClaimReadyForBinding). */
+/** Computes the readiness of an allocated claim (upstream: isClaimReadyForBinding). */
 export function computeBindingReadiness({ metadata, status }: ResourceClaim): BindingReadiness {
   let isPending = status?.allocation === undefined;
   const reports = new Map((status?.devices ?? []).map((device) => [deviceKey(device), device]));
@@ -32,7 +32,7 @@ export function computeBindingReadiness({ metadata, status }: ResourceClaim): Bi
 export const hasBindingConditions = ({ status }: ResourceClaim): boolean =>
   (status?.allocation?.devices.results ?? []).some(({ bindingConditions = [] }) => bindingConditions.length > 0);
 
-/** When waiting for the conditions ends, in milliseconds since the epoch. */
+/** Returns the deadline for the binding conditions, in milliseconds since the epoch. */
 export function bindingDeadlineMs({ status }: ResourceClaim, timeoutMs: number, nowMs: number): number {
   return (parseTime(status?.allocation?.allocationTimestamp) ?? nowMs) + timeoutMs;
 }

@@ -11,7 +11,7 @@ import { shareIdOf } from './share-id.ts';
 import { configOfClaim } from './device-needs.ts';
 import type { DeviceNeed } from './device-needs.ts';
 
-/** The allocation in the status of a claim. */
+/** Builds the allocation for the status of a claim. */
 export function allocationOf(
   claim: ResourceClaim,
   picks: readonly Picked[],
@@ -41,7 +41,7 @@ export function allocationOf(
   };
 }
 
-/** The nodes where all of the devices are available (upstream: allocator createNodeSelector). */
+/** Returns a selector of the nodes that reach all picked devices (upstream: allocator createNodeSelector). */
 function nodesOf(picks: readonly Picked[], nodeName: string): NodeSelector | undefined {
   const expressions: NodeSelectorRequirement[] = [];
   const fields: NodeSelectorRequirement[] = [];

@@ -6,9 +6,9 @@ import type { DeviceCapacity } from '../../../api/resource/resource-slice.ts';
 type Capacities = Readonly<Record<string, DeviceCapacity>>;
 
 /**
- * How much a request consumes of each capacity of a device, by the device's policy: without a requested amount the
- * default, or else all; amounts are rounded up to the next valid one. Undefined if the device cannot serve the request
- * (upstream: consumable_capacity.go).
+ * Computes how much a request consumes of each capacity of a device. Without a requested amount, the policy's default
+ * counts, else the whole capacity. Amounts are rounded up to the next valid one. Returns undefined if the device cannot
+ * serve the request (upstream: consumable_capacity.go).
  */
 export function computeConsumedCapacity(
   asked: CapacityRequirements | undefined,
@@ -26,7 +26,7 @@ export function computeConsumedCapacity(
   return consumed;
 }
 
-/** Undefined when no valid amount is large enough. */
+/** Returns the consumed amount of one capacity, or undefined if no valid amount is large enough. */
 function amountOf(asked: string | undefined, { value, requestPolicy }: DeviceCapacity): Quantity | undefined {
   if (asked === undefined) return parseQuantity(requestPolicy?.default ?? value);
   const amount = parseQuantity(asked);
@@ -43,7 +43,7 @@ function amountOf(asked: string | undefined, { value, requestPolicy }: DeviceCap
   return valid ?? (isSame(amount, preset) ? amount : undefined);
 }
 
-/** At least `min`, and a whole number of steps above it. */
+/** Returns the smallest valid amount: at least `min`, and `min` plus a whole number of steps. */
 function raisedTo(amount: Quantity, min: Quantity, step: string | undefined): Quantity {
   if (compareParsed(amount, min) <= 0) return min;
   const width = step === undefined ? 0n : BigInt(quantityValue(step));

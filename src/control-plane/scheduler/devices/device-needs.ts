@@ -14,20 +14,20 @@ import type { PoolDevice } from './device-pools.ts';
 
 /** One way to satisfy a request. */
 export interface DeviceNeed {
-  /** REQUEST, or REQUEST/SUBREQUEST of an alternative. */
+  /** The name of the request, or REQUEST/SUBREQUEST for an alternative. */
   readonly request: string;
   readonly className: string;
-  /** Absent: all devices. */
+  /** The number of devices. Undefined means all matching devices. */
   readonly count: number | undefined;
   readonly adminAccess: boolean;
   readonly tolerations: readonly DeviceToleration[];
-  /** The requested amounts of the device's capacities. */
+  /** The requested amounts of device capacities. */
   readonly capacity: CapacityRequirements | undefined;
-  /** The selectors of its class and its own; all of them must match a device. */
+  /** The selectors of the class and of the request. A device must match all of them. */
   readonly expressions: readonly DeviceExpression[];
 }
 
-/** A request with its alternatives, the preferred first. */
+/** The alternatives of one request, the preferred one first. */
 export type RequestNeeds = readonly DeviceNeed[];
 
 export type NeedsResult =
@@ -35,7 +35,7 @@ export type NeedsResult =
   /** Why no node can satisfy the claim. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** The requests of a claim, with their classes resolved. */
+/** Resolves the device classes of a claim's requests. */
 export function needsOfClaim(claim: ResourceClaim, classOf: (name: string) => DeviceClass | undefined): NeedsResult {
   const needs: RequestNeeds[] = [];
   for (const { name, exactly, firstAvailable = [] } of claim.spec.devices.requests ?? []) {
@@ -57,7 +57,7 @@ export function needsOfClaim(claim: ResourceClaim, classOf: (name: string) => De
   return { kind: 'needs', needs };
 }
 
-/** A string: why they cannot be used. */
+/** Compiles the selectors. Returns a text if they cannot be used. */
 function expressionsOf(selectors: readonly DeviceSelector[]): readonly DeviceExpression[] | string {
   const expressions: DeviceExpression[] = [];
   for (const [index, { cel }] of selectors.entries()) {
@@ -68,10 +68,10 @@ function expressionsOf(selectors: readonly DeviceSelector[]): readonly DeviceExp
   return expressions;
 }
 
-/** An expression that fails for a device: the pod waits, and its condition has the reason. */
+/** A selector that failed for a device. The pod stays pending, and its condition shows the reason. */
 export class SelectorFault extends Error {}
 
-/** Whether all expressions select the device. Throws SelectorFault. */
+/** Whether all selectors match the device. Throws SelectorFault. */
 export function isSelected({ expressions, request }: DeviceNeed, { device, driver, key }: PoolDevice): boolean {
   return expressions.every((expression, index) => {
     const result = expression.selects(device, driver);
@@ -107,7 +107,7 @@ export function isTaintedFor(
   );
 }
 
-/** The configuration of the allocated devices: first that of their classes, then that of the claim. */
+/** Returns the configuration of the allocated devices: first from their classes, then from the claim. */
 export function configOfClaim(
   claim: ResourceClaim,
   chosen: readonly DeviceNeed[],

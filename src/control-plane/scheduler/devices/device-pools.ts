@@ -4,11 +4,11 @@ import type { Device, ResourceSlice } from '../../../api/resource/resource-slice
 import { deviceKey } from '../../../api/resource/device-key.ts';
 import { compileNodeSelector } from '../framework/node-matcher.ts';
 
-/** Where a device can be used: on one node, on selected nodes, or (undefined) on all. */
+/** The nodes that can use a device: one node, selected nodes, or all nodes (undefined). */
 export type DeviceReach = { readonly nodeName: string } | { readonly nodeSelector: NodeSelector } | undefined;
 
 export interface PoolDevice {
-  /** `driver/pool/device`. */
+  /** The identity of the device: `driver/pool/device`. */
   readonly key: string;
   readonly driver: string;
   readonly pool: string;
@@ -20,16 +20,16 @@ export interface PoolDevice {
 export interface DevicePool {
   readonly driver: string;
   readonly name: string;
-  /** All slices of the generation exist, and no device is in them twice. */
+  /** Whether all slices of the generation exist and no device occurs twice. */
   readonly isComplete: boolean;
   readonly devices: readonly PoolDevice[];
-  /** Devices of all nodes that consume counters. */
+  /** The devices that consume shared counters, on any node. */
   readonly counting: readonly PoolDevice[];
-  /** How much there is of each counter: by `counterSet/counter`. */
+  /** The amount of each counter, by `counterSet/counter`. */
   readonly counters: ReadonlyMap<string, string>;
 }
 
-/** The newest generation of the slices of one pool; undefined for no slices. */
+/** Builds the pool from the newest generation of its slices. Returns undefined if there are no slices. */
 export function poolOf(group: readonly ResourceSlice[]): DevicePool | undefined {
   const generation = group.reduce((newest, { spec }) => Math.max(newest, Number(spec.pool.generation)), -1);
   const slices = group
@@ -66,7 +66,7 @@ function reachOf({ nodeName, nodeSelector }: Pick<Device, 'nodeName' | 'nodeSele
   return nodeSelector === undefined ? undefined : { nodeSelector };
 }
 
-/** The pool with only the devices that the node can use; undefined when there are none. */
+/** Returns the pool with only the devices that the node can use, or undefined if there are none. */
 export function restrictedTo(pool: DevicePool, node: Node): DevicePool | undefined {
   const reaches = (reach: DeviceReach): boolean => {
     if (reach === undefined) return true;

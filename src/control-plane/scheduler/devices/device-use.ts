@@ -3,25 +3,27 @@ import type { Quantity } from '../../../api/quantity.ts';
 import { deviceKey } from '../../../api/resource/device-key.ts';
 import type { DeviceRequestAllocationResult, ResourceClaim } from '../../../api/resource/resource-claim.ts';
 
-/** The devices that claims use; keys are `driver/pool/device`. */
+/** The devices that claims use. Keys are `driver/pool/device`. */
 export interface DevicesInUse {
-  /** Whether a claim has the whole device. */
+  /** Whether a claim has allocated the whole device. */
   isTaken(key: string): boolean;
-  /** Whether claims have shares of the device. */
+  /** Whether claims have allocated shares of the device. */
   isShared(key: string): boolean;
-  /** How much of each capacity the claims that share the device consume in total. */
+  /** Returns the total that all claims consume of each capacity of a shared device. */
   consumed(key: string): ReadonlyMap<string, Quantity>;
 }
 
 const nothing: ReadonlyMap<string, Quantity> = new Map();
 
 /**
- * Devices of allocated claims, updated incrementally; a change costs time in proportion to the claim's devices. Devices
- * for administrative access do not count. With `base`, only the differences are stored.
+ * The devices of allocated claims, updated incrementally. The cost of a change is proportional to the claim's devices.
+ * Devices with administrative access do not count. With `base`, only the differences are stored.
  */
 export class DeviceUse implements DevicesInUse {
   readonly #base: DeviceUse | undefined;
-  /** How many claims have a device. It may be more than one, because other writers of claims may make errors. */
+  /**
+   * The number of claims that have the device. It can exceed one, because other clients may write invalid allocations.
+   */
   readonly #taken = new Map<string, number>();
   readonly #shares = new Map<string, number>();
   readonly #consumed = new Map<string, Map<string, Quantity>>();
@@ -94,7 +96,7 @@ const plus = (known: Quantity | undefined, more: Quantity): Quantity =>
 const minus = (known: Quantity | undefined, less: Quantity): Quantity =>
   known === undefined ? { ...less, nanos: -less.nanos } : subtractQuantity(known, less);
 
-/** The devices of an immutable set of claims. */
+/** Collects the devices of an immutable set of claims. */
 export function useOfClaims(claims: Iterable<ResourceClaim>): DevicesInUse {
   const use = new DeviceUse();
   for (const claim of claims) use.set(undefined, claim);

@@ -9,7 +9,7 @@ import type { ExtendedResourceClasses } from './extended-resources.ts';
 
 export interface ExtendedRequests {
   readonly requests: readonly DeviceRequest[];
-  /** Which request serves which container. */
+  /** The mapping of requests to containers. */
   readonly mappings: readonly ContainerExtendedResourceRequest[];
 }
 
@@ -18,15 +18,16 @@ interface Numbered {
   readonly index: number;
 }
 
-/** A request of one container, before the devices that it can reuse are subtracted. */
+/** A request of one container, before reusable devices are subtracted. */
 interface OwnRequest extends Numbered {
   readonly name: string;
   readonly count: number;
 }
 
 /**
- * Requests for the pod's extended resources of these names. A regular init container reuses the devices of containers
- * that start later; of the missing amounts, the largest counts (upstream: createRequestsAndMappings).
+ * Computes the device requests for the pod's extended resources with these names. A regular init container reuses the
+ * devices of containers that start later. Only the largest shortage of all init containers is requested in addition
+ * (upstream: createRequestsAndMappings).
  */
 export function computeExtendedRequests(
   { spec }: Pod,
@@ -53,7 +54,7 @@ export function computeExtendedRequests(
 }
 
 interface Reuse {
-  /** Devices that only init containers need. */
+  /** The devices that only init containers need. */
   readonly extra: { readonly name: string; readonly count: number } | undefined;
   readonly uses: readonly { readonly container: Container; readonly name: string }[];
 }
@@ -79,7 +80,7 @@ function computeReuse(passing: readonly OwnRequest[], lasting: readonly OwnReque
   };
 }
 
-/** Named by the positions of the container and of the resource among those it requests. */
+/** Names the request after the positions of the container and of the resource in it. */
 function requestOf({ container, index }: Numbered, resource: string): OwnRequest | undefined {
   const requests = new Map(Object.entries(container.resources?.requests ?? {}));
   const amount = requests.get(resource);
@@ -89,7 +90,7 @@ function requestOf({ container, index }: Numbered, resource: string): OwnRequest
   return { container, index, name: `container-${index}-request-${position}`, count };
 }
 
-/** The claim that the scheduler makes for a pod; its name is completed when it is created. */
+/** Builds the claim that the scheduler creates for a pod. The API server completes its name. */
 export function newExtendedClaim({ metadata }: Pod, requests: readonly DeviceRequest[]): ResourceClaim {
   const { name, namespace, uid } = metadata;
   return {
@@ -105,7 +106,7 @@ export function newExtendedClaim({ metadata }: Pod, requests: readonly DeviceReq
   };
 }
 
-/** The pod for which the scheduler made the claim. */
+/** Returns the pod for which the scheduler created the claim. */
 export function extendedClaimOwner({ metadata }: ResourceClaim): string | undefined {
   if (metadata.annotations?.[EXTENDED_CLAIM_ANNOTATION] !== 'true') return undefined;
   return (metadata.ownerReferences ?? []).find(({ controller, kind }) => controller === true && kind === 'Pod')?.uid;

@@ -4,7 +4,7 @@ import type { DeviceClass } from '../../../api/resource/device-class.ts';
 
 /** Finds the device class for an extended resource without a device plugin. */
 export interface ExtendedResourceClasses {
-  /** Undefined if no class serves it. */
+  /** Returns the class that serves the resource, or undefined. */
   classOf(resource: string): DeviceClass | undefined;
 }
 
@@ -13,8 +13,9 @@ export const isClassResource = (resource: string): boolean =>
   isExtendedResource(resource) || resource.startsWith(DEVICE_CLASS_RESOURCE_PREFIX);
 
 /**
- * Device classes by resource name: the name in the spec, and the implicit name of every class. If several classes have
- * a name, the newest one serves it, then the first by name (upstream: extendedresourcecache).
+ * The device classes by resource name: the name in `spec.extendedResourceName`, and the implicit name of each class. If
+ * several classes have the same name, the newest one is used, then the first in alphabetical order (upstream:
+ * extendedresourcecache).
  */
 export class ExtendedResourceIndex implements ExtendedResourceClasses {
   readonly #byResource = new Map<string, Map<string, DeviceClass>>();
@@ -37,7 +38,7 @@ export class ExtendedResourceIndex implements ExtendedResourceClasses {
   }
 }
 
-/** The resources that the class serves. */
+/** Returns the resource names that the class serves. */
 export function resourcesOf(deviceClass: DeviceClass | undefined): readonly string[] {
   if (deviceClass === undefined) return [];
   const own = deviceClass.spec.extendedResourceName;
@@ -51,7 +52,7 @@ function byPreference({ metadata: left }: DeviceClass, { metadata: right }: Devi
   return left.name < right.name ? -1 : 1;
 }
 
-/** The same for an immutable set of classes. */
+/** Indexes an immutable set of classes. */
 export function extendedResourcesOf(classes: Iterable<DeviceClass>): ExtendedResourceClasses {
   const index = new ExtendedResourceIndex();
   for (const each of classes) index.set(undefined, each);

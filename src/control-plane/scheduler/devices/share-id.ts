@@ -3,8 +3,8 @@ const OFFSET = 0x6c62272e07bb014262b821756295c58dn;
 const MASK = (1n << 128n) - 1n;
 
 /**
- * The id of a share of a device, a UUID of version 8: the FNV-1a hash of its purpose. Equal decisions give equal ids,
- * so that a decision repeated after a conflict is recognized.
+ * Returns the ID of a device share: a UUID of version 8 from the FNV-1a hash of its purpose. Equal decisions give equal
+ * IDs, so a decision that is repeated after a conflict is recognized.
  */
 export function shareIdOf(text: string): string {
   let hash = OFFSET;

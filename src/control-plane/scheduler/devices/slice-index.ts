@@ -3,25 +3,26 @@ import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
 import { poolOf, restrictedTo } from './device-pools.ts';
 import type { DevicePool } from './device-pools.ts';
 
-/** The pools that a node can use, with only the devices that it can use, in the order of their names. */
+/** The pools that a node can use, sorted by name, each with only the devices that the node can use. */
 export interface DevicePools {
   forNode(node: Node): readonly DevicePool[];
 }
 
 /**
- * A change of one slice costs time in proportion to its pool; a look-up for a node, in proportion to the node's pools.
+ * An index of ResourceSlices. The cost of a change is proportional to the pool, and the cost of a look-up to the pools
+ * of the node.
  */
 export class SliceIndex implements DevicePools {
-  /** By pool, then by name of the slice. */
+  /** The slices: pool → slice name → slice. */
   readonly #slices = new Map<string, Map<string, ResourceSlice>>();
-  /** Pools of which every device is on one node: by node, then by pool. */
+  /** The pools whose devices are all on one node: node → pool name → pool. */
   readonly #ofNode = new Map<string, Map<string, DevicePool>>();
-  /** By pool, the nodes that it is listed under. */
+  /** The nodes under which a pool is indexed. */
   readonly #nodesOf = new Map<string, readonly string[]>();
-  /** Pools with devices that several nodes may reach. */
+  /** The pools with devices that several nodes can use. */
   readonly #shared = new Map<string, DevicePool>();
 
-  /** A change from a watch: a slice that is new (`before` undefined), changed, or deleted (`after` undefined). */
+  /** Applies a watch event: a slice was added (`before` undefined), changed, or deleted (`after` undefined). */
   set(before: ResourceSlice | undefined, after: ResourceSlice | undefined): void {
     const keys = new Set<string>();
     if (before !== undefined) {
@@ -80,7 +81,7 @@ export class SliceIndex implements DevicePools {
 
 const poolKeyOf = ({ spec: { driver, pool } }: ResourceSlice): string => `${driver}/${pool.name}`;
 
-/** The pools of an immutable set of slices. */
+/** Indexes an immutable set of slices. */
 export function poolsOfSlices(slices: Iterable<ResourceSlice>): DevicePools {
   const index = new SliceIndex();
   for (const slice of slices) index.set(undefined, slice);

@@ -17,11 +17,11 @@ import { pickCandidate } from '../preemption/pick-candidate.ts';
 import type { Candidate } from '../preemption/victims.ts';
 
 export interface ExtendedQuestion extends Question, DecideOptions {
-  /** The extenders that are interested in the pod, in the order of the configuration. Never empty. */
+  /** The extenders that apply to the pod, in configuration order. There is at least one. */
   readonly extenders: readonly Extender[];
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** The newest version of the pod; undefined when it is gone. */
+  /** Returns the newest version of the pod, or undefined if it was deleted. */
   readonly latest: () => PodInfo | undefined;
 }
 
@@ -29,8 +29,8 @@ type Found = Extract<Search, { kind: 'found' }>;
 
 /**
  * Decides with extenders (upstream: schedulePod, findNodesThatPassExtenders, prioritizeNodes, callExtenders). The
- * cluster may change during the calls of extenders, so their nodes are checked again in one synchronous turn. Rejects
- * with the error of an extender that is not ignorable.
+ * cluster may change during a call to an extender. So the nodes that it returns are checked again in one synchronous
+ * turn. The promise rejects if an extender fails that is not ignorable.
  */
 export async function decideExtended(question: ExtendedQuestion): Promise<Decision> {
   let search = searchNodes(question, question);
@@ -46,7 +46,7 @@ export async function decideExtended(question: ExtendedQuestion): Promise<Decisi
   return preemptExtended(question, search.decision);
 }
 
-/** One after the other; each gets the nodes that the previous ones left. */
+/** Calls the filters one after another. Each receives the nodes that passed the previous ones. */
 async function askFilters(
   { extenders, pod, signal, log }: ExtendedQuestion,
   { found }: Found,
@@ -64,7 +64,7 @@ async function askFilters(
       for (const node of before) {
         if (left.has(node)) continue;
         const said = verdict.rejections.get(node.name);
-        // Filtered out without a reason: it counts, but has no text.
+        // The extender dropped the node without a reason. The node counts as rejected, with an empty text.
         rejections.set(node.name, said ?? unschedulable(EXTENDER_PLUGIN));
       }
     } catch (error) {
@@ -81,7 +81,7 @@ async function askFilters(
 const failure = ({ name }: Extender, error: unknown): Error =>
   new Error(`extender ${name}: ${errorMessage(error)}`, { cause: error });
 
-/** With the extenders' answers; the nodes are looked up again, because they may have changed meanwhile. */
+/** Builds the decision from the extenders' rejections. It reads the nodes again, because they may have changed. */
 function rejectedByExtenders(
   question: ExtendedQuestion,
   { found }: Found,
@@ -96,7 +96,7 @@ function rejectedByExtenders(
   );
 }
 
-/** The best node first. If an extender fails, only its points are missing. */
+/** Sorts the nodes by score, best first. If an extender fails, its points are omitted. */
 async function rank(
   { extenders, pod, profile, snapshot, random, signal, log }: ExtendedQuestion,
   nodes: readonly NodeInfo[],
@@ -126,7 +126,7 @@ async function rank(
   return { order, scores: { ...scores, totals: nodes.map(({ name }) => totals.get(name) ?? 0) } };
 }
 
-/** The best node that still fits, by the current state and pod. */
+/** Returns the best node that still fits the current pod in the current state of the cluster. */
 function confirm(
   { snapshot, profile, pod: asked, latest }: ExtendedQuestion,
   { found }: Found,
@@ -145,7 +145,7 @@ function confirm(
   throw new Error('the nodes that extenders left no longer fit: the cluster changed while extenders were asked');
 }
 
-/** Extenders may spare victims and refuse nodes. */
+/** Lets extenders remove victims and candidate nodes. */
 async function preemptExtended(question: ExtendedQuestion, decision: Decision): Promise<Decision> {
   if (decision.kind !== 'unschedulable' || decision.preemption === undefined) return decision;
   const { extenders, pod, signal, log } = question;

@@ -30,10 +30,10 @@ const common = {
   ignorable: boolean,
 } as const;
 
-/** An extender of KubeSchedulerConfiguration v1. */
+/** The schema of an extender in KubeSchedulerConfiguration v1. */
 export const ExtenderSchema = object('Extender', { ...common, enableHTTPS: boolean, httpTimeout: duration });
 
-/** An extender of a Policy. Its time is in nanoseconds: the type had no notation of its own. */
+/** The schema of an extender in a Policy. Its timeout is a number of nanoseconds. */
 export const PolicyExtenderSchema = object('ExtenderConfig', {
   ...common,
   enableHttps: boolean,
@@ -47,7 +47,7 @@ const DEFAULT_TIMEOUT_MS = 5000;
 const LONGEST_TIMEOUT_MS = 600_000;
 
 /**
- * Extenders as the scheduler calls them (upstream: ValidateKubeSchedulerConfiguration validateExtenders,
+ * Reads and validates the configured extenders (upstream: ValidateKubeSchedulerConfiguration validateExtenders,
  * NewHTTPExtender).
  */
 export function readExtenders(errors: FieldErrors, sources: readonly ExtenderSource[]): readonly ExtenderSettings[] {
@@ -57,7 +57,7 @@ export function readExtenders(errors: FieldErrors, sources: readonly ExtenderSou
   return sources.map((source, index) => readExtender(errors, `extenders[${index}]`, source, managed));
 }
 
-/** The times of a Policy are numbers of nanoseconds; texts such as `5s` are read too. */
+/** Converts an extender of a Policy. Timeouts are numbers of nanoseconds; texts such as `5s` are accepted too. */
 export function policyExtender(
   errors: FieldErrors,
   path: string,
@@ -110,7 +110,7 @@ function readExtender(
   };
 }
 
-/** Without an authority a certificate is not checked, as upstream does (upstream: extender.go makeTransport). */
+/** Reads the TLS settings. Without a CA, certificates are not verified (upstream: extender.go makeTransport). */
 function readTls(errors: FieldErrors, path: string, { enableHTTPS, tlsConfig = {} }: ExtenderSource): ExtenderTls {
   const { insecure = false, serverName, caFile, certFile, keyFile, caData, certData, keyData } = tlsConfig;
   const hasAuthority = (caFile ?? '') !== '' || (caData ?? '') !== '';
@@ -128,7 +128,7 @@ function readTls(errors: FieldErrors, path: string, { enableHTTPS, tlsConfig = {
   };
 }
 
-/** Bytes are base64 in JSON. */
+/** Decodes bytes, which are base64 in JSON. */
 function decoded<Key extends string>(key: Key, base64: string | undefined): Partial<Record<Key, string>> {
   if (base64 === undefined || base64 === '') return {};
   return { [key]: Buffer.from(base64, 'base64').toString('utf8') } as Record<Key, string>;
@@ -139,7 +139,7 @@ function isHttpUrl(text: string): boolean {
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
 }
 
-/** In time that grows with the text: a pattern would try from each slash on. */
+/** Removes slashes at the end in linear time. A regular expression would restart at each slash. */
 function withoutSlashes(url: string): string {
   let end = url.length;
   while (url[end - 1] === '/') end--;

@@ -18,7 +18,7 @@ const parsed = (pieces: readonly string[]): Record<string, unknown> =>
   JSON.parse(pieces.join('')) as Record<string, unknown>;
 
 describe('requests to extenders', () => {
-  it('has the names of the Go types', () => {
+  it('use the field names of the Go types', () => {
     const nodes = ['a', 'b'].map((name) => buildNode(name));
     const whole = parsed(filterArgs(pod, { texts: nodes.map(nodeText) }));
     assert.deepEqual(Object.keys(whole), ['Pod', 'Nodes', 'NodeNames']);
@@ -34,7 +34,7 @@ describe('requests to extenders', () => {
     });
   });
 
-  it('names victims with their pods, or with their UIDs', () => {
+  it('name victims with their pods, or with their UIDs', () => {
     const candidates = [{ nodeName: 'a', victims: [podInfoOf(pod)], budgetViolations: 1 }];
     const whole = parsed(preemptionArgs(pod, candidates, false));
     const { Pods, NumPDBViolations } =
@@ -47,7 +47,7 @@ describe('requests to extenders', () => {
 });
 
 describe('responses of extenders', () => {
-  it('is read whatever the case of its fields', () => {
+  it('are read case-insensitively', () => {
     const failed = { failednodes: { b: 'no' }, FailedAndUnresolvableNodes: { c: 'never' } };
     const { kept, ...rest } = readFilterAnswer({ NODENAMES: ['a'], ...failed }, true);
     assert.deepEqual(kept, ['a']);
@@ -61,7 +61,7 @@ describe('responses of extenders', () => {
     );
   });
 
-  it('may have names of nodes that mean something to JavaScript', () => {
+  it('may contain node names that are special names in JavaScript', () => {
     const answer = JSON.parse('{"failedNodes":{"__proto__":"odd","constructor":"odd"}}') as unknown;
     assert.deepEqual([...readFilterAnswer(answer, true).failed.keys()], ['__proto__', 'constructor']);
   });

@@ -6,10 +6,10 @@ import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Candidate } from '../preemption/victims.ts';
 
-/** Points of an extender: 0 to 10. */
+/** The maximum score of an extender; scores are 0 to 10. */
 export const MAX_EXTENDER_SCORE = 10;
 
-/** ExtenderArgs. `texts` are nodes as JSON. */
+/** Builds ExtenderArgs. `texts` are nodes as JSON. */
 export function filterArgs(
   pod: Pod,
   nodes: { readonly names: readonly string[] } | { readonly texts: readonly string[] },
@@ -24,7 +24,7 @@ export function filterArgs(
 
 export const nodeText = (node: Node): string => JSON.stringify({ apiVersion: 'v1', kind: 'Node', ...node });
 
-/** ExtenderPreemptionArgs. */
+/** Builds ExtenderPreemptionArgs. */
 export function preemptionArgs(pod: Pod, candidates: readonly Candidate[], namesOnly: boolean): readonly string[] {
   const pieces = [
     `{"Pod":${JSON.stringify(pod)},`,
@@ -40,19 +40,19 @@ export function preemptionArgs(pod: Pod, candidates: readonly Candidate[], names
   return pieces;
 }
 
-/** ExtenderBindingArgs. */
+/** Builds ExtenderBindingArgs. */
 export const bindingArgs = ({ metadata }: Pod, node: string): readonly string[] => [
   JSON.stringify({ PodName: metadata.name, PodNamespace: metadata.namespace, PodUID: metadata.uid, Node: node }),
 ];
 
 export interface FilterAnswer {
-  /** Names of nodes. */
+  /** The names of the nodes that passed. */
   readonly kept: readonly string[];
   readonly failed: ReadonlyMap<string, string>;
   readonly unresolvable: ReadonlyMap<string, string>;
 }
 
-/** ExtenderFilterResult. Throws the error that the extender reports, and for an invalid response. */
+/** Reads an ExtenderFilterResult. Throws if the extender reports an error or the response is invalid. */
 export function readFilterAnswer(answer: unknown, nodeCacheCapable: boolean): FilterAnswer {
   throwReported(answer);
   const names = fieldOf(answer, 'nodenames');
@@ -72,7 +72,7 @@ export function readFilterAnswer(answer: unknown, nodeCacheCapable: boolean): Fi
   };
 }
 
-/** HostPriorityList. */
+/** Reads a HostPriorityList into scores by node. */
 export function readPriorities(answer: unknown): ReadonlyMap<string, number> {
   const points = new Map<string, number>();
   for (const each of isPresent(answer) ? listOf(answer, 'HostPriorityList') : []) {
@@ -83,7 +83,7 @@ export function readPriorities(answer: unknown): ReadonlyMap<string, number> {
   return points;
 }
 
-/** ExtenderPreemptionResult: UIDs of victims by node. */
+/** Reads an ExtenderPreemptionResult into the UIDs of victims by node. */
 export function readPreemptionAnswer(
   answer: unknown,
 ): ReadonlyMap<string, { readonly uids: readonly string[]; readonly budgetViolations: number }> {
@@ -98,7 +98,7 @@ export function readPreemptionAnswer(
   return byNode;
 }
 
-/** `Error` of a result; an empty one is success. */
+/** Throws the `Error` of a result. An empty text means success. */
 export function throwReported(answer: unknown): void {
   const error = fieldOf(answer, 'error');
   if (typeof error === 'string' && error !== '') throw new Error(error.slice(0, LONGEST_MESSAGE));
@@ -107,7 +107,7 @@ export function throwReported(answer: unknown): void {
 const LONGEST_MESSAGE = 1024;
 const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** The field, whatever the case of its name. `name` is in lower case. Objects only: others have no fields. */
+/** Reads a field case-insensitively. `name` is in lower case. A value that is not an object has no fields. */
 function fieldOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   for (const [key, field] of Object.entries(value))

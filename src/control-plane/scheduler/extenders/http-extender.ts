@@ -26,13 +26,13 @@ export interface HttpExtenderParts {
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
-/** An extender behind HTTP (upstream: HTTPExtender). */
+/** An extender that is called over HTTP (upstream: HTTPExtender). */
 export class HttpExtender implements Extender {
   readonly name: string;
   readonly ignorable: boolean;
   readonly #settings: ExtenderSettings;
   readonly #parts: HttpExtenderParts;
-  /** A node is written as JSON once for each of its versions. */
+  /** The JSON of each node, written once per version. */
   readonly #texts = new WeakMap<Node, string>();
 
   constructor(settings: ExtenderSettings, parts: HttpExtenderParts) {
@@ -98,7 +98,7 @@ export class HttpExtender implements Extender {
       const known = candidates.find((each) => each.nodeName === nodeName);
       const wanted = new Set(uids);
       const victims = known?.victims.filter(({ uid }) => wanted.has(uid)) ?? [];
-      // It may remove victims, but cannot add pods that were not chosen.
+      // An extender may remove victims. It cannot add pods that preemption did not choose.
       if (known === undefined || victims.length === 0 || victims.length !== wanted.size)
         throw new Error(
           `extender ${JSON.stringify(this.name)} claims victims on node ${JSON.stringify(nodeName)} which were not among those it was asked about`,

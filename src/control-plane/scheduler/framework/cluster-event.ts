@@ -31,7 +31,7 @@ export interface EventObjects {
   readonly DeviceClass: DeviceClass;
 }
 
-/** Upstream's ActionTypes. `Update` is any other change. */
+/** Upstream's action types. `Update` is any change that has no type of its own. */
 export type Action =
   | 'Add'
   | 'Delete'
@@ -49,16 +49,16 @@ export type Action =
 
 export interface EventOf<R extends keyof EventObjects> {
   readonly resource: R;
-  /** Never empty. */
+  /** The actions of the event. There is at least one. */
   readonly actions: readonly Action[];
-  /** Absent when added. */
+  /** The object before the change. It is absent if the object was added. */
   readonly before?: EventObjects[R];
-  /** Absent when deleted. */
+  /** The object after the change. It is absent if the object was deleted. */
   readonly after?: EventObjects[R];
 }
 export type ClusterEvent = { [R in keyof EventObjects]: EventOf<R> }[keyof EventObjects];
 
-/** The events that may help a pod that the plugin rejected; without `mayHelp`, each event may. */
+/** The events that may help a pod that the plugin rejected. Without `mayHelp`, every event of these actions may. */
 export interface Hint<R extends keyof EventObjects> {
   readonly actions: readonly Action[];
   readonly mayHelp?: (pod: Pod, event: EventOf<R>) => boolean;
@@ -66,7 +66,7 @@ export interface Hint<R extends keyof EventObjects> {
 const anyChange = [{ actions: ['Add', 'Update', 'Delete'] }] as const;
 export type Hints = { readonly [R in keyof EventObjects]?: readonly Hint<R>[] };
 
-/** Any event may help, except changes of the pod's own status, which follow from each attempt. */
+/** Hints for every event except status changes of the pod itself, which each attempt causes. */
 export const everyEvent: Hints = {
   Node: [
     {
@@ -98,12 +98,12 @@ export const everyEvent: Hints = {
   ...{ ResourceClaim: anyChange, ResourceSlice: anyChange, DeviceClass: anyChange },
 };
 
-/** Whether the event is relevant for the plugin, for any pod. */
+/** Whether the plugin has a hint for this kind of event, for any pod. */
 export function hasHintFor(hints: Hints, { resource, actions }: ClusterEvent): boolean {
   return (hints[resource] ?? []).some((hint) => actions.some((action) => hint.actions.includes(action)));
 }
 
-/** Whether one of the plugin's hints says that the event may help the pod. */
+/** Whether a hint of the plugin says that the event may help the pod. */
 export function mayHelp<R extends keyof EventObjects>(hints: Hints, pod: Pod, event: EventOf<R>): boolean {
   const list = hints[event.resource] as readonly Hint<R>[] | undefined;
   if (list === undefined) return false;
@@ -114,7 +114,7 @@ export function mayHelp<R extends keyof EventObjects>(hints: Hints, pod: Pod, ev
   );
 }
 
-/** The changes of a node that matter for plugins; empty for none, as with a heartbeat. */
+/** Returns the changes of a node that matter to plugins. The list is empty for a heartbeat. */
 export function nodeActions(before: Node, after: Node): Action[] {
   const actions = new Set<Action>();
   // Cordoning helps no pod; uncordoning is like the removal of a taint.
@@ -129,7 +129,7 @@ export function nodeActions(before: Node, after: Node): Action[] {
   return [...actions];
 }
 
-/** As `nodeActions`; only `Update` for any other change. */
+/** Returns the changes of a pod that matter to plugins, or only `Update` for any other change. */
 export function podActions(before: Pod, after: Pod): Action[] {
   const actions: Action[] = [];
   if (!sameRecord(before.metadata.labels, after.metadata.labels)) actions.push('UpdatePodLabel');

@@ -3,7 +3,7 @@ import type { Candidate } from '../preemption/victims.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { Rejection } from './rejection.ts';
 
-/** The plugin name for a rejection by an extender; any event may help such a pod (upstream: framework.ExtenderName). */
+/** The plugin name for rejections by extenders. Any event may help such a pod (upstream: framework.ExtenderName). */
 export const EXTENDER_PLUGIN = 'Extender';
 
 export interface ExtenderTls {
@@ -18,23 +18,23 @@ export interface ExtenderTls {
 }
 
 export interface ExtenderSettings {
-  /** Without a slash at its end. */
+  /** The URL without a slash at its end. */
   readonly urlPrefix: string;
-  /** Empty: the extender does not support it. The same applies to the other verbs. */
+  /** The path of the filter call. It is empty if the extender does not filter; the same applies to the other verbs. */
   readonly filterVerb: string;
   readonly prioritizeVerb: string;
   readonly preemptVerb: string;
   readonly bindVerb: string;
   readonly weight: number;
-  /** In milliseconds, from connecting to the last byte of the answer. */
+  /** The time limit in milliseconds, from connecting to the last byte of the response. */
   readonly timeoutMs: number;
-  /** The extender caches nodes, so it gets only their names. */
+  /** Whether the extender caches nodes, so that requests contain only node names. */
   readonly nodeCacheCapable: boolean;
-  /** Empty: it is called for all pods. */
+  /** The managed resources. If it is empty, the extender is called for all pods. */
   readonly managed: ReadonlySet<string>;
   /** The managed resources that NodeResourcesFit ignores. */
   readonly ignoredResources: readonly string[];
-  /** Its failures do not fail the pod. */
+  /** Whether scheduling continues without this extender if it fails. */
   readonly ignorable: boolean;
   readonly tls: ExtenderTls;
 }
@@ -42,13 +42,13 @@ export interface ExtenderSettings {
 export interface ExtenderRequest {
   readonly url: string;
   readonly tls: ExtenderTls;
-  /** JSON in pieces. */
+  /** The JSON body in pieces. */
   readonly body: readonly string[];
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** One question to an extender. Rejects when no answer comes that is JSON of the permitted size with status 200. */
+/** Sends one request to an extender. Rejects unless the response has status 200 and is JSON of the permitted size. */
 export type AskExtender = (request: ExtenderRequest) => Promise<unknown>;
 
 export interface ExtenderVerdict {
@@ -56,7 +56,10 @@ export interface ExtenderVerdict {
   readonly rejections: ReadonlyMap<string, Rejection>;
 }
 
-/** A webhook that takes part in decisions (upstream: framework.Extender). Its methods reject with what to report. */
+/**
+ * A webhook that takes part in decisions (upstream: framework.Extender). If a call fails, its promise rejects with the
+ * error to report.
+ */
 export interface Extender {
   readonly name: string;
   readonly ignorable: boolean;
@@ -66,9 +69,9 @@ export interface Extender {
   readonly binds: boolean;
   isInterestedIn(pod: Pod): boolean;
   filter(pod: Pod, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ExtenderVerdict>;
-  /** Weighted points by node name, on the scale of the plugins' totals. */
+  /** Returns weighted points by node name, on the scale of the plugins' totals. */
   prioritize(pod: Pod, nodes: readonly NodeInfo[], signal: AbortSignal): Promise<ReadonlyMap<string, number>>;
-  /** Those that it lets through, with the victims that it wants. */
+  /** Returns the candidates that the extender accepts, with the victims that it accepts. */
   preempt(pod: Pod, candidates: readonly Candidate[], signal: AbortSignal): Promise<readonly Candidate[]>;
   bind(pod: Pod, nodeName: string, signal: AbortSignal): Promise<void>;
 }

@@ -5,12 +5,14 @@ import { requirementsOf } from '../../../api/selectors.ts';
 
 export const matchesNothing: LabelMatcher = { empty: false, matches: () => false };
 
-/** An absent selector selects nothing, an empty one everything (meta/v1 LabelSelectorAsSelector). */
+/**
+ * Compiles a selector. An absent selector matches nothing, an empty one everything (meta/v1 LabelSelectorAsSelector).
+ */
 export function compileLabelSelector(selector: LabelSelector | undefined): LabelMatcher {
   return selector === undefined ? matchesNothing : compileRequirements(requirementsOf(selector));
 }
 
-/** A matcher with an identity: equal keys mean the same requirements in the same order. */
+/** A matcher with a key. Equal keys mean the same requirements in the same order. */
 export interface KeyedMatcher {
   readonly key: string;
   readonly matcher: LabelMatcher;
@@ -20,7 +22,7 @@ export function compileKeyed(requirements: readonly Requirement[]): KeyedMatcher
   return { key: JSON.stringify(requirements), matcher: compileRequirements(requirements) };
 }
 
-/** An absent selector selects nothing. */
+/** Compiles a selector with its key. An absent selector matches nothing. */
 export function compileKeyedSelector(selector: LabelSelector | undefined): KeyedMatcher {
   return selector === undefined ? { key: '', matcher: matchesNothing } : compileKeyed(requirementsOf(selector));
 }

@@ -10,8 +10,8 @@ import { UsedPorts } from './used-ports.ts';
 const noTaints: readonly Taint[] = [];
 
 /**
- * A node with the sums over the pods on it, kept up to date pod by pod: adding and removing one cost what the pod
- * weighs, not what the node does. Only the cache and dry runs (on copies) change one; decisions only read it.
+ * A node with the sums over its pods, updated pod by pod. The cost of adding or removing a pod depends on that pod
+ * alone. Only the cache and dry runs (on copies) change a NodeInfo; decisions read it.
  */
 export class NodeInfo {
   #node: Node;
@@ -60,11 +60,11 @@ export class NodeInfo {
   get allowedPods(): number {
     return this.#allowedPods;
   }
-  /** Bytes by name, names as `normalizeImageName` writes them. */
+  /** The image sizes in bytes, by normalized name (`normalizeImageName`). */
   get images(): ReadonlyMap<string, number> {
     return this.#images;
   }
-  /** By UID. */
+  /** The pods on the node, by UID. */
   get pods(): ReadonlyMap<string, PodInfo> {
     return this.#pods;
   }
@@ -86,7 +86,7 @@ export class NodeInfo {
   get usedPorts(): UsedPorts {
     return this.#ports;
   }
-  /** Grows with each change. */
+  /** The number of changes so far. */
   get generation(): number {
     return this.#generation;
   }
@@ -101,7 +101,7 @@ export class NodeInfo {
     this.#generation++;
   }
 
-  /** A pod that is there already is replaced. */
+  /** Adds a pod, or replaces it if it is on the node already. */
   addPod(info: PodInfo): void {
     this.removePod(info.uid);
     this.#pods.set(info.uid, info);
@@ -110,7 +110,7 @@ export class NodeInfo {
     this.#account(info, 1);
   }
 
-  /** The pod that was there, if it was. */
+  /** Removes a pod and returns it if it was on the node. */
   removePod(uid: string): PodInfo | undefined {
     const info = this.#pods.get(uid);
     if (info === undefined) return undefined;
@@ -121,7 +121,7 @@ export class NodeInfo {
     return info;
   }
 
-  /** For dry runs: changing the copy leaves this one as it is. */
+  /** Copies the node for a dry run. Changes of the copy do not affect the original. */
   clone(): NodeInfo {
     return new NodeInfo(this.#node, this);
   }
@@ -153,7 +153,7 @@ function imageSizes(node: Node): ReadonlyMap<string, number> {
   return sizes;
 }
 
-/** As nodes write names: with a tag, `latest` where none is given. */
+/** Writes an image name as node statuses do: with a tag, by default `latest`. */
 export function normalizeImageName(name: string): string {
   return name.lastIndexOf(':') <= name.lastIndexOf('/') ? `${name}:latest` : name;
 }

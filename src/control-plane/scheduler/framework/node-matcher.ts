@@ -18,7 +18,7 @@ const toRequirement = ({ key, operator, values }: NodeSelectorRequirement): Requ
   values: values ?? [],
 });
 
-/** A term that asks for nothing matches nothing (core/v1 NodeSelectorTerm). */
+/** Compiles one term. An empty term matches nothing (core/v1 NodeSelectorTerm). */
 function compileTerm(term: NodeSelectorTerm): NodeMatcher {
   const expressions = term.matchExpressions ?? [];
   const fields = term.matchFields ?? [];
@@ -30,13 +30,13 @@ function compileTerm(term: NodeSelectorTerm): NodeMatcher {
     (named.empty || named.matches({ 'metadata.name': node.metadata.name }));
 }
 
-/** One term suffices. */
+/** Compiles a node selector. A node must match at least one term. */
 export function compileNodeSelector(selector: NodeSelector): NodeMatcher {
   const terms = selector.nodeSelectorTerms.map(compileTerm);
   return (node) => terms.some((term) => term(node));
 }
 
-/** What `nodeSelector` and required node affinity together ask for; undefined when neither is there. */
+/** Combines `nodeSelector` and required node affinity. Returns undefined if the pod has neither. */
 export function requiredNodeMatcher(pod: Pod): NodeMatcher | undefined {
   const wanted = Object.entries(pod.spec.nodeSelector ?? {});
   const affinity = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
@@ -48,7 +48,7 @@ export function requiredNodeMatcher(pod: Pod): NodeMatcher | undefined {
   return (node) => labels.matches(node.metadata.labels ?? noLabels) && (selector === undefined || selector(node));
 }
 
-/** The sum of the weights of the terms that match; terms that ask for nothing count for nothing. */
+/** Compiles preferred terms into the sum of the weights of matching terms. Empty terms are ignored. */
 export function compilePreferredTerms(terms: readonly PreferredSchedulingTerm[]): (node: Node) => number {
   const compiled = terms
     .filter((term) => term.weight !== 0)

@@ -9,74 +9,80 @@ import type { PodInfo } from './pod-info.ts';
 import type { Rejection } from './rejection.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** The best a plugin can say of a node. */
+/** The maximum score of a node. */
 export const MAX_NODE_SCORE = 100;
 
-/** What has to be done about volumes before a pod is bound to the node that was chosen. */
+/** The volume changes that are needed before a pod is bound to the chosen node. */
 export interface VolumePlan {
-  /** Existing volumes to be bound to claims. */
+  /** The existing volumes to bind to claims. */
   readonly bindings: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
-  /** Claims for which a provisioner has to make a volume that the node reaches. */
+  /** The claims for which a provisioner must create a volume that the node can access. */
   readonly provisions: readonly PersistentVolumeClaim[];
 }
 
-/** Resource claims to be allocated (without `allocation`: only reserved for the pod) before the pod is bound. */
+/**
+ * The resource claims to allocate before the pod is bound. A claim without `allocation` is only reserved for the pod.
+ */
 export type ClaimPlan = readonly {
   readonly claim: ResourceClaim;
   readonly allocation: AllocationResult | undefined;
-  /** The claim is to be created, for these extended resources of the pod. */
+  /** Set if the claim must be created, for these extended resources of the pod. */
   readonly creates?: readonly ContainerExtendedResourceRequest[];
 }[];
 
 /**
- * One plugin's question about one pod, asked of node after node. What does not depend on the node has been worked out.
+ * The check of one plugin for one pod, run for each node. preFilter has already computed what does not depend on the
+ * node.
  */
 export interface PodCheck {
   filter(node: NodeInfo): Rejection | undefined;
   /**
-   * Takes account of another pod that is thought to be on the node or gone from it, in a dry run. Absent: other pods do
-   * not matter beyond what `NodeInfo` tells.
+   * Simulates that another pod is added to the node or removed from it. It is absent if the check reads other pods only
+   * from `NodeInfo`.
    */
   readonly others?: {
     added(other: PodInfo, node: NodeInfo): void;
     removed(other: PodInfo, node: NodeInfo): void;
-    /** A check on which `added` and `removed` do not touch this one. */
+    /** Copies the check. `added` and `removed` on the copy do not affect the original. */
     clone(): PodCheck;
   };
-  /** For a node that `filter` let pass. */
+  /** Plans the volumes for a node that passed `filter`. */
   volumePlan?(node: NodeInfo): VolumePlan | undefined;
-  /** After no node was found: an allocated claim that keeps the pod from nodes, and that no other pod uses. */
+  /**
+   * Returns an allocated claim that excludes all nodes and that no other pod uses. It is called after no node was
+   * found.
+   */
   obstacle?(): { readonly claim: ResourceClaim | undefined };
-  /** For a node that `filter` let pass. */
+  /** Plans the resource claims for a node that passed `filter`. */
   claimPlan?(node: NodeInfo): ClaimPlan;
 }
 
 export type PreFilterResult =
-  /** The pod does not concern the plugin: it is not asked about nodes. */
+  /** The plugin does not apply to the pod, so nodes are not checked. */
   | { readonly kind: 'skip' }
-  /** No node will do. */
+  /** No node fits. */
   | { readonly kind: 'rejected'; readonly rejection: Rejection }
-  /** With `nodeNames`, only these come into question. */
+  /** With `nodeNames`, only these nodes are checked. */
   | { readonly kind: 'check'; readonly check: PodCheck; readonly nodeNames?: ReadonlySet<string> };
 
-/** One plugin's judgement of nodes for one pod. */
+/** The scorer of one plugin for one pod. */
 export interface PodScorer {
   score(node: NodeInfo): number;
-  /** Brings the scores of all nodes into [0, 100], in place; absent: they are there already. */
+  /** Scales the scores of all nodes to [0, 100], in place. It is absent if the scores are in that range already. */
   normalize?(scores: number[], nodes: readonly NodeInfo[]): void;
 }
 
 /**
- * A plugin of the scheduling framework: pure, one object for each profile. What upstream's Reserve, PreBind and Bind do
- * is done by executors.
+ * A plugin of the scheduling framework. It is pure, and each profile has its own object. Executors implement upstream's
+ * Reserve, PreBind and Bind.
  */
 export interface Plugin {
   readonly name: string;
   readonly hints?: Hints;
-  /** Keeps the pod out of the queue altogether. */
+  /** Rejects a pod before it enters the queue. */
   preEnqueue?(pod: Pod): Rejection | undefined;
   preFilter?(pod: PodInfo, snapshot: Snapshot): PreFilterResult;
-  /** Undefined: the pod does not concern the plugin. */
+  /** Returns undefined if the plugin does not apply to the pod. */
   preScore?(pod: PodInfo, snapshot: Snapshot, nodes: readonly NodeInfo[]): PodScorer | undefined;
 }
 
@@ -84,7 +90,10 @@ export const skip: PreFilterResult = { kind: 'skip' };
 export const reject = (rejection: Rejection): PreFilterResult => ({ kind: 'rejected', rejection });
 export const checkWith = (filter: PodCheck['filter']): PreFilterResult => ({ kind: 'check', check: { filter } });
 
-/** Scales to [0, 100] by the largest score; `reverse` makes few the best (upstream: helper.DefaultNormalizeScore). */
+/**
+ * Scales the scores to [0, 100] by the largest one. With `reverse`, small scores become the best (upstream:
+ * helper.DefaultNormalizeScore).
+ */
 export function normalizeByMax(scores: number[], reverse: boolean): void {
   const max = scores.reduce((largest, score) => Math.max(largest, score), 0);
   for (const [index, score] of scores.entries()) {

@@ -27,14 +27,13 @@ export interface HostPort {
 }
 
 /**
- * What spreading by resources takes a container for that asks for nothing, so that such pods do not pile up on one
- * node.
+ * The requests that scoring assumes for a container without requests, so that such pods do not accumulate on one node.
  */
 const defaultRequests = { cpu: '100m', memory: '200Mi' };
 
 const noTolerations: readonly Toleration[] = [];
 
-/** A pod with what the plugins ask of it again and again, worked out once for each version of the object. */
+/** A pod with the values that plugins read often, computed once for each version of the object. */
 export class PodInfo {
   readonly pod: Pod;
   readonly uid: string;
@@ -47,7 +46,7 @@ export class PodInfo {
   readonly requiredAntiAffinity: readonly AffinityTerm[];
   readonly preferredAffinity: readonly WeightedAffinityTerm[];
   readonly preferredAntiAffinity: readonly WeightedAffinityTerm[];
-  /** `namespace/claim` of every claim named by a volume. */
+  /** The claims of the pod's volumes, as `namespace/claim`. */
   readonly claims: readonly string[];
   #requested: Resources | undefined;
   #wanted: Resources | undefined;
@@ -72,7 +71,10 @@ export class PodInfo {
     );
   }
 
-  /** What it takes from the node: overhead, sidecars, pod-level requests and a resize under way included. */
+  /**
+   * The resources that the pod occupies on a node, including overhead, sidecars, pod-level requests and a running
+   * resize.
+   */
   get requested(): Resources {
     this.#requested ??= hasActualResources(this.pod)
       ? resourcesOf(podRequests(this.pod, { useStatus: true }))
@@ -80,13 +82,13 @@ export class PodInfo {
     return this.#requested;
   }
 
-  /** What its spec asks for, which is what has to fit (upstream: noderesources computePodResourceRequest). */
+  /** The requests of the spec, which must fit on a node (upstream: noderesources computePodResourceRequest). */
   get wanted(): Resources {
     this.#wanted ??= resourcesOf(podRequests(this.pod));
     return this.#wanted;
   }
 
-  /** As `requested`, containers that ask for nothing taken for small ones. */
+  /** The same as `requested`, with small default requests for containers without requests. */
   get nonZero(): { readonly cpuMillis: number; readonly memoryBytes: number } {
     this.#nonZero ??= this.#computeNonZero();
     return this.#nonZero;
@@ -106,7 +108,7 @@ export class PodInfo {
     );
   }
 
-  /** A resource that the pod asks for as a whole is taken as it is (upstream: getNonMissingContainerRequests). */
+  /** Computes `nonZero`. A pod-level request is used without defaults (upstream: getNonMissingContainerRequests). */
   #computeNonZero(): { readonly cpuMillis: number; readonly memoryBytes: number } {
     const { spec } = this.pod;
     if ([...spec.containers, ...(spec.initContainers ?? [])].every(namesBoth)) return this.requested;
@@ -129,14 +131,14 @@ function hasActualResources({ status }: Pod): boolean {
   );
 }
 
-/** Pods on their way out are not counted where pods spread (upstream: countPodsMatchSelector). */
+/** Whether the pod counts for topology spread: terminating pods do not (upstream: countPodsMatchSelector). */
 export function isCounted({ pod }: PodInfo): boolean {
   return pod.metadata.deletionTimestamp === undefined;
 }
 
 const infos = new WeakMap<Pod, PodInfo>();
 
-/** The same for the same object: objects are values. */
+/** Returns the PodInfo of a pod. The same object gives the same result, because objects are immutable. */
 export function podInfoOf(pod: Pod): PodInfo {
   let info = infos.get(pod);
   if (info === undefined) {
@@ -159,7 +161,7 @@ function hostPortsOf({ spec }: Pod): readonly HostPort[] {
     }
   };
   spec.containers.forEach(add);
-  // Only sidecars hold their ports while the pod runs.
+  // Of the init containers, only sidecars hold their ports while the pod runs.
   for (const container of spec.initContainers ?? []) if (container.restartPolicy === 'Always') add(container);
   return ports;
 }
@@ -181,7 +183,7 @@ function weightedTerms(
     : list.map(({ weight, podAffinityTerm }) => ({ ...compileTerm(pod, podAffinityTerm), weight }));
 }
 
-/** A term that names no namespaces in any way means the pod's own. */
+/** Compiles a term. Without namespaces and namespaceSelector it applies to the pod's own namespace. */
 function compileTerm(pod: Pod, term: PodAffinityTerm): AffinityTerm {
   const named = term.namespaces ?? [];
   const namespaces = new Set(
@@ -195,7 +197,7 @@ function compileTerm(pod: Pod, term: PodAffinityTerm): AffinityTerm {
   };
 }
 
-/** `namespaceLabels` are those of the other pod's namespace. */
+/** Whether the term selects the other pod. `namespaceLabels` are the labels of that pod's namespace. */
 export function termMatches(term: AffinityTerm, other: PodInfo, namespaceLabels: Labels): boolean {
   return (
     (term.namespaces.has(other.namespace) || term.namespaceSelector.matches(namespaceLabels)) &&

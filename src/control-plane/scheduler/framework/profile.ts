@@ -11,16 +11,16 @@ export interface WeightedPlugin {
 
 /** The arguments of preemption. */
 export interface PreemptionArgs {
-  /** At least this share of the nodes is tried. */
+  /** The minimum percentage of nodes that preemption tries. */
   readonly minCandidateNodesPercentage: number;
   readonly minCandidateNodesAbsolute: number;
 }
 
-/** The steps after a pod found no node, in order. */
+/** The steps to take if no node fits a pod, in order. */
 export type PostFilterStep =
   | { readonly kind: 'dynamicResources' }
   | { readonly kind: 'preemption'; readonly args: PreemptionArgs }
-  /** Of a module: a node that will have room, or why there is none. */
+  /** A postFilter of a module. It nominates a node, or returns a reason. */
   | { readonly kind: 'module'; readonly run: ModulePostFilter };
 
 export type ModulePostFilter = (
@@ -29,21 +29,21 @@ export type ModulePostFilter = (
   rejections: ReadonlyMap<string, Rejection>,
 ) => { readonly nominate?: string; readonly message?: string };
 
-/** One scheduler by name: which plugins decide for its pods. */
+/** The plugins of one scheduler name. */
 export interface Profile {
   readonly schedulerName: string;
-  /** Percent; 0 adapts to the size of the cluster. */
+  /** The percentage of nodes to score; 0 adapts it to the size of the cluster. */
   readonly percentageOfNodesToScore: number;
   readonly preEnqueue: readonly Plugin[];
   readonly filters: readonly Plugin[];
   readonly scores: readonly WeightedPlugin[];
   readonly postFilters: readonly PostFilterStep[];
-  /** What is done about a pod that was placed. */
+  /** The steps that bind a pod to its chosen node. */
   readonly binding: BindingSteps;
-  /** All of them once, for their hints. */
+  /** All plugins by name, for their hints. */
   readonly plugins: ReadonlyMap<string, Plugin>;
-  /** How long drivers may take to prepare devices with binding conditions. */
+  /** The time limit for drivers to fulfil binding conditions. */
   readonly deviceBindingTimeoutMs: number;
-  /** How long binding of volumes may take before the pod is retried. */
+  /** The time limit for binding volumes, after which the pod is retried. */
   readonly volumeBindTimeoutMs: number;
 }

@@ -1,12 +1,12 @@
 /**
- * Why a plugin does not let a pod run on a node (upstream: fwk.Status). Success is `undefined`; an error inside a
- * plugin is thrown. `UnschedulableAndUnresolvable` means that evicting other pods would not help.
+ * Why a plugin rejects a node for a pod (upstream: fwk.Status). Success is `undefined`, and internal errors are thrown.
+ * `UnschedulableAndUnresolvable` means that evicting other pods would not help.
  */
 export type RejectionCode = 'Unschedulable' | 'UnschedulableAndUnresolvable';
 
 export interface Rejection {
   readonly code: RejectionCode;
-  /** The reasons in events: each is counted over the nodes. */
+  /** The reasons for events, which count the nodes per reason. */
   readonly reasons: readonly string[];
   /** The rejecting plugin; its queueing hints decide which events retry the pod. */
   readonly plugin: string;

@@ -3,12 +3,12 @@ import { tryParseQuantity } from '../../../api/quantity.ts';
 import { isExtendedResource } from '../../../api/resources.ts';
 import { memoizeText } from '../../../base/memoize-text.ts';
 
-/** Amounts as plain numbers: exact up to 2^53, which is 8 PiB of memory on one node. */
+/** Resource amounts as numbers. They are exact up to 2^53, which is 8 PiB of memory on one node. */
 export interface Resources {
   cpuMillis: number;
   memoryBytes: number;
   ephemeralStorageBytes: number;
-  /** Huge pages, extended and attachable resources. */
+  /** Huge pages, extended resources and attachable volumes. */
   readonly scalars: Map<string, number>;
 }
 
@@ -19,7 +19,10 @@ export const zeroResources = (): Resources => ({
   scalars: new Map(),
 });
 
-/** Upstream: scheduler/util IsScalarResourceName. Other resources, such as `pods`, are not summed up. */
+/**
+ * Whether the resource is summed as a scalar (upstream: scheduler/util IsScalarResourceName). Other resources, such as
+ * `pods`, are not.
+ */
 export function isScalarResource(name: string): boolean {
   return (
     name.startsWith('hugepages-') ||
@@ -42,7 +45,7 @@ export function resourcesOf(list: ResourceList | undefined): Resources {
   return total;
 }
 
-/** Adds in place; `sign` -1 subtracts. Scalars that reach zero are removed. */
+/** Adds `amount` to `total` in place, or subtracts it if `sign` is -1. Scalars that reach zero are removed. */
 export function accumulate(total: Resources, amount: Resources, sign: 1 | -1): void {
   total.cpuMillis += sign * amount.cpuMillis;
   total.memoryBytes += sign * amount.memoryBytes;
@@ -67,7 +70,7 @@ export function amountFor(total: Resources, name: string): number {
 
 const PARSED_LIMIT = 1024;
 
-/** Quantities repeat often, so they are kept; the limit prevents that a malicious client fills the memory. */
+/** Parsed quantities are cached, because they repeat often. The limit keeps clients from filling the memory. */
 const parseAmounts = memoizeText(
   (text): { readonly millis: number; readonly whole: number } => {
     const quantity = tryParseQuantity(text);
@@ -77,7 +80,10 @@ const parseAmounts = memoizeText(
   { limit: PARSED_LIMIT },
 );
 
-/** Rounded up, in thousandths for CPU; an invalid quantity counts as 0, because the API server accepts none. */
+/**
+ * Parses a quantity and rounds up, in thousandths for CPU. An invalid quantity counts as 0; the API server accepts
+ * none.
+ */
 export function amountOf(text: string, millis: boolean): number {
   const amounts = parseAmounts(text);
   return millis ? amounts.millis : amounts.whole;

@@ -29,41 +29,44 @@ export interface ClusterObjects {
   storageCapacities(): Iterable<CSIStorageCapacity>;
   volumeAttachments(): Iterable<VolumeAttachment>;
   namespaces(): Iterable<{ readonly name: string; readonly labels: Labels }>;
-  /** Undefined for an unknown namespace. */
+  /** Returns the labels of a namespace, or undefined if it does not exist. */
   namespaceLabels(name: string): Labels | undefined;
   services(namespace: string): Iterable<Service>;
   replicaSet(namespace: string, name: string): ReplicaSet | undefined;
   podDisruptionBudgets(): Iterable<PodDisruptionBudget>;
   resourceClaim(namespace: string, name: string): ResourceClaim | undefined;
-  /** Devices that allocated claims have. */
+  /** Returns the devices of allocated claims. */
   devicesInUse(): DevicesInUse;
   devicePools(): DevicePools;
   extendedResources(): ExtendedResourceClasses;
-  /** A claim for the pod's extended resources that an earlier attempt to bind it created and did not remove. */
+  /** Returns a claim for the pod's extended resources that is left over from a failed attempt to bind the pod. */
   extendedClaim(podUid: string): ResourceClaim | undefined;
   deviceClass(name: string): DeviceClass | undefined;
 }
 
 /**
- * The state for one decision. The cache itself implements it: a decision is one synchronous turn, so nothing can change
- * meanwhile and no copy is needed.
+ * The cluster state for one decision. The cache itself implements it: a decision is one synchronous turn, so nothing
+ * can change during it and no copy is needed.
  */
 export interface Snapshot {
   readonly objects: ClusterObjects;
-  /** Zones take turns (upstream: node_tree.go); the order changes only with the set of nodes. */
+  /**
+   * Returns the nodes, alternating between zones (upstream: node_tree.go). The order changes only if the set of nodes
+   * changes.
+   */
   nodes(): readonly NodeInfo[];
   node(name: string): NodeInfo | undefined;
   nodesWithAffinity(): Iterable<NodeInfo>;
   nodesWithRequiredAntiAffinity(): Iterable<NodeInfo>;
   /**
-   * How many pods of the namespace the selector selects on each node, those on their way out not counted. Nodes without
-   * any are absent. To be read within the turn.
+   * Returns how many pods of the namespace match the selector on each node, without terminating pods. Nodes without
+   * matches are absent. Callers read the map within the same turn.
    */
   matching(namespace: string, selector: KeyedMatcher): ReadonlyMap<NodeInfo, number>;
-  /** On how many nodes the image is. */
+  /** Returns the number of nodes that have the image. */
   imageSpread(image: string): number;
-  /** `namespace/name` of a claim. */
+  /** Whether a pod uses the claim; `key` is `namespace/name`. */
   isClaimUsed(key: string): boolean;
-  /** Pods that were promised this node while their victims leave. */
+  /** Returns the pods nominated for this node, whose victims are still terminating. */
   nominatedPods(nodeName: string): Iterable<PodInfo>;
 }

@@ -19,7 +19,10 @@ export function isTolerated(taint: Taint, tolerations: readonly Toleration[]): b
   return false;
 }
 
-/** The first taint that keeps the pod away: `NoSchedule` and `NoExecute` do, `PreferNoSchedule` does not. */
+/**
+ * Returns the first untolerated taint with effect `NoSchedule` or `NoExecute`. `PreferNoSchedule` does not exclude a
+ * node.
+ */
 export function findUntoleratedTaint(taints: readonly Taint[], tolerations: readonly Toleration[]): Taint | undefined {
   for (const taint of taints) if (taint.effect !== 'PreferNoSchedule' && !isTolerated(taint, tolerations)) return taint;
   return undefined;

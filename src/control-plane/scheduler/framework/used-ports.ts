@@ -2,10 +2,10 @@ import { ANY_ADDRESS } from './pod-info.ts';
 import type { HostPort } from './pod-info.ts';
 
 /**
- * The host ports in use on one node. Two pods may use the same one (if both were bound by hand), so they are counted.
+ * The host ports in use on one node. Ports are counted, because two pods that were bound manually may use the same one.
  */
 export class UsedPorts {
-  /** `TCP/80` → address → how many hold it. */
+  /** The number of pods that use a port: `TCP/80` → address → count. */
   readonly #held = new Map<string, Map<string, number>>();
 
   add({ ip, protocol, port }: HostPort): void {
@@ -25,7 +25,7 @@ export class UsedPorts {
     if (addresses.size === 0) this.#held.delete(key);
   }
 
-  /** A port on all addresses conflicts with the same one on any. */
+  /** Whether the port is in use. A port on all addresses conflicts with the same port on any address. */
   conflictsWith({ ip, protocol, port }: HostPort): boolean {
     const addresses = this.#held.get(`${protocol}/${port}`);
     if (addresses === undefined) return false;

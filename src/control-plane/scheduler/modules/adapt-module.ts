@@ -17,7 +17,7 @@ import type { Verdict } from './module-status.ts';
 import { nodeView } from './node-view.ts';
 import type { CycleState, ModulePlugin } from './plugin-module.ts';
 
-/** A plugin of a module in the terms of this scheduler. */
+/** A module's plugin, adapted to the interfaces of this scheduler. */
 export interface AdaptedModule {
   readonly points: readonly ExtensionPoint[];
   readonly plugin: Plugin;
@@ -26,7 +26,7 @@ export interface AdaptedModule {
   readonly postFilter: ModulePostFilter;
 }
 
-/** The method that makes a plugin extend the point. */
+/** The methods of a module's plugin, with the extension point of each. */
 const methods = [
   ['preEnqueue', 'preEnqueue'],
   ['queueSort', 'less'],
@@ -43,8 +43,9 @@ const methods = [
 ] as const satisfies readonly (readonly [ExtensionPoint, keyof ModulePlugin])[];
 
 /**
- * If a method throws, only the attempt of its pod fails; the scheduler continues. Queue sort, gates and undo have no
- * attempt to fail: there an error means the default order, a closed gate and a warning.
+ * Adapts a module's plugin. If a method throws, only the attempt of its pod fails and the scheduler continues.
+ * QueueSort, PreEnqueue and Unreserve are not part of an attempt. If they throw, a warning is logged, and the default
+ * order applies or the pod stays gated.
  */
 export function adaptModule(name: string, module: ModulePlugin, warn: (message: string) => void): AdaptedModule {
   const states = new WeakMap<Pod, CycleState>();

@@ -7,8 +7,8 @@ const MOST_REASONS = 16;
 const LONGEST_REASON = 1024;
 
 /**
- * Reads the result of a module's method, which may be any value, because it is JavaScript of third parties. Throws for
- * an error and for an invalid status.
+ * Reads the result of a module's method. It may be any value, because modules are third-party JavaScript. Throws for an
+ * error and for an invalid status.
  */
 export function readStatus(plugin: string, answer: unknown): Verdict {
   if (answer === undefined || answer === null || answer === true) return 'success';

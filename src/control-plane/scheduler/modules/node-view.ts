@@ -4,7 +4,7 @@ import type { NodeInfo } from '../framework/node-info.ts';
 import type { Resources } from '../framework/resources.ts';
 import type { ModuleNodeInfo, ModuleResources } from './plugin-module.ts';
 
-/** A node as plugins of modules see it. What costs something is computed when it is read. */
+/** A node as a module's plugin sees it. Expensive values are computed when they are read. */
 class NodeView implements ModuleNodeInfo {
   readonly #info: NodeInfo;
 

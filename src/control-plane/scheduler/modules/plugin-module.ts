@@ -1,7 +1,7 @@
 import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 
-/** The arguments of a module's default export: `args` of pluginConfig without `module`. */
+/** Creates the plugin: the default export of a module. It receives `args` of pluginConfig without `module`. */
 export type PluginFactory = (args: Readonly<Record<string, unknown>>, handle: PluginHandle) => ModulePlugin;
 
 export interface PluginHandle {
@@ -9,11 +9,11 @@ export interface PluginHandle {
   readonly log: (message: string) => void;
 }
 
-/** Success is undefined, a text is a reason of code Unschedulable. */
+/** The result of a step. Undefined is success, and a text is a reason with code Unschedulable. */
 export type ModuleStatus = undefined | string | { readonly code: StatusCode; readonly reasons?: readonly string[] };
 export type StatusCode = 'Success' | 'Unschedulable' | 'UnschedulableAndUnresolvable' | 'Skip' | 'Error';
 
-/** For one pod and one attempt, of this plugin alone. */
+/** The state of one plugin during one attempt of one pod. */
 export type CycleState = Map<string, unknown>;
 
 export interface ModuleResources {
@@ -23,7 +23,7 @@ export interface ModuleResources {
   readonly scalarResources: Readonly<Record<string, number>>;
 }
 
-/** A node with the pods on it, those that are being bound included. To be read only. */
+/** A node with its pods, including those being bound. Modules must not change it. */
 export interface ModuleNodeInfo {
   readonly node: Node;
   readonly pods: readonly Pod[];
@@ -33,18 +33,18 @@ export interface ModuleNodeInfo {
 
 export interface ModuleQueuedPod {
   readonly pod: Pod;
-  /** Milliseconds of a monotonic clock, of the last attempt. */
+  /** The time of the last attempt, in milliseconds of a monotonic clock. */
   readonly timestamp: number;
   readonly attempts: number;
 }
 
 /**
- * A plugin from outside this program. Its members are upstream's extension points, all optional. Decisions (up to
- * `score`) are synchronous; the later ones may be async.
+ * A plugin from a module outside this program. Its members are upstream's extension points, and all are optional.
+ * Decisions (up to `score`) are synchronous; later steps may be asynchronous.
  */
 export interface ModulePlugin {
   readonly preEnqueue?: (pod: Pod) => ModuleStatus;
-  /** queueSort. */
+  /** Upstream's QueueSort. */
   readonly less?: (left: ModuleQueuedPod, right: ModuleQueuedPod) => boolean;
   readonly preFilter?: (
     state: CycleState,
@@ -52,14 +52,14 @@ export interface ModulePlugin {
     nodes: readonly ModuleNodeInfo[],
   ) => ModuleStatus | { readonly nodeNames: readonly string[] };
   readonly filter?: (state: CycleState, pod: Pod, node: ModuleNodeInfo) => ModuleStatus;
-  /** The reasons by node name; answers with a node that will have room, or a reason. */
+  /** Receives the rejections by node name. Returns a node that will fit, or a reason. */
   readonly postFilter?: (
     state: CycleState,
     pod: Pod,
     reasons: ReadonlyMap<string, readonly string[]>,
   ) => ModuleStatus | { readonly nominatedNodeName: string };
   readonly preScore?: (state: CycleState, pod: Pod, nodes: readonly ModuleNodeInfo[]) => ModuleStatus;
-  /** 0 to 100, unless `normalizeScore` brings it there. */
+  /** Returns a score of 0 to 100, or any score that `normalizeScore` brings into this range. */
   readonly score?: (state: CycleState, pod: Pod, node: ModuleNodeInfo) => number;
   /** Changes `scores` in place. */
   readonly normalizeScore?: (state: CycleState, pod: Pod, scores: { readonly name: string; score: number }[]) => void;
@@ -67,7 +67,7 @@ export interface ModulePlugin {
   readonly unreserve?: ModuleStep;
   readonly permit?: ModuleStep;
   readonly preBind?: ModuleStep;
-  /** Skip leaves the pod to the next binder. */
+  /** Binds the pod. The status Skip passes the pod to the next binder. */
   readonly bind?: ModuleStep;
   readonly postBind?: ModuleStep;
 }

@@ -2,7 +2,7 @@ import { matchesNothing } from '../framework/label-matcher.ts';
 import type { AffinityTerm } from '../framework/pod-info.ts';
 import type { ClusterObjects } from '../framework/snapshot.ts';
 
-/** The pod's own terms with the namespaces looked up that their selectors mean. */
+/** Resolves the namespace selectors of the pod's own terms into namespaces. */
 export function resolveNamespaces<T extends AffinityTerm>(terms: readonly T[], objects: ClusterObjects): readonly T[] {
   if (terms.every(({ namespaceSelector }) => namespaceSelector.empty || namespaceSelector === matchesNothing))
     return terms;

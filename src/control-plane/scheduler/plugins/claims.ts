@@ -6,7 +6,7 @@ import type { Volume } from '../../../api/core/volume.ts';
 import { compileNodeSelector } from '../framework/node-matcher.ts';
 import type { NodeMatcher } from '../framework/node-matcher.ts';
 
-/** The claim of a volume; an ephemeral volume has one named after the pod and itself. */
+/** Returns the claim name of a volume. The claim of an ephemeral volume is named after the pod and the volume. */
 export function claimNameOf(
   pod: Pod,
   volume: Volume,
@@ -32,7 +32,7 @@ export function classOfVolume({ metadata, spec }: PersistentVolume): string {
   return metadata.annotations?.[storageAnnotations.betaClass] ?? spec.storageClassName ?? '';
 }
 
-/** Bound, and marked as bound by the controller. */
+/** Whether the claim is bound and has the annotation of the binding controller. */
 export function isFullyBound({ metadata, spec }: PersistentVolumeClaim): boolean {
   return (spec.volumeName ?? '') !== '' && metadata.annotations?.[storageAnnotations.bindCompleted] !== undefined;
 }
@@ -44,7 +44,7 @@ export function isBoundTo({ spec }: PersistentVolume, { metadata }: PersistentVo
   return reference.uid === undefined || reference.uid === '' || reference.uid === metadata.uid;
 }
 
-/** Undefined when every node reaches the volume. */
+/** The node matcher of each volume. It is null if all nodes can access the volume. */
 const reach = new WeakMap<PersistentVolume, NodeMatcher | null>();
 export function reachOf(volume: PersistentVolume): NodeMatcher | undefined {
   let matcher = reach.get(volume);
@@ -56,7 +56,7 @@ export function reachOf(volume: PersistentVolume): NodeMatcher | undefined {
   return matcher ?? undefined;
 }
 
-/** An ephemeral claim has to belong to the pod; otherwise an unrelated claim has the same name. */
+/** Checks that an ephemeral claim belongs to the pod. An unrelated claim may have the same name. */
 export function ephemeralProblem(pod: Pod, claim: PersistentVolumeClaim): string | undefined {
   const isOwned = (claim.metadata.ownerReferences ?? []).some(
     ({ uid, controller }) => controller === true && uid === pod.metadata.uid,

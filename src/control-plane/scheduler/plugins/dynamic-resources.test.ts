@@ -51,7 +51,7 @@ const allocated = (device: string, more: object = {}): Partial<ResourceClaim> =>
 const world = { nodes, deviceClasses: [gpu], resourceSlices: [slice('b', [{ name: 'g0' }])] };
 const noDevice = '!cannot allocate all claims';
 
-it('a claim goes where a free device is, and other nodes are refused', () => {
+it('only nodes with a free device fit a claim', () => {
   assert.deepEqual(filterAll(dynamicResources, user('c'), { ...world, resourceClaims: [claim(one())] }), [
     noDevice,
     '',
@@ -64,7 +64,7 @@ it('a claim goes where a free device is, and other nodes are refused', () => {
   });
 });
 
-it('says why a pod cannot run with its claims, in the words of upstream', () => {
+it('reports a pod with unusable claims in upstream’s words', () => {
   const rows: readonly (readonly [readonly ResourceClaim[], string])[] = [
     [[], '!resourceclaim.resource.k8s.io "c" not found'],
     [
@@ -90,7 +90,7 @@ it('says why a pod cannot run with its claims, in the words of upstream', () => 
   ]);
 });
 
-it('devices are selected by the expressions of the class and of the request', () => {
+it('a device must match the selectors of its class and of its request', () => {
   const offered = [
     { name: 'g0', attributes: { model: { string: 'a' }, 'x.org/cores': { int: 4 }, v: { version: '1.2.0' } } },
     {
@@ -127,7 +127,7 @@ it('devices are selected by the expressions of the class and of the request', ()
   assert.equal(selectedBy(ofDriver, onlyFirst), 'none');
 });
 
-it('an expression that cannot judge a device keeps the pod waiting and says why', () => {
+it('a selector that fails for a device keeps the pod pending and reports the reason', () => {
   const broken = claim(one({ selectors: [{ cel: { expression: "device.attributes['x.org'].cores > 4" } }] }));
   assert.deepEqual(filterAll(dynamicResources, user('c'), { ...world, resourceClaims: [broken] }), [
     noDevice,
@@ -135,7 +135,7 @@ it('an expression that cannot judge a device keeps the pod waiting and says why'
   ]);
 });
 
-it('an allocated claim keeps its pods where its devices are', () => {
+it('pods with an allocated claim fit only nodes that can use its devices', () => {
   const local = {
     nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In' as const, values: ['a'] }] }],
   };
@@ -146,7 +146,7 @@ it('an allocated claim keeps its pods where its devices are', () => {
   ]);
 });
 
-/** Whether node a can serve claim c with these devices, beside other claims. */
+/** Whether node a can serve claim c with these devices, together with other claims. */
 function fits(devices: object, offered: readonly object[], others: readonly ResourceClaim[] = [], more = {}): boolean {
   const answer = filterAll(dynamicResources, user('c'), {
     ...world,
@@ -157,7 +157,7 @@ function fits(devices: object, offered: readonly object[], others: readonly Reso
   return answer[0] === '';
 }
 
-it('devices that others have are not given twice, but for administrators', () => {
+it('a device in use is not allocated again, except for administrative access', () => {
   const g0 = [{ name: 'g0' }];
   const other = claim(one(), allocated('g0'), 'other');
   assert.equal(fits(one(), g0, [other]), false);
@@ -165,7 +165,7 @@ it('devices that others have are not given twice, but for administrators', () =>
   assert.equal(fits(one(), g0, [claim(one(), allocated('g0', { adminAccess: true }), 'other')]), true);
 });
 
-it('counts, all devices and alternatives', () => {
+it('requests may ask for a number of devices, all devices, or alternatives', () => {
   const two = [{ name: 'g0' }, { name: 'g1' }];
   assert.equal(fits(one({ count: 2 }), two), true);
   assert.equal(fits(one({ count: 3 }), two), false);
@@ -189,7 +189,7 @@ it('counts, all devices and alternatives', () => {
   );
 });
 
-it('constraints hold for the devices together, by another choice if need be', () => {
+it('constraints apply to all devices of a claim, and the search tries other devices to satisfy them', () => {
   const numa = (name: string, int: number): object => ({ name, attributes: { numa: { int } } });
   const offered = [numa('g0', 0), numa('g1', 1), numa('g2', 1), { name: 'g3' }];
   const pair = (constraint: object): object => ({ ...one({ count: 2 }), constraints: [constraint] });
@@ -200,7 +200,7 @@ it('constraints hold for the devices together, by another choice if need be', ()
   assert.equal(fits(pair({ distinctAttribute: 'd.example.com/numa' }), offered), true);
 });
 
-it('taints keep claims away unless they tolerate them', () => {
+it('claims do not get tainted devices unless they tolerate the taints', () => {
   const tainted = [{ name: 'g0', taints: [{ key: 'broken', value: 'yes', effect: 'NoSchedule' }] }];
   assert.equal(fits(one(), tainted), false);
   assert.equal(fits(one({ tolerations: [{ key: 'broken', operator: 'Exists' }] }), tainted), true);
@@ -208,7 +208,7 @@ it('taints keep claims away unless they tolerate them', () => {
   assert.equal(fits(one(), [{ name: 'g0', taints: [{ key: 'x', effect: 'None' }] }]), true);
 });
 
-it('parts of one device share its counters', () => {
+it('partitions of a device share its counters', () => {
   const part = (name: string, value: string): object => ({
     name,
     consumesCounters: [{ counterSet: 'card', counters: { memory: { value } } }],
@@ -229,7 +229,7 @@ it('only the newest generation of a pool counts', () => {
   assert.deepEqual(filterAll(dynamicResources, user('c'), { ...setting, resourceSlices: [old] }), ['']);
 });
 
-it('two pods want one device: one gets it, the other when the first claim is gone', async () => {
+it('of two pods that want the same device, one runs, and the other runs once the first claim is deleted', async () => {
   const scheduler = new SchedulerWorld({ lagMs: 300 });
   scheduler.api.seed(deviceClasses, gpu);
   scheduler.api.seed(resourceSlices, slice(undefined, [{ name: 'g0' }]));
@@ -268,7 +268,7 @@ const served: DeviceClass = {
 const wants = (count: number, resource = 'example.com/gpu'): Pod =>
   buildPod('web', { requests: { [resource]: String(count) } });
 
-it('extended resources that no device plugin serves come from the class that gives them their name', () => {
+it('a device class serves an extended resource that no device plugin provides', () => {
   const plugin = buildNode('c', { allocatable: { 'example.com/gpu': '4' } });
   const offered = {
     nodes: [...nodes, plugin],
@@ -294,7 +294,7 @@ it('extended resources that no device plugin serves come from the class that giv
   assert.deepEqual(onPlugin.kind === 'placed' && onPlugin.claims, []);
 });
 
-it('init containers use devices of those that start later, and the largest lack counts', () => {
+it('init containers reuse devices of containers that start later, and only the largest shortage is added', () => {
   const container = (name: string, count: number, more: object = {}): object => ({
     name,
     image: 'i',
@@ -329,7 +329,7 @@ it('init containers use devices of those that start later, and the largest lack 
   );
 });
 
-it('of classes that give one name the newest serves it', () => {
+it('the newest of several classes with the same resource name serves it', () => {
   const named = (name: string, creationTimestamp: string): DeviceClass => ({
     metadata: { name, namespace: '', uid: name, creationTimestamp },
     spec: { extendedResourceName: 'x.com/a' },
@@ -346,7 +346,7 @@ it('of classes that give one name the newest serves it', () => {
   assert.equal(index.classOf('deviceclass.resource.kubernetes.io/b')?.metadata.name, 'b');
 });
 
-it('the claim for extended resources is made before the pod is bound, and again after a bind that failed', async () => {
+it('the claim for extended resources is created before the pod is bound, and again after a failed bind', async () => {
   const scheduler = new SchedulerWorld({ lagMs: 300 });
   scheduler.api.seed(deviceClasses, served);
   scheduler.api.seed(resourceSlices, slice(undefined, [{ name: 'g0' }]));
@@ -368,7 +368,7 @@ it('the claim for extended resources is made before the pod is bound, and again 
   await scheduler.stop();
 });
 
-/** A world in which the device of the claim has to be prepared for a node before pods are bound. */
+/** Returns a world in which drivers must prepare the claim's device for a node before pods are bound. */
 function worldWithConditions(devices: readonly object[]): SchedulerWorld {
   const scheduler = new SchedulerWorld({ lagMs: 300 });
   scheduler.api.seed(deviceClasses, gpu);
@@ -401,7 +401,7 @@ function report(scheduler: SchedulerWorld, type: string): void {
   scheduler.api.change(resourceClaims, claimKey, (old) => ({ ...old, status: { ...old.status, devices: [device] } }));
 }
 
-it('a pod is bound when the drivers say that its devices are ready, and its claim belongs to the node', async () => {
+it('a pod is bound once its drivers report the devices as ready, and its claim is allocated for the node', async () => {
   const scheduler = worldWithConditions([fabric]);
   await scheduler.clock.advance(60_000);
   assert.equal(nodeOfWeb(scheduler), undefined);
@@ -414,7 +414,7 @@ it('a pod is bound when the drivers say that its devices are ready, and its clai
   await scheduler.stop();
 });
 
-it('a device that cannot be prepared is given back, and another one is tried', async () => {
+it('a device that fails to be prepared is released, and another one is tried', async () => {
   const scheduler = worldWithConditions([fabric, { name: 'g1' }]);
   await scheduler.clock.advance(10_000);
   scheduler.api.change(resourceSlices, { namespace: '', name: 'slice-all' }, () => slice(undefined, [{ name: 'g1' }]));
@@ -424,7 +424,7 @@ it('a device that cannot be prepared is given back, and another one is tried', a
   await scheduler.stop();
 });
 
-it('a device that takes too long is given back', async () => {
+it('a device whose preparation times out is released', async () => {
   const scheduler = worldWithConditions([fabric]);
   await scheduler.clock.advance(599_000);
   const first = claimNow(scheduler)?.status?.allocation?.allocationTimestamp;
@@ -434,7 +434,7 @@ it('a device that takes too long is given back', async () => {
   await scheduler.stop();
 });
 
-it('a claim that is allocated where its pod cannot go is freed, unless others use it', async () => {
+it('an allocated claim that excludes all nodes is deallocated unless other pods use it', async () => {
   const gone = {
     nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In' as const, values: ['x'] }] }],
   };

@@ -29,22 +29,22 @@ import type { ClusterObjects, Snapshot } from '../framework/snapshot.ts';
 
 const NAME = 'DynamicResources';
 
-/** What it says after a pod found no node; upstream asks it before preemption, whether the pod has claims or not. */
+/** The message after a pod found no node. Upstream runs this step before preemption, even for pods without claims. */
 export const NOTHING_TO_DEALLOCATE = 'no new claims to deallocate';
 
-/** What it says of a pod with claims that no node can serve. */
+/** The message for a pod whose claims no node can serve. */
 export const STILL_NOT_SCHEDULABLE = 'still not schedulable';
 
-/** What it says when a claim that only this pod uses is freed. */
+/** The message for a claim that is deallocated because only this pod uses it. */
 export const DEALLOCATED = 'deallocation of ResourceClaim completed';
 
-/** What it says instead when another plugin had rejected the pod before it was asked. */
+/** The message if another plugin rejected the pod before this plugin's preFilter ran. */
 export const NOT_PREPARED = 'not found';
 
-/** The claim is removed, which tries the pod again. */
+/** The message for a leftover claim. The claim is deleted, and its deletion retries the pod. */
 const LEFT_CLAIM = 'cannot schedule extended resource claim';
 
-/** Pods get the devices that their resource claims ask for (upstream: plugins/dynamicresources). */
+/** Allocates the devices of the pod's resource claims (upstream: plugins/dynamicresources). */
 export const dynamicResources: Plugin = {
   name: NAME,
   hints: {
@@ -64,7 +64,7 @@ export const dynamicResources: Plugin = {
 const notCreated = ({ metadata }: Pod): string =>
   `pod "${metadata.namespace}/${metadata.name}": ResourceClaim not created yet`;
 
-/** The pod's claims, or why it cannot run with them. */
+/** Returns the pod's claims, or why the pod cannot run with them. */
 function claimsOf({ pod, namespace }: PodInfo, objects: ClusterObjects): ResourceClaim[] | string {
   const claims: ResourceClaim[] = [];
   for (const podClaim of pod.spec.resourceClaims ?? []) {
@@ -107,7 +107,7 @@ function preFilter(pod: PodInfo, { objects }: Snapshot): PreFilterResult {
   return { kind: 'check', check: new DeviceCheck({ pod: pod.pod, claims, waiting, extended, places, objects }) };
 }
 
-/** Where the devices of an allocated claim are. */
+/** An allocated claim, with the nodes that can use its devices. */
 interface Place {
   readonly claim: ResourceClaim;
   readonly matches: NodeMatcher;
@@ -128,7 +128,7 @@ function waitingFor(claim: ResourceClaim, objects: ClusterObjects): Waiting | st
   return { claim, needs: { requests: result.needs, constraints: claim.spec.devices.constraints ?? [] } };
 }
 
-/** Resources that the pod requests and that device classes serve on nodes without a device plugin for them. */
+/** Returns the pod's extended resources that a device class can serve, on nodes without a device plugin for them. */
 function extendedResourcesOf({ wanted }: PodInfo, objects: ClusterObjects): readonly string[] {
   if (wanted.scalars.size === 0) return [];
   const classes = objects.extendedResources();
@@ -150,11 +150,11 @@ class DeviceCheck implements PodCheck {
   readonly #question: DeviceQuestion;
   readonly #inUse: DevicesInUse;
   readonly #budget: TryBudget = { left: MAX_TRIES_OF_POD };
-  /** By the resources that a node has no plugin for, what is claimed there. */
+  /** The claim, or the error, by the set of resources for which the node has no device plugin. */
   readonly #extendedClaims = new Map<string, Waiting | string>();
-  /** Allocated claims that some node cannot serve. */
+  /** The allocated claims that at least one node cannot serve. */
   readonly #unavailable = new Set<ResourceClaim>();
-  /** By node name. */
+  /** The claim plans by node name. */
   readonly #plans = new Map<string, ClaimPlan>();
 
   constructor(question: DeviceQuestion) {
@@ -187,7 +187,7 @@ class DeviceCheck implements PodCheck {
     return undefined;
   }
 
-  /** A text: why devices cannot be judged. */
+  /** Allocates devices on the node. Returns a text if the devices cannot be evaluated. */
   #allocate(needs: readonly ClaimNeeds[], info: NodeInfo): Picks | string | undefined {
     const pools = this.#question.objects.devicePools().forNode(info.node);
     try {
@@ -211,7 +211,7 @@ class DeviceCheck implements PodCheck {
     return [...plan, ...others.map((claim) => ({ claim, allocation: undefined }))];
   }
 
-  /** Undefined where device plugins serve all of the resources. */
+  /** Returns the claim for extended resources on the node, or undefined if device plugins serve all of them. */
   #extendedOn({ allocatable }: NodeInfo): Waiting | string | undefined {
     const { pod, objects, extended } = this.#question;
     const resources = extended.filter((resource) => (allocatable.scalars.get(resource) ?? 0) === 0);

@@ -40,7 +40,7 @@ const nodeChanged = (before: Node, after: Node): ClusterEvent => ({
 const helpful = (plugin: string, pod: Pod, events: Readonly<Record<string, ClusterEvent>>): string[] =>
   Object.entries(events).flatMap(([what, event]) => (helps(plugin, pod, event) ? [what] : []));
 
-describe('the events that may help a pod that no node fits', () => {
+describe('hints for a pod that no node fits', () => {
   const plain = buildNode('a');
   const tolerating = (pod: Pod, tolerations: readonly object[]): Pod => ({
     ...pod,
@@ -204,7 +204,7 @@ describe('the events that may help a pod that no node fits', () => {
   });
 });
 
-describe('the events that may help a pod that other pods keep out', () => {
+describe('hints for a pod that other pods exclude', () => {
   it('affinity: a matching pod is added or labelled', () => {
     const pod = wanting('podAffinity', 'db');
     assert.deepEqual(
@@ -217,7 +217,7 @@ describe('the events that may help a pod that other pods keep out', () => {
       ].map((event) => helps('InterPodAffinity', pod, event)),
       [true, false, true, false, false],
     );
-    // Without any pod of the group left, its next pod may be on any node.
+    // If no pod of the group is left, the next one may run on any node.
     assert.equal(helps('InterPodAffinity', wanting('podAffinity', 'x'), removed(there('x'))), true);
   });
 

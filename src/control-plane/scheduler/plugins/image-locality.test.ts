@@ -47,7 +47,7 @@ describe('a node that has the image', () => {
     );
   });
 
-  it('a node that has the image has it under the name with the tag that is meant', () => {
+  it('an image is found under its name with the default tag', () => {
     assert.deepEqual(scores([node('a', { 'app:latest': 1_000 })], { image: 'app' }), [100]);
     assert.deepEqual(scores([node('a', { 'app:1': 1_000 })], { image: 'app:2' }), [0]);
   });

@@ -3,14 +3,14 @@ import type { Plugin } from '../framework/plugin.ts';
 import { MAX_NODE_SCORE } from '../framework/plugin.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** Smaller images are pulled so fast that they do not count. */
+/** Smaller images score 0, because pulling them takes little time. */
 const MIN_BYTES = 23 * MEBIBYTE;
-/** The size per container above which the score does not grow. */
+/** The image size per container above which the score does not increase. */
 const MAX_BYTES = 1000 * MEBIBYTE;
 
 /**
- * Nodes that have the images already. An image counts by the share of nodes that have it, so that one node that has it
- * does not draw all pods.
+ * Prefers nodes that have the pod's images. An image is weighted by the share of nodes that have it, so that a single
+ * node with the image does not attract all pods.
  */
 export const imageLocality: Plugin = {
   name: 'ImageLocality',

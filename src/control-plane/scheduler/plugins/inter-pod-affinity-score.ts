@@ -13,12 +13,12 @@ interface ScoreOptions {
   readonly ignorePreferredTermsOfExistingPods: boolean;
 }
 
-/** Topology key → value → sum of weights. */
+/** The scores: topology key → value → sum of weights. */
 type TopologyScores = Map<string, Map<string, number>>;
 
 /**
- * Preferred terms of the pod, and those of the pods that are there (upstream: interpodaffinity/scoring.go). Undefined
- * when nothing came of it.
+ * Scores the preferred terms of the pod and of existing pods (upstream: interpodaffinity/scoring.go). Returns undefined
+ * if no term matches.
  */
 export function createAffinityScorer(pod: PodInfo, snapshot: Snapshot, options: ScoreOptions): PodScorer | undefined {
   const hasOwn = pod.preferredAffinity.length > 0 || pod.preferredAntiAffinity.length > 0;
@@ -45,10 +45,10 @@ export function createAffinityScorer(pod: PodInfo, snapshot: Snapshot, options: 
 }
 
 interface Meeting {
-  /** The pods that the term selects. */
+  /** The pod that the term may select. */
   readonly other: PodInfo;
   readonly namespaceLabels: Labels;
-  /** Where the two would be together. */
+  /** The node whose topology domain the two pods would share. */
   readonly node: NodeInfo;
   readonly sign: 1 | -1;
 }
@@ -80,7 +80,7 @@ function scoreOf(scores: TopologyScores, { labels }: NodeInfo): number {
   return sum;
 }
 
-/** From the worst at 0 to the best at 100; all alike are 0. */
+/** Scales the scores: the worst becomes 0, the best 100. If all are equal, all become 0. */
 function normalize(scores: number[]): void {
   let min = Infinity;
   let max = -Infinity;

@@ -25,14 +25,14 @@ describe('InterPodAffinity', () => {
   });
   const nodes = [zone('a', 'one'), zone('b', 'two'), buildNode('c')];
   const db = bound(pod('db', 'db'), 'a');
-  it('brings pods to where those are that they want to be near', () => {
+  it('places a pod in the domain of the pods that its affinity selects', () => {
     assert.deepEqual(filterAll(plugin, pod('x', 'web', required('podAffinity', term('db'))), { nodes, there: [db] }), [
       '',
       near,
       near,
     ]);
   });
-  it('lets the first of a group be anywhere in a domain, but not when it wants to be near others', () => {
+  it('lets the first pod of a group run in any domain, unless its affinity selects other pods', () => {
     assert.deepEqual(filterAll(plugin, pod('x', 'web', required('podAffinity', term('web'))), { nodes }), [
       '',
       '',
@@ -44,18 +44,18 @@ describe('InterPodAffinity', () => {
       near,
     ]);
   });
-  it('keeps pods from those that they do not want near', () => {
+  it('keeps a pod away from the pods that its anti-affinity selects', () => {
     assert.deepEqual(
       filterAll(plugin, pod('x', 'web', required('podAntiAffinity', term('db'))), { nodes, there: [db] }),
       [far, '', ''],
     );
   });
-  it('keeps pods from those that do not want them near', () => {
+  it('keeps a pod away from pods whose anti-affinity selects it', () => {
     const shy = bound(pod('shy', 'shy', required('podAntiAffinity', term('web'))), 'b');
     assert.deepEqual(filterAll(plugin, pod('x', 'web'), { nodes, there: [shy] }), ['', existing, '']);
     assert.equal(filterAll(plugin, pod('x', 'other'), { nodes, there: [shy] }), 'skip');
   });
-  it('means pods of the own namespace, of those that are named, or of those with the labels', () => {
+  it('selects pods in the own namespace, in named namespaces, or in namespaces with matching labels', () => {
     const there = [bound(pod('db', 'db', {}, { namespace: 'prod' }), 'a')];
     const namespaces: readonly { readonly name: string; readonly labels: Record<string, string> }[] = [
       { name: 'prod', labels: { env: 'prod' } },
@@ -74,7 +74,7 @@ describe('InterPodAffinity', () => {
       [near, '', '', near, ''],
     );
   });
-  it('adds what is preferred on both sides', () => {
+  it('scores the preferred terms of the pod and of existing pods', () => {
     const preferred = (kind: string, weight: number, app: string): object => ({
       [kind]: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight, podAffinityTerm: term(app) }] },
     });

@@ -15,7 +15,7 @@ import { createAffinityScorer } from './inter-pod-affinity-score.ts';
 import { holdsNode } from './node-resources-fit.ts';
 
 export interface InterPodAffinityArgs {
-  /** What required affinity of the pods that are there adds to the score of a node. Default 1. */
+  /** The score weight of existing pods' required affinity. Default 1. */
   readonly hardPodAffinityWeight?: number;
   readonly ignorePreferredTermsOfExistingPods?: boolean;
 }
@@ -25,7 +25,7 @@ const affinityMismatch = unresolvable(NAME, "node(s) didn't match pod affinity r
 const antiAffinityMismatch = unschedulable(NAME, "node(s) didn't match pod anti-affinity rules");
 const existingAntiAffinity = unschedulable(NAME, "node(s) didn't satisfy existing pods anti-affinity rules");
 
-/** Pod affinity and anti-affinity. */
+/** Creates the plugin for pod affinity and anti-affinity. */
 export function createInterPodAffinity({
   hardPodAffinityWeight = 1,
   ignorePreferredTermsOfExistingPods = false,
@@ -35,7 +35,7 @@ export function createInterPodAffinity({
     hints: {
       Pod: [{ actions: ['Add', 'Delete', 'UpdatePodLabel'], mayHelp: podMayHelp }],
       Node: [{ actions: ['Add', 'Delete', 'UpdateNodeLabel'], mayHelp: nodeMayHelp }],
-      // A namespace may come to match a namespaceSelector, or cease to.
+      // A changed namespace may start or stop matching a namespaceSelector.
       Namespace: [{ actions: ['Add', 'Update', 'Delete'], mayHelp: (pod) => podInfoOf(pod).hasAffinity }],
     },
     preFilter,
@@ -44,7 +44,9 @@ export function createInterPodAffinity({
   };
 }
 
-/** How many pods there are by topology key and value. Small integers in nested maps: asked for each node. */
+/**
+ * The numbers of pods by topology key and value. They are small integers in nested maps, because every node reads them.
+ */
 class TopologyCounts {
   readonly #counts = new Map<string, Map<string, number>>();
 
@@ -67,7 +69,7 @@ class TopologyCounts {
     return this.#counts.get(key)?.get(value) ?? 0;
   }
 
-  /** Whether any label of the node stands for a domain that is counted. */
+  /** Whether a label of the node belongs to a counted domain. */
   touches(labels: Labels): boolean {
     for (const [key, counts] of this.#counts) {
       const value = labels[key];
@@ -83,7 +85,7 @@ class TopologyCounts {
   }
 }
 
-/** A pod is near when it matches all terms at once: then it counts for the domain of each. */
+/** Whether a pod matches all terms. Such a pod counts for the domain of each term. */
 const matchesAll = (terms: readonly AffinityTerm[], other: PodInfo): boolean =>
   terms.length > 0 && terms.every((term) => termMatches(term, other, noLabels));
 
@@ -107,13 +109,13 @@ interface AffinityQuestion {
   readonly pod: PodInfo;
   readonly affinity: readonly AffinityTerm[];
   readonly antiAffinity: readonly AffinityTerm[];
-  /** Of the namespace of the pod. */
+  /** The labels of the pod's namespace. */
   readonly namespaceLabels: Labels;
 }
 
 class AffinityCheck implements PodCheck {
   readonly #question: AffinityQuestion;
-  /** Pods that do not want this one near. */
+  /** The existing pods whose anti-affinity selects this pod. */
   readonly #existing: TopologyCounts;
   readonly #near: TopologyCounts;
   readonly #far: TopologyCounts;
@@ -157,7 +159,10 @@ class AffinityCheck implements PodCheck {
     clone: (): PodCheck => new AffinityCheck(this.#question, this),
   };
 
-  /** The first pod of a group that wants to be together may go anywhere: no pod matches yet, but it would itself. */
+  /**
+   * Whether the affinity is satisfied. If no pod matches any term but the pod matches its own terms, it is the first of
+   * its group and may run anywhere.
+   */
   #hasCompany(labels: Labels): boolean {
     const { affinity, pod } = this.#question;
     let all = true;
@@ -175,7 +180,10 @@ class AffinityCheck implements PodCheck {
   }
 }
 
-/** Hints do not look at namespace labels: a term with a selector of namespaces may mean any of them. */
+/**
+ * Whether the term may select the pod. Hints do not read namespace labels, so a term with a namespaceSelector may
+ * select any namespace.
+ */
 function mayMatch(term: AffinityTerm, other: PodInfo): boolean {
   return (
     (term.namespaces.has(other.namespace) || term.namespaceSelector !== matchesNothing) &&
@@ -195,17 +203,17 @@ function podMayHelp(pod: Pod, { before, after }: EventOf<'Pod'>): boolean {
     one !== undefined && own.requiredAffinity.length > 0 && own.requiredAffinity.every((term) => mayMatch(term, one));
   const far = (one: PodInfo | undefined): boolean =>
     one !== undefined && own.requiredAntiAffinity.some((term) => mayMatch(term, one));
-  // The last pod of a group going lets the first of it be anywhere again.
+  // When the last matching pod is removed, the first pod of a group may run anywhere again.
   if (near(then) !== near(now)) return true;
   if (far(then) && !far(now)) return true;
   return now === undefined && then !== undefined && then.requiredAntiAffinity.some((term) => mayMatch(term, own));
 }
 
 function nodeMayHelp(pod: Pod, { before, after }: EventOf<'Node'>): boolean {
-  // The pods of a removed node go with it, possibly without events of their own.
+  // The pods of a removed node are removed too, possibly without separate events.
   if (after === undefined) return true;
   const own = podInfoOf(pod);
-  // Rejected by terms of others, whose topology keys are not known here.
+  // Other pods' anti-affinity caused the rejection, and its topology keys are unknown here.
   if (own.requiredAffinity.length === 0 && own.requiredAntiAffinity.length === 0) return true;
   if (before === undefined)
     return (

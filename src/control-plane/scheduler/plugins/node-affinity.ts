@@ -10,7 +10,7 @@ import type { EventOf } from '../framework/cluster-event.ts';
 import { unresolvable } from '../framework/rejection.ts';
 
 export interface NodeAffinityArgs {
-  /** Asked of every pod of the profile, beside what the pod asks for. */
+  /** The affinity that the profile adds to that of every pod. */
   readonly addedAffinity?: NodeAffinity;
 }
 
@@ -19,7 +19,7 @@ const enforced = unresolvable(NAME, "node(s) didn't match scheduler-enforced nod
 const mismatch = unresolvable(NAME, "node(s) didn't match Pod's node affinity/selector");
 const conflict = unresolvable(NAME, 'pod affinity terms conflict');
 
-/** `nodeSelector` and node affinity, required and preferred. */
+/** Creates the plugin for `nodeSelector` and for required and preferred node affinity. */
 export function createNodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Plugin {
   const required = addedAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const preferred = addedAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
@@ -56,8 +56,8 @@ function preFilter(added: NodeMatcher | undefined, pod: PodInfo): PreFilterResul
 }
 
 /**
- * The nodes that the terms name by `metadata.name`; undefined when one of them names none. DaemonSet pods are like
- * that: one look-up instead of a walk.
+ * Returns the nodes that the terms select by `metadata.name`, or undefined if a term selects by something else.
+ * DaemonSet pods have such terms: they need one look-up instead of a scan.
  */
 function namedNodes(terms: readonly NodeSelectorTerm[]): ReadonlySet<string> | undefined {
   if (terms.length === 0) return undefined;

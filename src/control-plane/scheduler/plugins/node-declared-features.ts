@@ -7,7 +7,7 @@ import { unresolvable } from '../framework/rejection.ts';
 const NAME = 'NodeDeclaredFeatures';
 const rejection = unresolvable(NAME, "node(s) didn't match Pod's required features");
 
-/** Pods that use a feature which only some nodes declare in `status.declaredFeatures`. */
+/** Rejects nodes that do not declare a feature that the pod uses (`status.declaredFeatures`). */
 export const nodeDeclaredFeatures: Plugin = {
   name: NAME,
   hints: {
@@ -35,7 +35,10 @@ export const nodeDeclaredFeatures: Plugin = {
   },
 };
 
-/** The features of v1.36 that matter before a pod runs (upstream: component-helpers/nodedeclaredfeatures). */
+/**
+ * Returns the declared features of v1.36 that a pod needs before it runs (upstream:
+ * component-helpers/nodedeclaredfeatures).
+ */
 function requiredFeatures({ spec }: Pod): string[] {
   const restartsAll = ({ restartPolicyRules }: Container): boolean =>
     (restartPolicyRules ?? []).some(({ action }) => action === 'RestartAllContainers');

@@ -5,7 +5,9 @@ import { unresolvable } from '../framework/rejection.ts';
 const NAME = 'NodeName';
 const rejection = unresolvable(NAME, "node(s) didn't match the requested node name");
 
-/** `spec.nodeName`. Pods that have one are not scheduled; it matters where a pod is only tried. */
+/**
+ * Rejects nodes other than `spec.nodeName`. Pods with a node name are not scheduled, so this matters only in dry runs.
+ */
 export const nodeName: Plugin = {
   name: NAME,
   hints: { Node: [{ actions: ['Add'] }] },

@@ -7,7 +7,7 @@ import { UsedPorts } from '../framework/used-ports.ts';
 const NAME = 'NodePorts';
 const rejection = unschedulable(NAME, "node(s) didn't have free ports for the requested pod ports");
 
-/** Host ports: one holder for each port, protocol and address. */
+/** Rejects nodes on which a host port of the pod is in use. */
 export const nodePorts: Plugin = {
   name: NAME,
   hints: {

@@ -7,8 +7,8 @@ import { countsFor, defaultScoredResources } from './resource-scoring.ts';
 import type { ResourceSpec } from './resource-scoring.ts';
 
 /**
- * Nodes on which the pod makes the shares of the resources in use more even; pods that ask for none of them do not
- * care.
+ * Prefers nodes whose resources are used more evenly with the pod. Pods that request none of the resources are not
+ * scored.
  */
 export function createNodeResourcesBalancedAllocation(
   resources: readonly ResourceSpec[] = defaultScoredResources,
@@ -32,7 +32,7 @@ function scoreBalance(resources: readonly ResourceSpec[], amounts: readonly numb
   return half + Math.trunc((half + withPod - evenness(resources, amounts, node, false)) / 2);
 }
 
-/** 100 when the shares of all resources are the same, less by their standard deviation. Allocates nothing. */
+/** Returns 100 for equal shares of all resources, minus their standard deviation. It allocates no memory. */
 function evenness(
   resources: readonly ResourceSpec[],
   amounts: readonly number[],

@@ -14,9 +14,9 @@ import { defaultScoredResources, nonZeroAmounts, scoreAllocation } from './resou
 import type { ScoringStrategy } from './resource-scoring.ts';
 
 export interface NodeResourcesFitArgs {
-  /** Extended resources that a scheduler extender manages. */
+  /** The extended resources that a scheduler extender manages. */
   readonly ignoredResources?: readonly string[];
-  /** As `ignoredResources`, by what stands before the slash. */
+  /** Ignores all resources whose name has one of these prefixes before the slash. */
   readonly ignoredResourceGroups?: readonly string[];
   readonly scoringStrategy?: ScoringStrategy;
 }
@@ -24,7 +24,7 @@ export interface NodeResourcesFitArgs {
 const NAME = 'NodeResourcesFit';
 const leastAllocated: ScoringStrategy = { type: 'LeastAllocated', resources: defaultScoredResources };
 
-/** Whether the requests fit into what is left of the node, and how much then would be left. */
+/** Filters nodes by free resources, and scores them by the resources that remain. */
 export function createNodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin {
   const strategy = args.scoringStrategy ?? leastAllocated;
   const ignored = ignores(args);
@@ -48,7 +48,7 @@ export function createNodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin 
   };
 }
 
-/** Whether a resource is left to others, on a node with so much of it. */
+/** Whether the filter ignores a resource, on a node with this capacity. */
 type Ignores = ((resource: string, capacity: number) => boolean) | undefined;
 
 function ignores({ ignoredResources = [], ignoredResourceGroups = [] }: NodeResourcesFitArgs): Ignores {
@@ -61,11 +61,11 @@ function ignores({ ignoredResources = [], ignoredResourceGroups = [] }: NodeReso
 
 interface Shortage {
   readonly reason: string;
-  /** Not even an empty node has that much. */
+  /** Whether even the empty node is too small. */
   readonly forever: boolean;
 }
 
-/** All insufficient resources, in upstream's order. */
+/** Lists all insufficient resources, in upstream's order. */
 function findShortage(wanted: Readonly<Resources>, node: NodeInfo, ignored?: Ignores): Rejection | undefined {
   let shortages: Shortage[] | undefined;
   if (node.pods.size + 1 > node.allowedPods) (shortages ??= []).push({ reason: 'Too many pods', forever: false });
@@ -104,13 +104,13 @@ function freesWhatIsWanted(pod: Pod, { before, after }: EventOf<'Pod'>): boolean
   return namesOf(wanted).some((resource) => amountFor(old, resource) > amountFor(now, resource));
 }
 
-/** A class serves a resource of its own name and the one that it gives. */
+/** Whether the class serves a resource that the pod requests: under its implicit name or the name in its spec. */
 function servesWhatIsWanted(pod: Pod, { after }: EventOf<'DeviceClass'>): boolean {
   const { scalars } = podInfoOf(pod).wanted;
   return after !== undefined && resourcesOf(after).some((resource) => scalars.has(resource));
 }
 
-/** Bound to a node, or nominated for one. */
+/** Whether the pod is bound to a node or nominated for one. */
 export function holdsNode(pod: Pod): boolean {
   return (pod.spec.nodeName ?? '') !== '' || (pod.status?.nominatedNodeName ?? '') !== '';
 }
@@ -124,7 +124,7 @@ function growsEnough(pod: Pod, { before, after }: EventOf<'Node'>): boolean {
   if (after === undefined) return false;
   const { wanted } = podInfoOf(pod);
   const empty = new NodeInfo(after);
-  // A device class may provide a resource that the node does not have at all.
+  // A device class may provide a resource for which the node has no capacity.
   const mayBeServed = (resource: string, capacity: number): boolean => capacity === 0 && isClassResource(resource);
   if (findShortage(wanted, empty, mayBeServed) !== undefined) return false;
   return before === undefined || hasGrown(wanted, before, empty);

@@ -7,10 +7,13 @@ import { isTolerated } from '../framework/taints.ts';
 
 const NAME = 'NodeUnschedulable';
 const rejection = unresolvable(NAME, 'node(s) were unschedulable');
-/** What node lifecycle puts on a cordoned node: who tolerates it may go there before that has happened, too. */
+/**
+ * The taint of a cordoned node. A pod that tolerates it fits even before the node lifecycle controller has added the
+ * taint.
+ */
 const taint: Taint = { key: nodeTaints.unschedulable, effect: 'NoSchedule' };
 
-/** Cordoned nodes. */
+/** Rejects cordoned nodes. */
 export const nodeUnschedulable: Plugin = {
   name: NAME,
   hints: {

@@ -22,7 +22,7 @@ const hasClaims = (pod: Pod): boolean =>
       inlineCsiForm(volume, pod.metadata.namespace) !== undefined,
   );
 
-/** The limit of a CSI driver's volumes on a node, from its CSINode. */
+/** Limits the CSI volumes on a node to the number in its CSINode. */
 export const nodeVolumeLimits: Plugin = {
   name: NAME,
   hints: {
@@ -50,7 +50,7 @@ export const nodeVolumeLimits: Plugin = {
   preFilter: (pod, { objects }) => (hasClaims(pod.pod) ? checkWith((node) => check(pod, node, objects)) : skip),
 };
 
-/** Volume → driver; a volume that two pods use is one. */
+/** The driver of each volume. A volume that two pods use counts once. */
 type Volumes = Map<string, string>;
 
 function check(pod: PodInfo, node: NodeInfo, objects: ClusterObjects): Rejection | undefined {
@@ -78,7 +78,7 @@ function check(pod: PodInfo, node: NodeInfo, objects: ClusterObjects): Rejection
   return undefined;
 }
 
-/** Adds the CSI volumes of a pod; the name of a claim that is not there, if one is not. */
+/** Adds the CSI volumes of a pod. Returns the name of a missing claim, if there is one. */
 function collect(pod: Pod, objects: ClusterObjects, into: Volumes): string | undefined {
   let missing: string | undefined;
   for (const volume of pod.spec.volumes ?? []) {
@@ -95,7 +95,7 @@ function collect(pod: Pod, objects: ClusterObjects, into: Volumes): string | und
     const source = objects.volume(claim.spec.volumeName ?? '');
     if (source !== undefined) addVolume(csiFormOf(source), into);
     else {
-      // The volume does not exist yet; its class names the provisioner.
+      // The volume does not exist yet, so the storage class tells the driver.
       const provisioner = objects.storageClass(classOfClaim(claim))?.provisioner;
       if (provisioner !== undefined && provisioner !== '')
         into.set(`${provisioner}/claim ${pod.metadata.namespace}/${named.name}`, provisioner);

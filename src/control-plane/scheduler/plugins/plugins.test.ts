@@ -19,7 +19,7 @@ const zone = (name: string, value: string): Node => buildNode(name, { labels: { 
 
 describe('NodeUnschedulable', () => {
   const nodes = [buildNode('a', { spec: { unschedulable: true } }), buildNode('b')];
-  it('keeps pods from cordoned nodes unless they tolerate that', () => {
+  it('rejects cordoned nodes unless the pod tolerates the taint', () => {
     assert.deepEqual(filterAll(nodeUnschedulable, buildPod('x'), { nodes }), ['!node(s) were unschedulable', '']);
     const tolerations = [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' }];
     assert.deepEqual(filterAll(nodeUnschedulable, buildPod('x', { spec: { tolerations } }), { nodes }), ['', '']);
@@ -27,7 +27,7 @@ describe('NodeUnschedulable', () => {
 });
 
 describe('NodeName', () => {
-  it('matters only to pods that name a node', () => {
+  it('applies only to pods with a node name', () => {
     const nodes = [buildNode('a'), buildNode('b')];
     assert.equal(filterAll(nodeName, buildPod('x'), { nodes }), 'skip');
     assert.deepEqual(filterAll(nodeName, buildPod('x', { spec: { nodeName: 'b' } }), { nodes }), [
@@ -119,7 +119,7 @@ describe('NodeAffinity', () => {
     it(`NodeAffinity by ${name}`, () =>
       assert.deepEqual(filterAll(createNodeAffinity(), buildPod('x', { spec }), { nodes }), expected));
   }
-  it('NodeAffinity does not concern pods that ask for nothing, unless the profile asks of all', () => {
+  it('NodeAffinity skips pods without affinity, unless the profile adds some', () => {
     assert.equal(filterAll(createNodeAffinity(), buildPod('x'), { nodes }), 'skip');
     const added = createNodeAffinity({
       addedAffinity: {
@@ -134,7 +134,7 @@ describe('NodeAffinity', () => {
       "!node(s) didn't match scheduler-enforced node affinity",
     ]);
   });
-  it('adds up the weights of preferred terms', () => {
+  it('adds the weights of matching preferred terms', () => {
     const preferred = [
       { weight: 10, preference: term('zone', 'Exists') },
       { weight: 30, preference: term('zone', 'In', 'two') },
@@ -163,7 +163,7 @@ describe('NodeAffinity by the names of nodes', () => {
     return result.nodeNames === undefined ? 'all' : [...result.nodeNames].join(' ');
   };
 
-  it('looks only at those that every term names', () => {
+  it('checks only nodes that every term names', () => {
     assert.equal(names({ matchFields: [field('a')] }, { matchFields: [field('b', 'c')] }), 'a b c');
     assert.equal(names({ matchFields: [field('a', 'b'), field('b', 'c')] }), 'b');
     assert.equal(
@@ -174,7 +174,7 @@ describe('NodeAffinity by the names of nodes', () => {
     assert.equal(names({ matchFields: [field('a'), field('b')] }), 'rejected');
   });
 
-  it('prefers what the profile prefers for every pod, besides what the pod does', () => {
+  it('scores the preferences of the profile and of the pod', () => {
     const preferring = (key: string, weight: number) => ({
       preferredDuringSchedulingIgnoredDuringExecution: [
         { weight, preference: { matchExpressions: [{ key, operator: 'Exists' as const }] } },
@@ -207,19 +207,19 @@ describe('NodePorts', () => {
     ['all addresses', { hostPort: 80, hostIP: '10.0.0.1' }, { hostPort: 80 }, taken],
     ['one address when all are held', { hostPort: 80, hostIP: '0.0.0.0' }, { hostPort: 80, hostIP: '10.0.0.2' }, taken],
   ] as const) {
-    it(`wanting ${name}`, () =>
+    it(`handles ${name}`, () =>
       assert.deepEqual(
         filterAll(nodePorts, withPort('x', wanted), { nodes, there: [bound(withPort('y', held), 'a')] }),
         [expected],
       ));
   }
-  it('NodePorts does not concern pods without host ports', () =>
+  it('NodePorts skips pods without host ports', () =>
     assert.equal(filterAll(nodePorts, withPort('x', {}), { nodes }), 'skip'));
 });
 
 describe('NodeResourcesFit', () => {
   const fit = createNodeResourcesFit();
-  it('names all that is short, and tells what could become free from what never will', () => {
+  it('lists all insufficient resources, and tells whether evictions could help', () => {
     const nodes = [
       buildNode('a', { allocatable: { pods: '1' } }),
       buildNode('b'),
@@ -236,7 +236,7 @@ describe('NodeResourcesFit', () => {
       'Insufficient cpu; Insufficient example.com/gpu',
     ]);
   });
-  it('counts overhead, init containers at their peak, sidecars always, and pod-level requests in place of all', () => {
+  it('counts overhead, the peak of init containers, sidecars, and pod-level requests instead of container requests', () => {
     const asks = (cpu: string): object => ({ name: `c${cpu}`, image: 'x', resources: { requests: { cpu } } });
     const fits = (spec: Record<string, unknown>, cpu: string): boolean =>
       filterAll(fit, buildPod('x', { spec }), { nodes: [buildNode('a', { allocatable: { cpu } })] })[0] === '';
@@ -247,7 +247,7 @@ describe('NodeResourcesFit', () => {
     both({ containers: [asks('1')], initContainers: [{ ...asks('2'), restartPolicy: 'Always' }] }, '3', '2999m');
     both({ containers: [asks('1')], resources: { requests: { cpu: '2' } } }, '2', '1999m');
   });
-  it('lets pods without requests onto full nodes while there is a place for a pod', () => {
+  it('accepts pods without requests on full nodes below the pod limit', () => {
     const there = [bound(buildPod('p', { requests: { cpu: '9' } }), 'a')];
     assert.deepEqual(filterAll(fit, buildPod('x'), { nodes: [buildNode('a')], there }), ['']);
     assert.deepEqual(
@@ -273,9 +273,9 @@ describe('NodeResourcesFit', () => {
     { name: 'cpu', weight: 1 },
     { name: 'memory', weight: 1 },
   ];
-  it('likes what is least allocated, by default', () =>
+  it('prefers the node with the lowest allocation by default', () =>
     assert.deepEqual(scoreAll(fit, one, { nodes, there }), [75, 37]));
-  it('likes what is most allocated, if configured', () => {
+  it('prefers the node with the highest allocation if configured', () => {
     assert.deepEqual(
       scoreAll(createNodeResourcesFit({ scoringStrategy: { type: 'MostAllocated', resources } }), one, {
         nodes,
@@ -284,7 +284,7 @@ describe('NodeResourcesFit', () => {
       [25, 62],
     );
   });
-  it('likes a given share best, if configured', () => {
+  it('prefers the configured utilization', () => {
     const shape = [
       { utilization: 0, score: 0 },
       { utilization: 50, score: 10 },
@@ -299,13 +299,13 @@ describe('NodeResourcesFit', () => {
       [50, 75],
     );
   });
-  it('takes containers without requests for small ones, so that they do not pile up', () => {
+  it('scores containers without requests as small ones, so that they do not accumulate on one node', () => {
     assert.deepEqual(scoreAll(fit, buildPod('x'), { nodes, there: [bound(buildPod('p'), 'a')] }), [92, 96]);
   });
 });
 
 describe('NodeResourcesBalancedAllocation', () => {
-  it('likes nodes on which the pod makes the shares more even', () => {
+  it('prefers nodes whose resources are used more evenly with the pod', () => {
     const nodes = [buildNode('a'), buildNode('b')];
     const there = [
       bound(buildPod('p', { requests: { memory: '4Gi' } }), 'a'),
@@ -316,7 +316,7 @@ describe('NodeResourcesBalancedAllocation', () => {
       [87, 62],
     );
   });
-  it('NodeResourcesBalancedAllocation does not concern pods without requests', () =>
+  it('NodeResourcesBalancedAllocation skips pods without requests', () =>
     assert.equal(
       scoreAll(createNodeResourcesBalancedAllocation(), buildPod('x'), { nodes: [buildNode('a')] }),
       undefined,
@@ -324,7 +324,7 @@ describe('NodeResourcesBalancedAllocation', () => {
 });
 
 describe('ImageLocality', () => {
-  it('likes nodes that have large images, the more nodes have them', () => {
+  it('prefers nodes that have large images, and weights images by the number of nodes that have them', () => {
     const images = (megabytes: number): Record<string, unknown> => ({
       images: [{ names: ['app:1', 'app@sha256:1'], sizeBytes: megabytes * 1024 * 1024 }],
     });
@@ -340,7 +340,7 @@ describe('ImageLocality', () => {
 });
 
 describe('NodeDeclaredFeatures', () => {
-  it('matters only to pods that use such a feature', () => {
+  it('applies only to pods that use such a feature', () => {
     const nodes = [
       buildNode('a'),
       buildNode('b', { status: { declaredFeatures: ['UserNamespacesHostNetworkSupport'] } }),

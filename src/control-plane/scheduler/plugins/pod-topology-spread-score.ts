@@ -11,19 +11,21 @@ export interface SpreadScorerOptions {
   readonly pod: PodInfo;
   readonly constraints: readonly SpreadConstraint[];
   readonly snapshot: Snapshot;
-  /** Those that passed the filters. */
+  /** The nodes that passed the filters. */
   readonly nodes: readonly NodeInfo[];
-  /** Nodes without one of the labels get no score; off for the system's own default constraints. */
+  /** Whether nodes without one of the labels get no score. It is false for the system's default constraints. */
   readonly needsAllKeys: boolean;
 }
 
 const { hostname } = nodeLabels;
 
-/** The fewer matching pods in the domains of a node, the better (upstream: podtopologyspread/scoring.go). */
+/** Prefers nodes in domains with few matching pods (upstream: podtopologyspread/scoring.go). */
 export class SpreadScorer implements PodScorer {
   readonly #options: SpreadScorerOptions;
   readonly #ignored = new Set<NodeInfo>();
-  /** For each constraint, matching pods by value of its key; a node alone is counted when it is scored. */
+  /**
+   * The matching pods of each constraint by topology value. For the hostname key, a node is counted when it is scored.
+   */
   readonly #counts: readonly Map<string, number>[];
   readonly #onNodes: readonly ReadonlyMap<NodeInfo, number>[];
   readonly #weights: readonly number[];
@@ -34,7 +36,7 @@ export class SpreadScorer implements PodScorer {
     this.#onNodes = constraints.map((constraint) => matchingPods(constraint, pod, snapshot));
     this.#counts = constraints.map(() => new Map<string, number>());
     this.#findDomains();
-    // The more domains there are, the more a single pod in one of them means.
+    // With more domains, one pod in a domain has a larger weight.
     this.#weights = constraints.map(({ topologyKey }, index) =>
       Math.log((topologyKey === hostname ? nodes.length - this.#ignored.size : (this.#counts[index]?.size ?? 0)) + 2),
     );

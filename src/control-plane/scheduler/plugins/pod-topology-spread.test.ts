@@ -23,7 +23,7 @@ describe('PodTopologySpread', () => {
     buildPod('x', { labels, spec: { topologySpreadConstraints: constraints } });
   const nodes = [zone('a', 'one'), zone('b', 'two'), buildNode('c')];
   const on = (node: string, name: string, more: object = {}): Pod => bound(buildPod(name, { labels, ...more }), node);
-  it('keeps the difference between domains small, and off nodes that are in none', () => {
+  it('limits the skew between domains, and rejects nodes that are in no domain', () => {
     assert.deepEqual(filterAll(spread, pod(constraint), { nodes, there: [on('a', 'p')] }), [
       no,
       '',
@@ -34,7 +34,7 @@ describe('PodTopologySpread', () => {
       ['', ''],
     );
   });
-  it('counts neither other namespaces, nor other labels, nor pods that are leaving', () => {
+  it('does not count terminating pods, other namespaces or other labels', () => {
     const there = [
       on('a', 'p', { namespace: 'other' }),
       on('a', 'q', { labels: { app: 'db' } }),
@@ -42,11 +42,11 @@ describe('PodTopologySpread', () => {
     ];
     assert.deepEqual(filterAll(spread, pod(constraint), { nodes, there }).slice(0, 2), ['', '']);
   });
-  it('takes missing domains for empty ones when more are asked for', () => {
+  it('counts missing domains as empty if minDomains requires more domains', () => {
     const there = [on('a', 'p'), on('b', 'q')];
     assert.deepEqual(filterAll(spread, pod({ ...constraint, minDomains: 3 }), { nodes, there }).slice(0, 2), [no, no]);
   });
-  it('adds the pod’s own value of matchLabelKeys to the selector', () => {
+  it('adds the pod’s own values of matchLabelKeys to the selector', () => {
     const versioned = {
       ...pod({ ...constraint, matchLabelKeys: ['v'] }),
       metadata: { ...pod().metadata, labels: { ...labels, v: '2' } },
@@ -54,7 +54,7 @@ describe('PodTopologySpread', () => {
     const there = [on('a', 'p', { labels: { ...labels, v: '1' } })];
     assert.deepEqual(filterAll(spread, versioned, { nodes, there }).slice(0, 2), ['', '']);
   });
-  it('leaves nodes out that the pod may not use, and tainted ones only if the pod asks for that', () => {
+  it('ignores nodes that the pod’s node affinity excludes, and tainted nodes only if nodeTaintsPolicy is Honor', () => {
     const selecting = (policy: string): Pod => ({
       ...pod({ ...constraint, nodeAffinityPolicy: policy }),
       spec: { ...pod({ ...constraint, nodeAffinityPolicy: policy }).spec, nodeSelector: { zone: 'one' } },
@@ -72,21 +72,21 @@ describe('PodTopologySpread', () => {
       '',
     );
   });
-  it('insists only on what it may not schedule otherwise', () => {
+  it('filters only by DoNotSchedule constraints', () => {
     const soft = { ...constraint, topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' };
     const there = [on('a', 'p'), on('a', 'q')];
     assert.equal(filterAll(spread, pod(soft), { nodes, there }), 'skip');
     assert.deepEqual(filterAll(spread, pod(soft, constraint), { nodes, there }).slice(0, 2), [no, '']);
   });
-  it('counts domains only on nodes that are in a domain of each constraint', () => {
+  it('counts only nodes that have the topology keys of all constraints', () => {
     const rack = { ...constraint, topologyKey: 'rack', maxSkew: 9 };
     const inBoth = ['a', 'b'].map((name) => buildNode(name, { labels: { zone: name, rack: 'r' } }));
-    // The empty zone has no rack, so it does not count as a domain for the pod.
+    // Zone c has no rack label, so it does not count as a domain for the pod with both constraints.
     const setting = { nodes: [...inBoth, zone('c', 'c')], there: [on('a', 'p'), on('b', 'q')] };
     assert.deepEqual(filterAll(spread, pod(constraint), setting), [no, no, '']);
     assert.deepEqual(filterAll(spread, pod(constraint, rack), setting).slice(0, 2), ['', '']);
   });
-  it('takes the constraints of the profile for the pods of a service that have none', () => {
+  it('applies the profile’s default constraints to a Service’s pods without own constraints', () => {
     const defaultConstraints = [
       { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' as const },
       { maxSkew: 1, topologyKey: 'rack', whenUnsatisfiable: 'ScheduleAnyway' as const },
@@ -107,7 +107,7 @@ describe('PodTopologySpread', () => {
       false,
     );
   });
-  it('counts pods that preemption tries to take away or to add as if they had gone or come', () => {
+  it('counts pods that preemption adds or removes in a dry run', () => {
     const cache = cacheOf({ nodes, pods: [on('a', 'p'), on('a', 'q'), on('b', 'r')] });
     const [a, b, c] = nodes.map(({ metadata }) => cache.node(metadata.name) ?? assert.fail());
     const result = spread.preFilter?.(podInfoOf(pod(constraint)), cache);
@@ -140,7 +140,7 @@ describe('PodTopologySpread', () => {
       for (let count = 0; count < 3; count++) others.added(podInfoOf(other), node);
     assert.deepEqual(fits(), [false, true], 'pods that do not count');
   });
-  it('likes domains with fewer pods where it may not insist', () => {
+  it('prefers domains with fewer pods for ScheduleAnyway constraints', () => {
     assert.deepEqual(
       scoreAll(spread, pod({ ...constraint, whenUnsatisfiable: 'ScheduleAnyway' }), {
         nodes,
@@ -149,7 +149,7 @@ describe('PodTopologySpread', () => {
       [33, 100, 0],
     );
   });
-  it('spreads the pods of a service over nodes when they say nothing', () => {
+  it('spreads the pods of a Service over nodes by default', () => {
     const service = { metadata: { name: 's', namespace: 'default', uid: 's' }, spec: { selector: labels } };
     const setting = { nodes, there: [on('a', 'p'), on('a', 'q'), on('b', 'r')] };
     assert.equal(scoreAll(spread, pod(), setting), undefined);

@@ -19,7 +19,7 @@ import { compileConstraint, defaultSelector, hasAllKeys, isIncluded, matchingPod
 import type { SpreadConstraint } from './spread-constraint.ts';
 
 export interface PodTopologySpreadArgs {
-  /** For pods without constraints of their own, among those that their services and controllers select. */
+  /** The constraints for pods that have none. They count the pods that the pod's services and controllers select. */
   readonly defaultConstraints?: readonly TopologySpreadConstraint[];
   readonly defaultingType?: 'System' | 'List';
 }
@@ -36,7 +36,7 @@ const systemConstraints: readonly TopologySpreadConstraint[] = [
   { topologyKey: nodeLabels.zone, whenUnsatisfiable: 'ScheduleAnyway', maxSkew: 5 },
 ];
 
-/** Spreads pods over zones, nodes, or whatever labels tell apart. */
+/** Creates the plugin for topology spread constraints. */
 export function createPodTopologySpread({
   defaultConstraints = [],
   defaultingType = 'System',
@@ -99,7 +99,7 @@ function preFilter(pod: PodInfo, constraints: readonly SpreadConstraint[], snaps
   return { kind: 'check', check: new SpreadCheck(pod, constraints, counts) };
 }
 
-/** The fewest pods in any domain; each change of a count may change it, so it is worked out when asked for again. */
+/** Checks the skew. A change of a count may change the minimum, so the minimum is computed again on the next read. */
 class SpreadCheck implements PodCheck {
   readonly #pod: PodInfo;
   readonly #constraints: readonly SpreadConstraint[];
@@ -137,8 +137,8 @@ class SpreadCheck implements PodCheck {
   };
 
   /**
-   * With fewer domains than `minDomains`, a missing domain counts as empty. Without any domain no skew is too large, as
-   * upstream has it.
+   * Returns the smallest count of any domain. With fewer domains than `minDomains` it is 0. Without any domain no skew
+   * is too large, as in upstream.
    */
   #fewestOf(index: number): number {
     const counts = this.#counts[index] as Map<string, number>;
@@ -169,7 +169,10 @@ const hardConstraints = (pod: Pod): SpreadConstraint[] =>
     .filter((one) => one.whenUnsatisfiable === 'DoNotSchedule')
     .map((one) => compileConstraint(one, pod.metadata.labels ?? noLabels));
 
-/** Hints do not see services and controllers: with hard default constraints every event of the namespace may help. */
+/**
+ * Whether a pod event may help. Hints do not read services and controllers, so with hard default constraints any event
+ * of the namespace may help.
+ */
 function podMayHelp(pod: Pod, { before, after }: EventOf<'Pod'>, hasHardDefaults: boolean): boolean {
   const other = after ?? before;
   if (other === undefined) return false;
@@ -197,7 +200,7 @@ function nodeMayHelp(pod: Pod, { before, after }: EventOf<'Node'>, hasHardDefaul
   const then = before !== undefined && hasAllKeys(labelsOf(before), constraints);
   const now = after !== undefined && hasAllKeys(labelsOf(after), constraints);
   if (before === undefined || after === undefined || then !== now) return then || now;
-  // The node affinity of a pod may use any label, so a change of any label may change the counts.
+  // Node affinity may use any label, so a change of any label may change the counts.
   return (
     now &&
     (!sameRecord(labelsOf(before), labelsOf(after)) ||

@@ -12,7 +12,7 @@ const BOTH: readonly ResourceSpec[] = [
 ];
 type Requests = Readonly<Record<string, string>>;
 
-/** The score of a node of 4 CPUs and 8 GiB for a pod, beside another one. */
+/** Returns the score of a node with 4 CPUs and 8 GiB for a pod, beside another pod. */
 function score(
   scoringStrategy: ScoringStrategy,
   requests: Requests,
@@ -50,7 +50,7 @@ describe('scoring by free resources', () => {
     assert.equal(score(most(weighted), { cpu: '1', memory: '4Gi' }), 31);
   });
 
-  it('scoring by free resources is zero if more is requested than available', () => {
+  it('returns zero if the requests exceed the capacity', () => {
     const [one, full] = [
       { cpu: '1', memory: '2Gi' },
       { cpu: '3', memory: '2Gi' },
@@ -60,7 +60,7 @@ describe('scoring by free resources', () => {
     assert.deepEqual([score(least(), one, over), score(most(), one, over)], [25, 75]);
   });
 
-  it('counts containers that ask for nothing as small ones', () => {
+  it('counts containers without requests as small ones', () => {
     // 100m of 4 CPUs and 200 MiB of 8 GiB.
     assert.equal(score(least(), {}), 97);
     assert.equal(score(least(), {}, {}), 95);
@@ -75,14 +75,14 @@ describe('other resources', () => {
   ];
   const withGpu = buildNode('a', { allocatable: { 'example.com/gpu': '2', 'ephemeral-storage': '10Gi' } });
 
-  it('count where the pod asks for them and the node has them', () => {
+  it('count if the pod requests them and the node has them', () => {
     assert.equal(score(least([cpu, gpu]), { cpu: '1', 'example.com/gpu': '1' }, undefined, withGpu), 62);
     assert.equal(score(least([cpu, gpu]), { cpu: '1' }, undefined, withGpu), 75);
     assert.equal(score(least([cpu, gpu]), { cpu: '1', 'example.com/gpu': '1' }), 75);
     assert.equal(score(least([gpu]), { cpu: '1' }, undefined, withGpu), 0);
   });
 
-  it('other resources that every node has count whether or not the pod asks for them', () => {
+  it('count even if the pod does not request them, as long as they are standard resources', () => {
     assert.equal(score(least([cpu, disk]), { cpu: '1' }, undefined, withGpu), 87);
     assert.equal(score(least([cpu, disk]), { cpu: '1', 'ephemeral-storage': '5Gi' }, undefined, withGpu), 62);
     assert.equal(score(least([cpu, disk]), { cpu: '1' }, { 'ephemeral-storage': '5Gi' }, withGpu), 61);
@@ -93,7 +93,7 @@ describe('a shape', () => {
   const only = [{ name: 'cpu', weight: 1 }];
   const at = (cpu: string, ...shape: ShapePoint[]): number | undefined => score(ratio(shape, only), { cpu });
 
-  it('a shape is straight between its points and level outside of them', () => {
+  it('a shape is linear between its points and constant outside them', () => {
     const shape = [point(25, 3), point(75, 7)];
     assert.deepEqual(
       ['400m', '1', '2', '2500m', '3', '4', '9'].map((cpu) => at(cpu, ...shape)),
@@ -106,7 +106,7 @@ describe('a shape', () => {
     assert.equal(at('9', point(0, 0), point(50, 10), point(100, 2)), 20);
   });
 
-  it('rounds the mean, and leaves out what scores nothing', () => {
+  it('rounds the mean, and ignores resources with a score of zero', () => {
     const rising = [point(0, 0), point(100, 10)];
     assert.equal(score(ratio(rising), { cpu: '1', memory: '4Gi' }), 38);
     assert.equal(score(ratio([point(0, 0), point(25, 0), point(100, 10)]), { cpu: '1', memory: '4Gi' }), 33);

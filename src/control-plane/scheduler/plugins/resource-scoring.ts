@@ -9,9 +9,9 @@ export interface ResourceSpec {
   readonly weight: number;
 }
 export interface ShapePoint {
-  /** Percent. */
+  /** The utilization in percent. */
   readonly utilization: number;
-  /** 0 to 10. */
+  /** The score, 0 to 10. */
   readonly score: number;
 }
 export type ScoringStrategy =
@@ -27,10 +27,7 @@ export const defaultScoredResources: readonly ResourceSpec[] = [
   { name: 'memory', weight: 1 },
 ];
 
-/**
- * What the pod adds to each scored resource; CPU and memory of containers that ask for none count as those of small
- * ones.
- */
+/** Returns the pod's amount of each scored resource. Containers without CPU or memory requests count as small ones. */
 export function nonZeroAmounts(pod: PodInfo, resources: readonly ResourceSpec[]): number[] {
   const others = resources.every(({ name }) => name === 'cpu' || name === 'memory')
     ? pod.requested
@@ -46,27 +43,26 @@ function nonZeroRequested(node: NodeInfo, name: string): number {
 }
 
 /**
- * A scalar resource that the pod does not ask for is no reason for or against a node; nor is one that the node does not
- * have.
+ * Whether the resource is scored. A scalar resource is not if the pod does not request it or the node does not have it.
  */
 export function countsFor(name: string, podAmount: number, capacity: number): boolean {
   return capacity !== 0 && (podAmount !== 0 || !isScalarResource(name));
 }
 
-/** 0 to 100 for one resource, from what would be requested with the pod there. */
+/** Scores one resource, 0 to 100, from the requests on the node including the pod. */
 function scoreOne(strategy: ScoringStrategy, requested: number, capacity: number): number {
   switch (strategy.type) {
     case 'LeastAllocated':
       return requested > capacity ? 0 : Math.trunc(((capacity - requested) * MAX_NODE_SCORE) / capacity);
     case 'MostAllocated':
-      // A node that is full already, by the sizes assumed for pods without requests, is as full as can be.
+      // Requests that are assumed for pods without requests may exceed the capacity. The node then counts as full.
       return Math.trunc((Math.min(requested, capacity) * MAX_NODE_SCORE) / capacity);
     case 'RequestedToCapacityRatio':
       return brokenLine(strategy.shape, requested > capacity ? 100 : Math.trunc((requested * 100) / capacity));
   }
 }
 
-/** Linear between the points, constant outside of them; points have scores of 0 to 10. */
+/** Interpolates linearly between the points and is constant outside them. Points have scores of 0 to 10. */
 function brokenLine(shape: readonly ShapePoint[], utilization: number): number {
   const scale = MAX_NODE_SCORE / 10;
   let before: ShapePoint | undefined;
@@ -82,7 +78,7 @@ function brokenLine(shape: readonly ShapePoint[], utilization: number): number {
 }
 
 /**
- * The weighted mean over the resources (upstream:
+ * Returns the weighted mean over the resources (upstream:
  * noderesources/{least_allocated,most_allocated,requested_to_capacity_ratio}.go).
  */
 export function scoreAllocation(strategy: ScoringStrategy, podAmounts: readonly number[], node: NodeInfo): number {

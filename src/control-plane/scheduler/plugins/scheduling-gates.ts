@@ -3,7 +3,7 @@ import { unresolvable } from '../framework/rejection.ts';
 
 const NAME = 'SchedulingGates';
 
-/** Pods with gates are not checked until the last one is gone. */
+/** Keeps pods with scheduling gates out of the queue. */
 export const schedulingGates: Plugin = {
   name: NAME,
   hints: {
@@ -16,7 +16,7 @@ export const schedulingGates: Plugin = {
   },
   preEnqueue: ({ spec }) => {
     const gates = spec.schedulingGates ?? [];
-    // Names in a row, as Go prints a slice.
+    // The names are separated by spaces, as Go prints a slice.
     return gates.length === 0
       ? undefined
       : unresolvable(NAME, `waiting for scheduling gates: [${gates.map((gate) => gate.name).join(' ')}]`);

@@ -18,7 +18,7 @@ export interface SpreadConstraint {
   readonly nodeTaintsPolicy: NodeInclusionPolicy;
 }
 
-/** `matchLabelKeys` adds the pod's own values of these labels to the selector. */
+/** Compiles a constraint. `matchLabelKeys` adds the pod's own values of these labels to the selector. */
 export function compileConstraint(constraint: TopologySpreadConstraint, podLabels: Labels): SpreadConstraint {
   const { labelSelector, matchLabelKeys = [] } = constraint;
   const own = matchLabelKeys.flatMap((key): Requirement[] => {
@@ -38,7 +38,7 @@ export function compileConstraint(constraint: TopologySpreadConstraint, podLabel
   };
 }
 
-/** Whether the pods of this node are counted at all. */
+/** Whether the constraint counts the pods of this node. */
 export function isIncluded(constraint: SpreadConstraint, pod: PodInfo, node: NodeInfo): boolean {
   if (constraint.nodeAffinityPolicy === 'Honor' && pod.nodeMatcher !== undefined && !pod.nodeMatcher(node.node))
     return false;
@@ -51,8 +51,8 @@ export function hasAllKeys(labels: Labels, constraints: readonly SpreadConstrain
 }
 
 /**
- * By node how many pods of the pod's namespace the constraint selects; a selector of everything counts nothing
- * (upstream: countPodsMatchSelector).
+ * Counts the matching pods of the pod's namespace by node. An empty selector counts no pods (upstream:
+ * countPodsMatchSelector).
  */
 export function matchingPods(
   { selector }: SpreadConstraint,
@@ -65,7 +65,7 @@ export function matchingPods(
 const none: ReadonlyMap<NodeInfo, number> = new Map();
 
 /**
- * Selects what the services of the pod and its ReplicaSet select; all pods if there are none (upstream:
+ * Combines the selectors of the pod's services and of its ReplicaSet. Without any, it selects all pods (upstream:
  * helper.DefaultSelector).
  */
 export function defaultSelector(pod: Pod, objects: ClusterObjects): KeyedMatcher {

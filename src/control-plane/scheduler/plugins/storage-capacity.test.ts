@@ -18,14 +18,14 @@ const inZone = (zone: string, more: Partial<CSIStorageCapacity> = {}): CSIStorag
 const reaches = (labels: Record<string, string>, ...capacities: CSIStorageCapacity[]): boolean =>
   new EnoughStorage(capacities, 'fast', '10Gi').reaches(labels);
 
-it('the largest volume is what the driver says, else all that is left', () => {
+it('the volume limit is maximumVolumeSize if set, else the capacity', () => {
   assert.equal(volumeLimit(inZone('a')), '10Gi');
   assert.equal(volumeLimit(inZone('a', { maximumVolumeSize: '1Gi' })), '1Gi');
   assert.equal(volumeLimit(inZone('a', { capacity: undefined })), undefined);
 });
 
 describe('a node reaches enough storage', () => {
-  it('a node reaches enough storage of the class and the size, where its labels are those of the topology', () => {
+  it('a node reaches enough storage if its labels match the topology, and class and size fit', () => {
     assert.equal(reaches({ zone: 'a' }, inZone('a')), true);
     assert.equal(reaches({ zone: 'b' }, inZone('a')), false);
     assert.equal(reaches({}, inZone('a')), false);
@@ -36,7 +36,7 @@ describe('a node reaches enough storage', () => {
     assert.equal(reaches({ zone: 'a' }, inZone('a', { capacity: undefined })), false);
   });
 
-  it('a node reaches enough storage of any of several', () => {
+  it('any of several capacity objects suffices', () => {
     const all = [inZone('a'), inZone('b'), capacity({ matchLabels: { host: 'h' } })];
     const labels: Record<string, string>[] = [{ zone: 'a' }, { zone: 'b' }, { host: 'h', zone: 'c' }, { zone: 'c' }];
     assert.deepEqual(
@@ -45,7 +45,7 @@ describe('a node reaches enough storage', () => {
     );
   });
 
-  it('whatever the topology is made of; without one no node does', () => {
+  it('any kind of topology selector works; without one no node matches', () => {
     const both = capacity({ matchLabels: { zone: 'a', host: 'h' } });
     assert.deepEqual(
       [reaches({ zone: 'a', host: 'h' }, both), reaches({ zone: 'a' }, both), reaches({ host: 'h' }, both)],

@@ -3,17 +3,17 @@ import { compareQuantities } from '../../../api/quantity.ts';
 import { matchesLabelSelector } from '../../../api/selectors.ts';
 import type { CSIStorageCapacity } from '../../../api/storage/csi-storage-capacity.ts';
 
-/** The largest volume that is possible. */
+/** Returns the size of the largest possible volume. */
 export const volumeLimit = ({ maximumVolumeSize, capacity }: CSIStorageCapacity): string | undefined =>
   maximumVolumeSize ?? capacity;
 
 /**
- * Which nodes reach enough storage for a volume of a class and size. Storage of one node each, distinguished by a single
- * label, is looked up by that label, so that a node costs the same however many nodes there are (upstream:
+ * Finds the nodes that reach enough storage for a volume of a class and size. Capacity objects that select nodes by a
+ * single label are indexed by that label, so the cost per node does not depend on the number of nodes (upstream:
  * hasEnoughCapacity).
  */
 export class EnoughStorage {
-  /** Values of labels whose nodes have enough, by the label's key. */
+  /** The values of labels whose nodes reach enough storage, by label key. */
   readonly #values = new Map<string, Set<string>>();
   readonly #others: CSIStorageCapacity[] = [];
 
@@ -22,7 +22,7 @@ export class EnoughStorage {
       const limit = volumeLimit(capacity);
       const isEnough =
         capacity.storageClassName === className && limit !== undefined && compareQuantities(limit, size) >= 0;
-      // Without a topology no node reaches it.
+      // Without a topology no node reaches the storage.
       if (isEnough && capacity.nodeTopology !== undefined) this.#add(capacity, capacity.nodeTopology);
     }
   }

@@ -10,7 +10,7 @@ const NAME = 'TaintToleration';
 const rejection = unresolvable(NAME, 'node(s) had untolerated taint(s)');
 const none: readonly Toleration[] = [];
 
-/** Taints that a pod does not tolerate keep it away, or make the node less liked (`PreferNoSchedule`). */
+/** Rejects nodes with taints that the pod does not tolerate. A `PreferNoSchedule` taint only lowers the score. */
 export const taintToleration: Plugin = {
   name: NAME,
   hints: {

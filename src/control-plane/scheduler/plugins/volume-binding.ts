@@ -33,8 +33,8 @@ const reasons = {
 };
 
 /**
- * Claims that are bound keep the pod where their volumes are; claims that wait for the pod are given a volume of a
- * node, or a node to be provisioned for.
+ * Filters nodes by the pod's claims. Bound claims require nodes that can access their volumes. For claims that wait for
+ * the pod, it selects a volume of the node or a node for provisioning.
  */
 export const volumeBinding: Plugin = {
   name: NAME,
@@ -124,9 +124,9 @@ function sortClaims(claims: readonly PersistentVolumeClaim[], objects: ClusterOb
 class BindingCheck implements PodCheck {
   readonly #claims: SortedClaims;
   readonly #objects: ClusterObjects;
-  /** By node name; kept for the node that is chosen in the end. */
+  /** The plans by node name. The plan of the chosen node is used later. */
   readonly #plans = new Map<string, VolumePlan>();
-  /** By claim: the same for all nodes. */
+  /** The storage of each claim. It is the same for all nodes. */
   readonly #storage = new Map<PersistentVolumeClaim, EnoughStorage>();
 
   constructor(claims: SortedClaims, objects: ClusterObjects) {
@@ -160,8 +160,8 @@ class BindingCheck implements PodCheck {
   }
 
   /**
-   * Why the node cannot serve all of them, or how it does. The smallest claims choose first, so that they take the smallest
-   * volumes.
+   * Plans the waiting claims on a node, or tells why the node cannot serve all of them. Small claims choose first, so
+   * that they take the smallest volumes.
    */
   #planWaiting(node: NodeInfo): VolumePlan | 'bind' | 'space' {
     const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
@@ -200,7 +200,7 @@ class BindingCheck implements PodCheck {
     );
   }
 
-  /** Only of drivers that say how much they have left. */
+  /** Whether the driver has enough storage. Drivers that do not report their capacity always have. */
   #hasStorage(claim: PersistentVolumeClaim, { labels }: NodeInfo): boolean {
     const className = classOfClaim(claim);
     const driver = this.#objects.csiDriver(this.#objects.storageClass(className)?.provisioner ?? '');
@@ -217,7 +217,7 @@ class BindingCheck implements PodCheck {
 const capacityOf = ({ spec }: PersistentVolume): string => spec.capacity?.['storage'] ?? '0';
 
 /**
- * The smallest volume that will do; one that is promised to the claim before all others (upstream:
+ * Returns the smallest suitable volume. A volume that is pre-bound to the claim takes precedence (upstream:
  * volume.FindMatchingVolume).
  */
 function findVolume(

@@ -16,7 +16,7 @@ const inUse = unschedulable(
   'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod',
 );
 
-/** Disks that cannot be on a node twice, and claims that only one pod may use. */
+/** Rejects nodes on which a disk conflicts with another pod's, and enforces ReadWriteOncePod. */
 export const volumeRestrictions: Plugin = {
   name: NAME,
   hints: {
@@ -71,7 +71,7 @@ function preFilter(pod: PodInfo, snapshot: Snapshot): PreFilterResult {
 class RestrictionsCheck implements PodCheck {
   readonly #disks: readonly Volume[];
   readonly #exclusive: ReadonlySet<string>;
-  /** How many other pods use one of the exclusive claims, anywhere. */
+  /** The number of other pods in the cluster that use an exclusive claim of the pod. */
   #users: number;
 
   constructor(disks: readonly Volume[], exclusive: ReadonlySet<string>, users: number) {
@@ -104,7 +104,7 @@ const sharesClaim = (pod: Pod, other: Pod): boolean => claimsOf(other).some((cla
 const sharesDisk = (pod: Pod, other: Pod): boolean =>
   (pod.spec.volumes ?? []).some((disk) => (other.spec.volumes ?? []).some((volume) => diskConflicts(disk, volume)));
 
-/** Two readers may share most kinds of disk, but not an EBS volume. */
+/** Whether two volumes conflict. Two readers may share most kinds of disk, but not an EBS volume. */
 function diskConflicts(left: Volume, right: Volume): boolean {
   const bothRead = (one: { readonly readOnly?: boolean }, other: { readonly readOnly?: boolean }): boolean =>
     one.readOnly === true && other.readOnly === true;

@@ -10,7 +10,7 @@ import { claimNotFound, classOfClaim, usesClaim } from './claims.ts';
 const NAME = 'VolumeZone';
 const rejection = unresolvable(NAME, 'node(s) had no available volume zone');
 
-/** Old label → today's. */
+/** The current label for each old one. */
 const labels = new Map<string, string>([
   [nodeLabels.betaZone, nodeLabels.zone],
   [nodeLabels.betaRegion, nodeLabels.region],
@@ -23,7 +23,7 @@ interface Place {
   readonly values: readonly string[];
 }
 
-/** Volumes that carry a zone as a label, as in-tree cloud disks do. */
+/** Rejects nodes outside the zone of the pod's volumes. In-tree cloud disks carry their zone in labels. */
 export const volumeZone: Plugin = {
   name: NAME,
   hints: {
@@ -48,7 +48,7 @@ export const volumeZone: Plugin = {
 function placesOf({ metadata }: PersistentVolume): Place[] {
   return [...labels.keys()].flatMap((key): Place[] => {
     const value = metadata.labels?.[key];
-    // Several zones of a regional disk stand in one label.
+    // The label of a regional disk contains several zones.
     return value === undefined ? [] : [{ key, values: value.split('__').map((zone) => zone.trim()) }];
   });
 }

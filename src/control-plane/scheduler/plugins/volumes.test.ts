@@ -104,9 +104,9 @@ describe('VolumeBinding', () => {
       storageClasses: [wait, dynamic],
       ...lists,
     });
-  it('VolumeBinding does not concern pods without claims', () =>
+  it('VolumeBinding skips pods without claims', () =>
     assert.equal(filterAll(volumeBinding, buildPod('x'), {}), 'skip'));
-  it('keeps pods where the volumes of their claims are', () => {
+  it('rejects nodes that cannot access the volume of a bound claim', () => {
     const reason = "node(s) didn't match PersistentVolume's node affinity";
     assert.deepEqual(check({ claims: [boundClaim('data', 'pv')], volumes: [volumeOf('pv', onNode('b'))] }), [
       reason,
@@ -114,11 +114,11 @@ describe('VolumeBinding', () => {
       reason,
     ]);
   });
-  it('knows claims whose volume is gone', () => {
+  it('rejects a claim whose volume was deleted', () => {
     const reason = 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)';
     assert.deepEqual(check({ claims: [boundClaim('data', 'pv')] }), [reason, reason, reason]);
   });
-  it('refuses claims that are missing, lost, leaving, or not bound though they should be', () => {
+  it('rejects missing, lost, terminating and unbound claims', () => {
     assert.equal(check({}), 'persistentvolumeclaim "data" not found');
     assert.equal(
       check({ claims: [claimOf('data', { volumeName: 'pv' }, { status: { phase: 'Lost' } })] }),
@@ -131,7 +131,7 @@ describe('VolumeBinding', () => {
     );
     assert.equal(check({ claims: [claimOf('data', {})] }), 'pod has unbound immediate PersistentVolumeClaims');
   });
-  it('takes ephemeral claims only from the pod itself', () => {
+  it('rejects an ephemeral claim that belongs to another pod', () => {
     const pod = buildPod('x', {
       spec: { volumes: [{ name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: {} } } }] },
     });
@@ -144,7 +144,7 @@ describe('VolumeBinding', () => {
       'PVC default/x-tmp was not created for pod default/x (pod is not owner)',
     );
   });
-  it('finds volumes for claims that wait, on nodes that reach them', () => {
+  it('finds volumes for waiting claims, on nodes that can access them', () => {
     assert.deepEqual(check({ claims: [waiting('data')], volumes: [volumeOf('pv', onNode('b'))] }), [
       noVolume,
       '',
@@ -171,7 +171,7 @@ describe('VolumeBinding', () => {
       ['', noVolume, noVolume],
     );
   });
-  it('gives no volume to two claims, and the smallest that will do', () => {
+  it('assigns each volume to one claim only, and prefers the smallest suitable volume', () => {
     const claims = [waiting('big', { resources: { requests: { storage: '8Gi' } } }), waiting('small')];
     assert.deepEqual(check({ claims, volumes: [volumeOf('pv')] }, 'big', 'small'), [noVolume, noVolume, noVolume]);
     const cache = cacheOf({
@@ -191,7 +191,7 @@ describe('VolumeBinding', () => {
       ['small little', 'big large'],
     );
   });
-  it('lets a provisioner create volumes where allowed, and keeps the selected node', () => {
+  it('leaves a claim to its provisioner if the topology allows it, and respects the selected node', () => {
     assert.deepEqual(check({ claims: [waiting('data', { storageClassName: 'dynamic' })] }), [noVolume, '', noVolume]);
     const free = { ...dynamic, allowedTopologies: [] };
     assert.deepEqual(
@@ -202,7 +202,7 @@ describe('VolumeBinding', () => {
       [noVolume, noVolume, ''],
     );
   });
-  it('asks a driver that tells its capacity for enough of it where the node is', () => {
+  it('requires enough reported capacity for the node from drivers that publish it', () => {
     const noSpace = 'node(s) did not have enough free storage';
     const free = { ...dynamic, allowedTopologies: [] };
     const driver = (storageCapacity: boolean): CSIDriver => ({
@@ -241,7 +241,7 @@ describe('VolumeBinding', () => {
   });
 });
 
-it('finds nodes with enough storage as if it asked every object', () =>
+it('finds the same nodes as a scan of all CSIStorageCapacity objects', () =>
   fc.assert(
     fc.property(
       fc.array(
@@ -278,7 +278,7 @@ it('finds nodes with enough storage as if it asked every object', () =>
   ));
 
 describe('VolumeRestrictions', () => {
-  it('gives claims that only one pod may use to one pod', () => {
+  it('allows only one pod for a ReadWriteOncePod claim', () => {
     const claims = [boundClaim('data', 'pv', { accessModes: ['ReadWriteOncePod'] })];
     const reason =
       'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
@@ -288,7 +288,7 @@ describe('VolumeRestrictions', () => {
       [reason, reason, reason],
     );
   });
-  it('puts no disk onto a node twice, unless both only read', () => {
+  it('rejects a disk that is already on the node, unless both pods only read it', () => {
     const disk = (name: string, readOnly: boolean): Pod =>
       buildPod(name, {
         spec: { volumes: [{ name: 'd', iscsi: { targetPortal: 'p', iqn: 'iqn', lun: 0, readOnly } }] },
@@ -304,7 +304,7 @@ describe('VolumeRestrictions', () => {
       '',
     ]);
   });
-  it('waits for claims that are missing', () =>
+  it('rejects pods with missing claims', () =>
     assert.equal(filterAll(volumeRestrictions, using('x', 'data'), {}), 'persistentvolumeclaim "data" not found'));
 });
 
@@ -314,7 +314,7 @@ describe('VolumeZone', () => {
     ...volumes: readonly PersistentVolume[]
   ): readonly string[] | string =>
     filterAll(volumeZone, using('x', 'data'), { claims, volumes, storageClasses: [wait] });
-  it('keeps pods in the zone of their volume, where nodes know of zones', () => {
+  it('rejects nodes outside the volume’s zone, if the nodes have zone labels', () => {
     const elsewhere = 'node(s) had no available volume zone';
     assert.deepEqual(
       check([boundClaim('data', 'pv')], volumeOf('pv', {}, { 'failure-domain.beta.kubernetes.io/zone': 'two' })),
@@ -325,11 +325,11 @@ describe('VolumeZone', () => {
       ['', elsewhere, ''],
     );
   });
-  it('VolumeZone does not concern claims whose volume waits for the pod, or says nothing', () => {
+  it('VolumeZone skips claims that wait for the pod and volumes without a zone', () => {
     assert.equal(check([waiting('data')]), 'skip');
     assert.equal(check([boundClaim('data', 'pv')], volumeOf('pv')), 'skip');
   });
-  it('waits for what is missing', () => {
+  it('rejects missing claims and volumes', () => {
     assert.equal(check([]), 'persistentvolumeclaim "data" not found');
     assert.equal(check([boundClaim('data', 'pv')]), 'persistentvolume "pv" not found');
     assert.equal(check([claimOf('data', {})]), 'PersistentVolumeClaim had no pv name and storageClass name');
@@ -354,7 +354,7 @@ describe('NodeVolumeLimits', () => {
   const claims = ['1', '2', '3'].map((number) => boundClaim(`c${number}`, `pv${number}`));
   const lists = { csiNodes, volumes, claims };
   const there = [bound(using('y', 'c1', 'c2'), 'a')];
-  it('respects the attach limit of a driver, and counts a shared volume once', () => {
+  it('enforces the attach limit of a driver, and counts a shared volume once', () => {
     assert.deepEqual(filterAll(nodeVolumeLimits, using('x', 'c3'), { ...lists, there }), [
       'node(s) exceed max volume count',
       '',
@@ -366,7 +366,7 @@ describe('NodeVolumeLimits', () => {
       ['', '', ''],
     );
   });
-  it('counts volumes of a cloud as those of its driver, of claims and of pods themselves', () => {
+  it('counts in-tree cloud volumes, of claims and of pods, for their CSI driver', () => {
     const cinder = (id: string): object => ({ cinder: { volumeID: id } });
     const moved = {
       csiNodes: [
@@ -388,7 +388,7 @@ describe('NodeVolumeLimits', () => {
     assert.deepEqual(filterAll(nodeVolumeLimits, own('two'), moved), ['node(s) exceed max volume count', '', '']);
     assert.deepEqual(filterAll(nodeVolumeLimits, own('one'), moved), ['', '', '']);
   });
-  it('counts what is attached still though no pod uses it', () => {
+  it('counts volumes that are still attached although no pod uses them', () => {
     const attachments = ['1', '2'].map((number) => ({
       metadata: { name: `va${number}`, namespace: '', uid: number },
       spec: { attacher: driver, nodeName: 'a', source: { persistentVolumeName: `pv${number}` } },

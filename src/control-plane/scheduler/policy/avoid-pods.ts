@@ -6,8 +6,8 @@ import type { Plugin } from '../framework/plugin.ts';
 const ANNOTATION = 'scheduler.alpha.kubernetes.io/preferAvoidPods';
 
 /**
- * Avoids nodes whose annotation names the controller of the pod (upstream up to 1.22: NodePreferAvoidPods). Only
- * ReplicationControllers and ReplicaSets count. An annotation that cannot be read names none.
+ * Avoids nodes whose annotation names the pod's controller (upstream up to 1.22: NodePreferAvoidPods). Only
+ * ReplicationControllers and ReplicaSets count. An unreadable annotation names none.
  */
 export const nodePreferAvoidPods: Plugin = {
   name: 'NodePreferAvoidPods',
@@ -31,7 +31,7 @@ interface AvoidPods {
 
 const keyOfController = (kind: unknown, uid: unknown): string => JSON.stringify([kind, uid]);
 
-/** Read once for each version of a node: annotations may be long. */
+/** The parsed annotations, one entry for each version of a node, because annotations may be long. */
 const avoided = new WeakMap<Node, ReadonlySet<string>>();
 
 function avoidedBy(node: Node): ReadonlySet<string> {

@@ -10,7 +10,10 @@ export interface LabelsPresence {
   readonly presence: boolean;
 }
 
-/** Nodes that have all of the labels, or none of them (upstream up to 1.22: NodeLabel, CheckNodeLabelPresence). */
+/**
+ * Filters nodes: they must have all of the labels, or none of them (upstream up to 1.22: NodeLabel,
+ * CheckNodeLabelPresence).
+ */
 export function createNodeLabelFilter(name: string, { labels, presence }: LabelsPresence): Plugin {
   const rejection = unresolvable(name, "node(s) didn't have the requested labels");
   return {
@@ -21,7 +24,7 @@ export function createNodeLabelFilter(name: string, { labels, presence }: Labels
   };
 }
 
-/** Prefers nodes that have the label, or that have not. */
+/** Prefers nodes that have the label, or nodes that do not. */
 export function createNodeLabelScore(name: string, label: string, presence: boolean): Plugin {
   return {
     name,

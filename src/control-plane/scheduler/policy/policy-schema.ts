@@ -9,7 +9,7 @@ const CapacityRatioSchema = object('RequestedToCapacityRatioArguments', {
   resources: array(object('ResourceSpec', { name: required(string), weight: smallInt64 })),
 });
 
-/** Policy of kubescheduler v1, as `--policy-config-file` took it up to 1.22. */
+/** The schema of a Policy (kubescheduler v1), the format of `--policy-config-file` up to 1.22. */
 export const PolicySchema = object('Policy', {
   apiVersion: string,
   kind: string,

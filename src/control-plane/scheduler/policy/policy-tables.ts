@@ -1,8 +1,8 @@
 import type { PluginName } from '../config/plugin-points.ts';
 
 /**
- * Predicates of a Policy by the plugins that check the same (upstream: legacy_registry.go NewLegacyRegistry). Those of
- * conditions of nodes became taints in 1.12; limits of volumes of single clouds became those of their CSI drivers.
+ * The plugins that replace each predicate of a Policy (upstream: legacy_registry.go NewLegacyRegistry). Predicates of
+ * node conditions became taints in 1.12. Volume limits of single clouds became limits of their CSI drivers.
  */
 export const predicatePlugins: ReadonlyMap<string, readonly PluginName[]> = new Map<string, readonly PluginName[]>([
   ['PodFitsResources', ['NodeResourcesFit']],
@@ -30,7 +30,7 @@ export const predicatePlugins: ReadonlyMap<string, readonly PluginName[]> = new 
   ['EvenPodsSpread', ['PodTopologySpread']],
 ]);
 
-/** What a scheduler checks whatever a Policy says: a pod must not run where it must not. */
+/** The plugins that run whatever the Policy says, because without them pods would be placed on unsuitable nodes. */
 export const mandatoryPlugins: readonly PluginName[] = [
   'SchedulingGates',
   'NodeUnschedulable',
@@ -44,7 +44,7 @@ export type PriorityTarget =
   | { readonly strategy: 'LeastAllocated' | 'MostAllocated' | 'RequestedToCapacityRatio' }
   | { readonly kind: 'avoidPods' | 'nothing' };
 
-/** Priorities of a Policy. Spreading of a Service's pods is what PodTopologySpread does by default. */
+/** The plugins that replace each priority of a Policy. PodTopologySpread spreads the pods of a Service by default. */
 export const priorityTargets: ReadonlyMap<string, PriorityTarget> = new Map<string, PriorityTarget>([
   ['LeastRequestedPriority', { strategy: 'LeastAllocated' }],
   ['MostRequestedPriority', { strategy: 'MostAllocated' }],

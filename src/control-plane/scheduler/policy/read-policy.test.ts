@@ -27,13 +27,13 @@ const web: Service = {
 } as Service;
 
 describe('a Policy', () => {
-  it('a Policy without predicates and priorities has the default ones, with empty lists only the mandatory ones', () => {
+  it('a Policy without predicates and priorities gets the defaults; empty lists leave only mandatory plugins', () => {
     assert.ok(filters({}).includes('InterPodAffinity'));
     assert.ok(scores({}).includes('TaintToleration 3'));
     assert.deepEqual([filters({ predicates: [] }), scores({ priorities: [] })], [always, []]);
   });
 
-  it('a Policy is mapped to plugins by name, with its weights', () => {
+  it('a Policy maps names to plugins and keeps its weights', () => {
     const predicates = ['GeneralPredicates', 'NoDiskConflict', 'PodToleratesNodeTaints'].map((name) => ({ name }));
     assert.deepEqual(filters({ predicates }), [
       ...['NodeUnschedulable', 'NodeName', 'TaintToleration', 'NodeAffinity', 'NodePorts', 'NodeResourcesFit'],
@@ -55,7 +55,7 @@ describe('a Policy', () => {
     ]);
   });
 
-  it('a Policy does not check what it does not name', () => {
+  it('a Policy does not run plugins that it does not name', () => {
     const big = buildPod('big', { requests: { cpu: '100' } });
     assert.equal(
       outcomeOf(decide({ nodes: [buildNode('a')] }, big, profileOf({ predicates: [{ name: 'HostName' }] }))),
@@ -64,7 +64,7 @@ describe('a Policy', () => {
     assert.match(outcomeOf(decide({ nodes: [buildNode('a')] }, big, profileOf({}))), /Insufficient cpu/);
   });
 
-  it('packs nodes with MostRequestedPriority and a ratio of its own', () => {
+  it('a Policy packs nodes with MostRequestedPriority and a custom ratio', () => {
     const nodes = [
       buildNode('small', { allocatable: { cpu: '2' } }),
       buildNode('large', { allocatable: { cpu: '8' } }),
@@ -84,7 +84,7 @@ describe('a Policy', () => {
     assert.equal(outcomeOf(decide({ nodes }, pod, spreading)), 'large');
   });
 
-  it('a Policy has predicates and priorities of labels', () => {
+  it('a Policy may filter and score by labels', () => {
     const nodes = [
       buildNode('a', { labels: { retiring: '1' } }),
       buildNode('b'),
@@ -102,7 +102,7 @@ describe('a Policy', () => {
     );
   });
 
-  it('keeps the pods of a Service together by one label and apart by another', () => {
+  it('keeps the pods of a Service together by one label, and spreads them by another', () => {
     const node = (name: string, region: string, rack: string): ReturnType<typeof buildNode> =>
       buildNode(name, { labels: { region, rack } });
     const nodes = [node('a', 'east', '1'), node('b', 'east', '2'), node('c', 'west', '3')];
@@ -122,7 +122,7 @@ describe('a Policy', () => {
     assert.equal(outcomeOf(decide({ nodes, pods, services: [web] }, pinned, profile)), 'c');
   });
 
-  it('avoids nodes whose annotation names the controller of the pod, and bears one that is no JSON', () => {
+  it('avoids nodes whose annotation names the pod’s controller, and ignores invalid JSON', () => {
     const avoiding = (text: string): ReturnType<typeof buildNode> => {
       const made = buildNode('a');
       return {
@@ -150,7 +150,7 @@ describe('a Policy', () => {
       assert.equal(outcomeOf(decide({ nodes: [avoiding(text)] }, pod, profile)), 'a');
   });
 
-  it('a Policy has extenders in the notation of its time', () => {
+  it('a Policy may configure extenders in its own format', () => {
     const [extender] = configOf({
       extenders: [
         {
@@ -204,6 +204,6 @@ describe('a Policy', () => {
       /must be a number of nanoseconds/,
     ],
   ] as const) {
-    it(`a Policy is refused with ${name}`, () => assert.match(errorsOf(policy).join('\n'), error));
+    it(`rejects a Policy with ${name}`, () => assert.match(errorsOf(policy).join('\n'), error));
   }
 });

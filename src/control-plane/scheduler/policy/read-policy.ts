@@ -23,8 +23,8 @@ import { mandatoryPlugins, predicatePlugins, priorityTargets } from './policy-ta
 import { createServiceAffinity, createServiceAntiAffinity } from './service-affinity.ts';
 
 /**
- * The configuration for a Policy as parsed from a file, or its errors (upstream up to 1.22: createFromPolicy). Omitted
- * predicates and priorities are those of the default configuration; an empty list turns them off.
+ * Reads a parsed Policy into a configuration or its errors (upstream up to 1.22: createFromPolicy). Without predicates
+ * or priorities, the defaults apply; an empty list disables them.
  */
 export function readPolicy(input: unknown, schedulerName = DEFAULT_SCHEDULER_NAME): ReadConfig {
   const { value, errors: unreadable } = decode(PolicySchema, input, { mode: 'strict' });
@@ -86,7 +86,7 @@ function argsOf(
   return { ...standard, InterPodAffinity: { ...standard.InterPodAffinity, ...weight } };
 }
 
-/** The order in which plugins filter is that of the default configuration, whatever the order of predicates. */
+/** Maps predicates to filter plugins. The filters run in the default order, whatever the order of the predicates. */
 function readPredicates(
   sources: readonly PredicateSource[] | undefined,
   errors: FieldErrors,
@@ -145,7 +145,7 @@ function readPriorities(
     const plugin = priorityPlugin(source, errors, path, parts);
     if (plugin === undefined) continue;
     if (source.argument !== undefined) own.push(plugin);
-    // Several priorities may have become one plugin: what they count adds up.
+    // Several priorities may map to one plugin. Their weights are added.
     scores.set(plugin.name, { plugin, weight: weight + (scores.get(plugin.name)?.weight ?? 0) });
   }
   refuseTwins(errors, 'priorities', own);
@@ -189,7 +189,7 @@ function priorityPlugin(
     },
   });
   const plugin = createNodeResourcesFit({ ...args.NodeResourcesFit, ...fit });
-  // One name for each strategy: several may be combined.
+  // Each strategy needs its own name, because several may be combined.
   return {
     name: ratio === undefined ? `NodeResources${type}` : name,
     ...(plugin.preScore && { preScore: plugin.preScore }),

@@ -6,7 +6,7 @@ import type { Plugin } from '../framework/plugin.ts';
 import { unschedulable } from '../framework/rejection.ts';
 import type { Snapshot } from '../framework/snapshot.ts';
 
-/** The selectors of Services that select the pod. */
+/** Returns the selectors of the Services that select the pod. */
 function servicesOf({ namespace, labels }: PodInfo, { objects }: Snapshot): readonly ((other: PodInfo) => boolean)[] {
   const found: ((other: PodInfo) => boolean)[] = [];
   for (const { spec } of objects.services(namespace)) {
@@ -19,8 +19,8 @@ function servicesOf({ namespace, labels }: PodInfo, { objects }: Snapshot): read
 }
 
 /**
- * All pods of a Service run on nodes with the same values of these labels: those that the pod's nodeSelector names, else
- * those of the node of the Service's first pod (upstream up to 1.22: ServiceAffinity Filter).
+ * Requires that all pods of a Service run on nodes with the same values of these labels. The values come from the pod's
+ * nodeSelector, else from the node of the Service's first pod (upstream up to 1.22: ServiceAffinity Filter).
  */
 export function createServiceAffinity(name: string, affinityLabels: readonly string[]): Plugin {
   const rejection = unschedulable(name, "node(s) didn't match service affinity");

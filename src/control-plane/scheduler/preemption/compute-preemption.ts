@@ -17,11 +17,11 @@ import type { Candidate } from './victims.ts';
 const notHelpful = unresolvable('DefaultPreemption', 'Preemption is not helpful for scheduling');
 
 export type PreemptionOutcome =
-  /** The best; `candidates` are all that were found. */
+  /** The best candidate; `candidates` are all that were found. */
   | ({ readonly kind: 'preempt'; readonly candidates: readonly Candidate[] } & Candidate)
-  /** Must not, or should not yet; an earlier promise stands. */
+  /** The pod may not preempt, or must wait for earlier victims. An existing nomination stays. */
   | { readonly kind: 'notEligible'; readonly message: string }
-  /** Nothing would help; an earlier promise is void. */
+  /** No eviction would help. An existing nomination is removed. */
   | { readonly kind: 'noCandidates'; readonly message: string };
 
 export interface PreemptionQuestion {
@@ -29,15 +29,13 @@ export interface PreemptionQuestion {
   readonly pod: PodInfo;
   readonly random: Random;
   readonly args: PreemptionArgs;
-  /** As the filters left them. */
+  /** The checks with the state that the filters left. */
   readonly checks: Checks;
   readonly rejections: ReadonlyMap<string, Rejection>;
   readonly absent: Rejection;
 }
 
-/**
- * Which pods would have to leave which node to make room (upstream: DefaultPreemption). Pure: it evicts no pod.
- */
+/** Decides which pods must be evicted from which node (upstream: DefaultPreemption). It is pure and evicts no pod. */
 export function computePreemption(question: PreemptionQuestion): PreemptionOutcome {
   const { snapshot, rejections, absent } = question;
   const message = whyNotEligible(question);
@@ -61,7 +59,9 @@ export function computePreemption(question: PreemptionQuestion): PreemptionOutco
   return { kind: 'preempt', ...pickCandidate(candidates), candidates };
 }
 
-/** A pod whose victims are still on their way out of the node it was promised has to wait for them. */
+/**
+ * Returns why the pod may not preempt. A pod whose victims are still terminating on its nominated node waits for them.
+ */
 function whyNotEligible({ snapshot, pod, rejections, absent }: PreemptionQuestion): string | undefined {
   if (pod.pod.spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
   const promised = pod.pod.status?.nominatedNodeName ?? '';
@@ -79,7 +79,9 @@ function isLeavingForPreemption({ metadata, status }: Pod): boolean {
   return condition?.status === 'True' && condition.reason === 'PreemptionByScheduler';
 }
 
-/** Tries nodes from a random one on until there are enough candidates, one of which at least violates no budget. */
+/**
+ * Tries nodes, starting at a random one, until it has enough candidates and at least one of them violates no budget.
+ */
 function findCandidates(
   question: PreemptionQuestion,
   nodes: readonly NodeInfo[],

@@ -1,18 +1,21 @@
 import type { Candidate } from './victims.ts';
 import { startTimeMs } from './victims.ts';
 
-/** So that more victims are never better because their priorities are negative. */
+/** The offset makes all priorities positive, so that more victims never give a smaller sum. */
 const PRIORITY_OFFSET = 2 ** 31;
 
 const highestPriority = ({ victims }: Candidate): number => Math.max(...victims.map(({ priority }) => priority));
 
-/** Each smaller is better; the next one decides among equals (upstream: pickOneNodeForPreemption). */
+/**
+ * The criteria, in order: a smaller value is better, and the next criterion decides between equal candidates (upstream:
+ * pickOneNodeForPreemption).
+ */
 const costs: readonly ((candidate: Candidate) => number)[] = [
   ({ budgetViolations }) => budgetViolations,
   highestPriority,
   ({ victims }) => victims.reduce((sum, { priority }) => sum + priority + PRIORITY_OFFSET, 0),
   ({ victims }) => victims.length,
-  // Of the most important victims, the one that runs longest should be the youngest of all nodes'.
+  // Among the victims of highest priority, the earliest start time should be as late as possible.
   (candidate) => {
     const top = highestPriority(candidate);
     return -Math.min(
@@ -21,7 +24,7 @@ const costs: readonly ((candidate: Candidate) => number)[] = [
   },
 ];
 
-/** `candidates` has at least one. */
+/** Returns the best candidate. `candidates` has at least one. */
 export function pickCandidate(candidates: readonly Candidate[]): Candidate {
   let best = candidates;
   for (const cost of costs) {

@@ -18,7 +18,7 @@ const candidate = (nodeName: string, victims: readonly Pod[], budgetViolations =
   victims: victims.map(podInfoOf),
 });
 
-describe('of several nodes on which room could be made, that one is taken', () => {
+describe('the node chosen for preemption is the one', () => {
   const late = '2026-01-02T00:00:00Z';
   for (const [name, worse, better] of [
     [
@@ -56,7 +56,7 @@ describe('of several nodes on which room could be made, that one is taken', () =
   }
 });
 
-describe('making room', () => {
+describe('preemption', () => {
   const nodes = [buildNode('a')];
   const vip = (more: object = {}): Pod => buildPod('vip', { requests: { cpu: '2' }, spec: { priority: 10 }, ...more });
   const on = (name: string, cpu: string, more: object = {}): Pod =>
@@ -80,14 +80,14 @@ describe('making room', () => {
       : [];
   };
 
-  it('spares as many victims as possible: the more important first, then the longer running', () => {
+  it('keeps as many pods as possible: those of higher priority first, then those that run longer', () => {
     const pods = [on('old', '2'), on('young', '2', { status: { startTime: '2026-01-05T00:00:00Z' } })];
     assert.deepEqual(victimsOf(pods), ['young']);
     assert.deepEqual(victimsOf([on('low', '2'), on('middle', '2', { spec: { priority: 5 } })]), ['low']);
     assert.deepEqual(victimsOf([on('same', '4', { spec: { priority: 10 } })]), []);
   });
 
-  it('spares first those that a budget protects, unless their evictions were let through', () => {
+  it('keeps pods that a budget protects first, unless their eviction was already allowed', () => {
     const budget = (allowed: number, disrupted: Record<string, string> = {}): PodDisruptionBudget => ({
       metadata: { name: 'b', namespace: 'default', uid: 'b' },
       spec: { selector: { matchLabels: { app: 'x' } } },
@@ -109,11 +109,11 @@ describe('making room', () => {
       ],
       [['x'], ['y'], ['x'], ['x']],
     );
-    // Protection is no promise: it only counts where there is a choice.
+    // A budget is only a preference: it matters if there is a choice.
     assert.deepEqual(victimsOf([on('x', '4')], [budget(0)]), ['x']);
   });
 
-  it('evicts for other things than resources, too', () => {
+  it('also resolves conflicts other than missing resources', () => {
     const port = { hostPorts: [80] };
     assert.deepEqual(victimsOf([on('p', '1', port), on('q', '1')], [], vip(port)), ['p']);
     const term = {
@@ -127,7 +127,7 @@ describe('making room', () => {
     );
   });
 
-  it('waits for victims that are on their way out of the node it was promised', () => {
+  it('waits for terminating victims on the nominated node', () => {
     const leaving = (reason: string): Pod =>
       on('low', '4', {
         metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' },
@@ -139,12 +139,12 @@ describe('making room', () => {
     const promised = vip({ status: { nominatedNodeName: 'a' } });
     const decision = decide({ nodes, pods: [leaving('PreemptionByScheduler')] }, promised);
     assert.match(outcomeOf(decision), /preemption: not eligible due to a terminating pod on the nominated node\.$/);
-    // The promise stands.
+    // The nomination stays.
     assert.ok(decision.kind === 'unschedulable' && decision.nominate === undefined);
     assert.deepEqual(victimsOf([leaving('EvictionByEvictionAPI')], [], promised), ['low']);
   });
 
-  it('takes a promise back that no longer helps', () => {
+  it('removes a nomination that no longer helps', () => {
     const decision = decide(
       { nodes, pods: [on('same', '4', { spec: { priority: 10 } })] },
       vip({ status: { nominatedNodeName: 'a' } }),
@@ -152,7 +152,7 @@ describe('making room', () => {
     assert.ok(decision.kind === 'unschedulable' && decision.nominate === '');
   });
 
-  it('looks at a share of the nodes in large clusters', () => {
+  it('tries only a share of the nodes in large clusters', () => {
     const args = { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 };
     assert.deepEqual(
       [50, 500, 5000].map((count) => candidatesToFind(count, args)),
@@ -164,7 +164,7 @@ describe('making room', () => {
     });
     const decision = decide(cache, vip());
     assert.ok(decision.kind === 'unschedulable' && decision.preemption !== undefined);
-    // Trying leaves no trace.
+    // The dry run leaves the cache unchanged.
     assert.deepEqual([cache.node('a')?.pods.size, cache.node('b')?.requested.cpuMillis], [1, 4000]);
   });
 });
@@ -190,30 +190,30 @@ describe('the choice of preemption victims and nodes', () => {
     return victims ?? outcomeOf(decision);
   };
 
-  it('a pod whose policy is Never evicts no pod', () => {
+  it('a pod with preemptionPolicy Never evicts no pod', () => {
     const said = outcome({ pods: [on('a', 'low'), on('b', 'other')] }, vip({ preemptionPolicy: 'Never' }));
     assert.match(String(said), /not eligible due to preemptionPolicy=Never/);
   });
 
-  it('a node that the pod may not run on at all is left out', () => {
+  it('a node that the pod can never use is not a candidate', () => {
     const labelled = { ...b, metadata: { ...b.metadata, labels: { ...b.metadata.labels, disk: 'ssd' } } };
     const pods = [on('a', 'low'), on('b', 'important', { spec: { priority: 5 } })];
     assert.deepEqual(outcome({ nodes: [a, labelled], pods }, vip({ nodeSelector: { disk: 'ssd' } })), ['important']);
   });
 
-  it('a node on which no budget is violated is better than one with less important victims', () => {
+  it('a candidate without budget violations wins over one with victims of lower priority', () => {
     const pods = [on('a', 'guarded'), on('b', 'important', { spec: { priority: 5 } })];
     assert.deepEqual(outcome({ pods }, vip()), ['guarded']);
     assert.deepEqual(outcome({ pods, budgets: [budgetFor('guarded')] }, vip()), ['important']);
   });
 
-  it('a budget counts in its own namespace only, not with an empty selector, and not for pods without labels', () => {
+  it('a budget applies only in its namespace, not with an empty selector, and not to pods without labels', () => {
     const pods = [on('a', 'guarded'), on('b', 'important', { spec: { priority: 5 } })];
     assert.deepEqual(outcome({ pods, budgets: [budgetFor('guarded', 'other')] }, vip()), ['guarded']);
     assert.deepEqual(outcome({ pods, budgets: [budgetFor('')] }, vip()), ['guarded']);
   });
 
-  it('only a pod that this scheduler made leave, and that is leaving, is waited for', () => {
+  it('the preemptor waits only for terminating pods that this scheduler evicted', () => {
     const leaving = (type: string, status: string, isDeleted = true): Pod =>
       on('a', 'low', {
         metadata: isDeleted ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {},

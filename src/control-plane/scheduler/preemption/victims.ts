@@ -11,16 +11,16 @@ import type { Checks } from '../decide/filter-state.ts';
 
 export interface Candidate {
   readonly nodeName: string;
-  /** The most important first. Never empty. */
+  /** The pods to evict, in descending order of priority. There is at least one. */
   readonly victims: readonly PodInfo[];
-  /** How many of them a disruption budget protects. */
+  /** The number of victims that a disruption budget protects. */
   readonly budgetViolations: number;
 }
 
 export interface VictimQuestion {
   readonly snapshot: Snapshot;
   readonly pod: PodInfo;
-  /** Copies of this question's own, changed at will. */
+  /** Copies of the checks, which this question may change. */
   readonly checks: Checks;
   readonly node: NodeInfo;
   readonly budgets: Iterable<PodDisruptionBudget>;
@@ -29,8 +29,9 @@ export interface VictimQuestion {
 export const isVictim = (other: PodInfo, preemptor: PodInfo): boolean => other.priority < preemptor.priority;
 
 /**
- * The pods that would have to leave the node: all less important ones go in thought, then as many as fit are let back,
- * those that a budget protects first and the important before the others (upstream: SelectVictimsOnNode).
+ * Selects the pods to evict from the node. A dry run removes all pods of lower priority. Then it adds back as many as
+ * fit: first those that a budget protects, and within each group those of higher priority (upstream:
+ * SelectVictimsOnNode).
  */
 export function selectVictims({ snapshot, pod, checks, node, budgets }: VictimQuestion): Candidate | Rejection {
   const lower = [...node.pods.values()].filter((other) => isVictim(other, pod));
@@ -52,17 +53,17 @@ export function selectVictims({ snapshot, pod, checks, node, budgets }: VictimQu
   return { nodeName: node.name, victims: victims.sort(byImportance), budgetViolations };
 }
 
-/** Higher priority first, then the longer running (upstream: util.MoreImportantPod). */
+/** Sorts by priority, then by running time (upstream: util.MoreImportantPod). */
 function byImportance(left: PodInfo, right: PodInfo): number {
   return right.priority - left.priority || startTimeMs(left.pod) - startTimeMs(right.pod);
 }
 
-/** A pod that has not started counts as one that starts now: as the youngest. */
+/** Returns the start time. A pod that has not started counts as one that starts now. */
 export function startTimeMs({ status }: Pod): number {
   return status?.startTime === undefined ? Infinity : Date.parse(status.startTime);
 }
 
-/** In the given order: each pod uses up what the budgets of its labels allow. */
+/** Splits the pods, in the given order, by whether the remaining budgets allow their eviction. */
 function splitByBudgets(
   pods: readonly PodInfo[],
   budgets: Iterable<PodDisruptionBudget>,
@@ -79,7 +80,7 @@ function splitByBudgets(
     let violates = false;
     for (const budget of Object.keys(pod.labels).length === 0 ? [] : open) {
       if (budget.namespace !== pod.namespace || budget.selector.empty || !budget.selector.matches(pod.labels)) continue;
-      // Its eviction was let through already.
+      // The eviction of this pod was already allowed.
       if (Object.hasOwn(budget.disrupted, pod.pod.metadata.name)) continue;
       budget.allowed--;
       if (budget.allowed < 0) violates = true;

@@ -1,7 +1,4 @@
-/**
- * A binary heap in which elements are found by key: adding, replacing, taking out from anywhere and taking the first
- * cost log n.
- */
+/** A binary heap whose elements are found by key. Adding, replacing and removing an element cost O(log n). */
 export class KeyedHeap<T> {
   readonly #items: T[] = [];
   readonly #indexes = new Map<string, number>();
@@ -30,7 +27,7 @@ export class KeyedHeap<T> {
     return this.#items;
   }
 
-  /** Adds, or replaces what has the same key. */
+  /** Adds the element, or replaces the element with the same key. */
   put(item: T): void {
     const index = this.#indexes.get(this.#keyOf(item)) ?? this.#items.length;
     this.#set(index, item);

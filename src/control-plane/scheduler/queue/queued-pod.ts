@@ -1,25 +1,28 @@
 import type { PodInfo } from '../framework/pod-info.ts';
 
-/** A pod that needs a node. Only the queue replaces it, as a value. */
+/** A pod that waits for a node. It is immutable; only the queue replaces it. */
 export interface QueuedPod {
   readonly info: PodInfo;
-  /** Monotonic, of the last attempt or of the first sight: among equals the longest waiting goes first. */
+  /**
+   * The monotonic time when the pod was added or last attempted. Among pods of the same priority, the longest waiting
+   * one goes first.
+   */
   readonly queuedAtMs: number;
   readonly attempts: number;
-  /** Attempts in which it fitted nowhere. */
+  /** The number of attempts in which no node fitted. */
   readonly rejections: number;
-  /** Attempts in a row that something else went wrong with. */
+  /** The number of consecutive attempts that failed for another reason. */
   readonly errors: number;
-  /** The plugins that rejected it last: their hints say which events may help. */
+  /** The plugins that rejected the pod in its last attempt. Their hints decide which events may help. */
   readonly rejectors: ReadonlySet<string>;
-  /** Monotonic; in the past when it need not wait. */
+  /** The monotonic time when the back-off ends. It is in the past if there is no back-off. */
   readonly backoffUntilMs: number;
 }
 
-/** Whether the first goes before the second. */
+/** Whether the left pod goes before the right one. */
 export type PodOrder = (left: QueuedPod, right: QueuedPod) => boolean;
 
-/** PrioritySort: the more important first, then the longer waiting. */
+/** Implements PrioritySort: by priority, then by waiting time. */
 export function goesBefore(left: QueuedPod, right: QueuedPod): boolean {
   return (
     left.info.priority > right.info.priority ||
@@ -33,15 +36,15 @@ export interface BackoffLimits {
 }
 
 /**
- * Back-offs end together, a second at a time, so that the important of them can go first (upstream:
+ * Back-offs end in windows of one second, so that within a window the pod of highest priority goes first (upstream:
  * backoffQOrderingWindowDuration).
  */
 const WINDOW_MS = 1000;
 const alignDown = (ms: number): number => Math.floor(ms / WINDOW_MS) * WINDOW_MS;
 
 /**
- * 1 s after the first failure, 2 s after the second, at most 10 s by default; the count of errors restarts after each
- * rejection.
+ * Computes the end of the back-off: 1 s after the first failure, 2 s after the second, by default at most 10 s. A
+ * rejection resets the count of errors.
  */
 export function computeBackoffUntil(
   { queuedAtMs, rejections, errors }: Pick<QueuedPod, 'queuedAtMs' | 'rejections' | 'errors'>,
@@ -49,7 +52,7 @@ export function computeBackoffUntil(
 ): number {
   const failures = errors > 0 ? errors : rejections;
   if (failures === 0) return -Infinity;
-  // The exponent is kept where powers of two are exact and finite.
+  // The exponent is limited so that the power of two stays exact and finite.
   const durationMs = Math.min(limits.maxBackoffMs, limits.initialBackoffMs * 2 ** Math.min(failures - 1, 30));
   return alignDown(queuedAtMs + durationMs);
 }
@@ -57,5 +60,5 @@ export function computeBackoffUntil(
 export const isBackingOff = ({ backoffUntilMs }: QueuedPod, nowMs: number): boolean =>
   backoffUntilMs >= alignDown(nowMs);
 
-/** When `isBackingOff` will first say no. */
+/** Returns the first time at which `isBackingOff` is false. */
 export const backoffOverAt = ({ backoffUntilMs }: QueuedPod): number => backoffUntilMs + WINDOW_MS;

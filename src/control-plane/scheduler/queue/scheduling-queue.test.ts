@@ -32,7 +32,7 @@ const freed = (from: Pod): Parameters<SchedulingQueue['wake']>[0] => ({
 const big = bound(buildPod('big', { requests: { cpu: '1' } }), 'a');
 
 describe('the queue', () => {
-  it('gives the more important first, then the longer waiting', async () => {
+  it('returns pods by priority, then by waiting time', async () => {
     const { clock, queue } = createQueue();
     for (const [each, priority] of [
       ['a', 0],
@@ -52,7 +52,7 @@ describe('the queue', () => {
     ]);
   });
 
-  it('backs off longer and longer, to a limit; errors count on their own', () => {
+  it('doubles the back-off up to a limit, and counts errors separately', () => {
     const limits = { initialBackoffMs: 1000, maxBackoffMs: 10_000 };
     const until = (rejections: number, errors: number): number =>
       computeBackoffUntil({ queuedAtMs: 0, rejections, errors }, limits);
@@ -63,7 +63,7 @@ describe('the queue', () => {
     assert.deepEqual([until(0, 0), until(4, 1)], [-Infinity, 1000]);
   });
 
-  it('lets rejected pods sleep until an event that a plugin which rejected them hopes for', () => {
+  it('keeps rejected pods until an event that the rejecting plugins wait for', () => {
     const { queue, woken } = createQueue();
     queue.add(buildPod('x', { requests: { cpu: '1' } }));
     const queued = queue.pop();
@@ -78,7 +78,7 @@ describe('the queue', () => {
     assert.equal(name(queue.pop()), 'x');
   });
 
-  it('lets others go first after an attempt, but never idles', async () => {
+  it('lets other pods go first after a failed attempt, but is never idle while pods wait', async () => {
     const { clock, queue } = createQueue();
     queue.add(buildPod('x', { spec: { priority: 10 } }));
     const queued = queue.pop();
@@ -97,7 +97,7 @@ describe('the queue', () => {
     assert.deepEqual([name(queue.pop()), name(queue.pop())], ['x', 'z']);
   });
 
-  it('waits out back-offs after errors, even when idle', async () => {
+  it('waits for the back-off after errors, even if no other pod waits', async () => {
     const { clock, queue } = createQueue();
     queue.add(buildPod('x'));
     const queued = queue.pop();
@@ -109,7 +109,7 @@ describe('the queue', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('tries again after five minutes what no event has helped', async () => {
+  it('retries a pod after five minutes if no event helped it', async () => {
     const { clock, queue } = createQueue();
     queue.add(buildPod('x'));
     const queued = queue.pop();
@@ -141,8 +141,8 @@ describe('the queue', () => {
   });
 });
 
-describe('the queue, whatever comes', () => {
-  it('the queue has each pod in one place, and offers events to all that may be helped', () => {
+describe('the queue under random events', () => {
+  it('holds each pod in one place, and offers each event to all pods that it may help', () => {
     const rejectorsArb = fc.constantFrom(
       ['NodeResourcesFit'],
       ['TaintToleration'],
@@ -201,7 +201,7 @@ describe('the queue, whatever comes', () => {
 });
 
 describe('the heap', () => {
-  it('gives its elements in order whatever was put, replaced and taken out of it', () => {
+  it('returns its elements in order after random changes', () => {
     const step = fc.oneof(
       fc.record({ key: fc.integer({ min: 0, max: 20 }), value: fc.integer() }),
       fc.record({ remove: fc.integer({ min: 0, max: 20 }) }),

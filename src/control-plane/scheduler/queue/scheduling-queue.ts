@@ -10,27 +10,30 @@ import { KeyedHeap } from './keyed-heap.ts';
 import { backoffOverAt, computeBackoffUntil, goesBefore, isBackingOff } from './queued-pod.ts';
 import type { BackoffLimits, PodOrder, QueuedPod } from './queued-pod.ts';
 
-/** Pods that no event has helped for so long are tried again, lest a hint was wrong. */
+/** Pods that no event has helped for this long are retried, in case a hint was wrong. */
 export const LEFTOVER_MS = 5 * 60_000;
 
 export interface SchedulingQueueOptions extends BackoffLimits {
   readonly clock: Clock;
   readonly profiles: ReadonlyMap<string, Profile>;
-  /** Keeps a pod out for a reason that is no plugin's: its preemption is still being carried out. */
+  /** Returns why the pod must wait although no plugin gates it: its preemption is still in progress. */
   readonly heldBack: (pod: Pod) => Rejection | undefined;
-  /** The order of pods that wait; absent: `goesBefore`. */
+  /** The queue order. The default is `goesBefore`. */
   readonly goesBefore?: PodOrder;
-  /** There is a pod to take. */
+  /** Called when a pod can be taken. */
   readonly onReady: () => void;
 }
 
-/** An event that came while a decision was being made. */
+/** An event that arrived during a decision. */
 export interface MissedEvent {
   readonly event: ClusterEvent;
   readonly only?: (pod: Pod) => boolean;
 }
 
-/** More is not remembered for one decision; a pod that missed so much is tried again after five minutes at the latest. */
+/**
+ * The limit of remembered events per decision. A pod that missed more events is retried after five minutes at the
+ * latest.
+ */
 const MOST_MISSED = 10_000;
 
 type Place = 'active' | 'backoff' | 'errorBackoff' | 'unschedulable' | 'gated';
@@ -41,14 +44,14 @@ interface Gated {
 }
 
 /**
- * Pods that want a node. Invariants:
- * 1. A pod is in one place at most: active (to be taken), backoff (soon), unschedulable (until an event may help),
- *    gated (not wanted yet), or taken.
- * 2. Taking a pod, deciding and putting it back happen in one synchronous turn: no event can come in between and be
- *    lost. A decision that takes longer, because extenders are asked, is announced (`takeOff`); the events that come
- *    meanwhile are offered to the pod when it is put back. What comes while a pod is being bound does not concern the
- *    queue; a bind that fails puts the pod into back-off, not to sleep.
- * 3. When no pod is active, those that back off after rejections are taken early: back-off is there to let others go
+ * The pods that wait for a node. Invariants:
+ * 1. A pod is in at most one place: active (to be taken), backoff (soon), unschedulable (until an event may help),
+ *    gated (not admitted yet), or taken.
+ * 2. Taking a pod, deciding and putting it back happen in one synchronous turn, so no event can be lost. A decision
+ *    that takes longer, because it calls extenders, is announced with `takeOff`. The events that arrive meanwhile are
+ *    offered to the pod when it is put back. Events during a bind do not concern the queue: a failed bind puts the pod
+ *    into back-off.
+ * 3. If no pod is active, rejected pods are taken before their back-off ends. The back-off only lets other pods go
  *    first (upstream: SchedulerPopFromBackoffQ).
  */
 export class SchedulingQueue {
@@ -59,11 +62,11 @@ export class SchedulingQueue {
   readonly #unschedulable = new Map<string, QueuedPod>();
   readonly #gated = new Map<string, Gated>();
   /**
-   * Of the unschedulable and the gated: plugin → UIDs of those that it keeps. An event is offered only to pods of
-   * plugins that care for such events.
+   * The unschedulable and gated pods: rejecting plugin → UIDs. An event is offered only to the pods of plugins that
+   * have a hint for it.
    */
   readonly #keptBy = new Map<string, Set<string>>();
-  /** The pod whose decision takes longer, and what happened since. */
+  /** The pod whose decision takes longer than one turn, and the events since. */
   #flight: { readonly uid: string; readonly missed: MissedEvent[] } | undefined;
   #backoffTimer: Timer | undefined;
   #leftoverTimer: Timer | undefined;
@@ -85,7 +88,7 @@ export class SchedulingQueue {
     };
   }
 
-  /** Why a pod is not in line, if it is not: for explaining. */
+  /** Returns why the pod is gated, if it is. Used by explanations. */
   gatedBy(uid: string): Rejection | undefined {
     return this.#gated.get(uid)?.by;
   }
@@ -100,7 +103,7 @@ export class SchedulingQueue {
     );
   }
 
-  /** A pod that was not known. */
+  /** Adds a new pod. */
   add(pod: Pod): void {
     const nowMs = this.#nowMs();
     this.#activate({
@@ -114,7 +117,7 @@ export class SchedulingQueue {
     });
   }
 
-  /** A new version of a pod; where it waits for something, the change may be that. */
+  /** Stores a new version of a pod. The change itself may be an event that the pod waits for. */
   update(before: Pod, after: Pod): void {
     const { uid } = after.metadata;
     if (this.#flight?.uid === uid)
@@ -137,27 +140,30 @@ export class SchedulingQueue {
     this.#remove(uid);
   }
 
-  /** The next to be decided about; it is the caller's until `putBack` or never. */
+  /** Takes the next pod. The caller must put it back or bind it. */
   pop(): QueuedPod | undefined {
     const queued = this.#active.pop() ?? this.#backoff.pop();
     return queued === undefined ? undefined : { ...queued, attempts: queued.attempts + 1 };
   }
 
-  /** The decision about a pod that was taken takes longer than this turn. One at a time. */
+  /** Marks the taken pod as one whose decision takes longer than this turn. There is at most one. */
   takeOff(uid: string): void {
     this.#flight = { uid, missed: [] };
   }
 
-  /** The decision has been made. The events since are for `putBackRejected`. */
+  /** Ends the mark and returns the events since `takeOff`, for `putBackRejected`. */
   land(): readonly MissedEvent[] {
     const missed = this.#flight?.missed ?? [];
     this.#flight = undefined;
     return missed;
   }
 
-  /** Nowhere a place: waits for an event that one of the plugins that rejected it hopes for, or has come already. */
+  /**
+   * Puts back a pod that no node fits. It waits for an event that a rejecting plugin has a hint for, unless `missed`
+   * contains one.
+   */
   putBackRejected(queued: QueuedPod, rejectors: ReadonlySet<string>, missed: readonly MissedEvent[] = []): void {
-    // Rejected by no particular plugin: every event may help, so it only backs off.
+    // No particular plugin rejected the pod, so any event may help: it only backs off.
     if (rejectors.size === 0) return this.putBackFailed(queued);
     const waiting = this.#withBackoff({
       ...queued,
@@ -174,14 +180,14 @@ export class SchedulingQueue {
     this.#armLeftover();
   }
 
-  /** Something went wrong that has nothing to do with the pod: tried again after a back-off. */
+  /** Puts back a pod whose attempt failed for a reason outside the pod. It is retried after a back-off. */
   putBackFailed(queued: QueuedPod): void {
     this.#requeue(
       this.#withBackoff({ ...queued, queuedAtMs: this.#nowMs(), errors: queued.errors + 1, rejectors: new Set() }),
     );
   }
 
-  /** Wakes the pods that the event may help. `only` leaves others out. */
+  /** Retries the pods that the event may help. `only` limits the pods. */
   wake(event: ClusterEvent, only?: (pod: Pod) => boolean): void {
     this.#miss({ event, ...(only !== undefined && { only }) });
     const candidates = new Set<string>();
@@ -194,7 +200,7 @@ export class SchedulingQueue {
     }
   }
 
-  /** Tries a pod again that waits, whatever for. */
+  /** Retries a waiting pod at once. */
   activate(uid: string): void {
     const queued = this.#unschedulable.get(uid) ?? this.#gated.get(uid)?.queued;
     if (queued !== undefined) this.#activate(queued);
@@ -233,7 +239,7 @@ export class SchedulingQueue {
     }
   }
 
-  /** Into back-off while it lasts, else into line. */
+  /** Puts the pod into back-off if its back-off has not ended, else into the active queue. */
   #requeue(queued: QueuedPod): void {
     if (!isBackingOff(queued, this.#nowMs())) return this.#activate(queued);
     const gate = this.#gateOf(queued.info.pod);

@@ -11,17 +11,17 @@ const claim = (resourceVersion: string, isAllocated: boolean): ResourceClaim => 
 const isAllocated = (claims: AssumedClaims, actual: ResourceClaim): boolean =>
   claims.over(actual)?.status?.allocation !== undefined;
 
-it('a decision holds between its writes, and until the cache shows the last of them', () => {
+it('an assumed claim stays between its writes, until the cache shows the last one', () => {
   const claims = new AssumedClaims();
   claims.assume(claim('1', true));
   assert.equal(isAllocated(claims, claim('1', false)), true);
-  // The finalizer.
+  // This write adds the finalizer.
   assert.equal(isAllocated(claims, claim('2', false)), true);
   claims.wroteOver(claim('1', false));
   claims.wroteOver(claim('2', false));
   claims.settle(claim('2', false), 'written');
   assert.equal(isAllocated(claims, claim('2', false)), true);
-  // Allocated and freed by others since.
+  // Other clients have since allocated and deallocated the claim.
   assert.equal(isAllocated(claims, claim('4', false)), false);
 });
 

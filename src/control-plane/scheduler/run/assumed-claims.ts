@@ -4,22 +4,22 @@ import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 
 interface Entry {
   object: ResourceClaim;
-  /** Binds under way that rely on it. */
+  /** The number of running binds that depend on the claim. */
   pending: number;
-  /** Versions that were written over: a cache that shows one of them is behind. */
+  /** The resource versions that were overwritten. A cache that shows one of them is outdated. */
   readonly replaced: Set<string>;
-  /** It is being created, and the cache did not show it yet. */
+  /** Whether the claim is being created and the cache does not show it yet. */
   isNew: boolean;
 }
 
 /**
- * Resource claims as they were decided, which takes several writes each: until all are done, and until the cache shows
- * the last one, the decision holds. Otherwise a device would look free after the first write.
+ * The decided state of resource claims. Each needs several writes, and the decision counts until the cache shows the
+ * last one. Otherwise a device would look free after the first write.
  */
 export class AssumedClaims {
   readonly #entries = new Map<string, Entry>();
 
-  /** A claim that is created has its name already, and no uid. */
+  /** Records the decided state. A claim that is being created has its name already, and no UID. */
   assume(object: ResourceClaim): void {
     const key = formatKey(keyOf(object));
     const known = this.#entries.get(key);
@@ -29,13 +29,13 @@ export class AssumedClaims {
     } else this.#entries.set(key, { object, pending: 1, replaced: new Set(), isNew: object.metadata.uid === '' });
   }
 
-  /** The claim was written over its version `resourceVersion`. */
+  /** Records that the version `resourceVersion` of the claim was overwritten. */
   wroteOver({ metadata }: ResourceClaim): void {
     const { resourceVersion } = metadata;
     if (resourceVersion !== undefined) this.#entries.get(formatKey(keyOf({ metadata })))?.replaced.add(resourceVersion);
   }
 
-  /** A bind that relied on it is over. What was not written does not hold. */
+  /** Records the end of a bind that depended on the claim. If the writes failed, the decision no longer counts. */
   settle(object: ResourceClaim, result: 'written' | 'failed'): void {
     const key = formatKey(keyOf(object));
     const entry = this.#entries.get(key);
@@ -44,7 +44,7 @@ export class AssumedClaims {
     if (entry.pending <= 0 && result === 'failed') this.#entries.delete(key);
   }
 
-  /** Decisions that the cache does not show, with what it shows. */
+  /** Yields the decisions that the cache does not show, each with the cached claim. */
   *changes(actualOf: (key: ObjectKey) => ResourceClaim | undefined): Iterable<{
     readonly actual: ResourceClaim | undefined;
     readonly assumed: ResourceClaim;

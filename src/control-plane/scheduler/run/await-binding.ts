@@ -13,13 +13,14 @@ export interface BindingWait {
   readonly pod: Pod;
   readonly claims: readonly ObjectKey[];
   readonly timeoutMs: number;
-  /** Called once, if there is anything to wait for. */
+  /** Called once if the drivers are not ready yet. */
   readonly onWait: () => void;
 }
 
 /**
- * Resolves when the drivers have prepared the devices of all claims for the node. Rejects when one of them failed or
- * took too long; its claim is then freed, so that other devices are tried (upstream: DynamicResources PreBind).
+ * Resolves when the drivers have prepared the devices of all claims for the node. Rejects if the preparation of a
+ * device failed or timed out; its claim is then deallocated, so that other devices are tried (upstream:
+ * DynamicResources PreBind).
  */
 export async function awaitBindingConditions(context: SchedulerContext, wait: BindingWait): Promise<void> {
   const { clock, objects, stopping } = context;
@@ -100,7 +101,7 @@ function noteWait(
       claimMetrics?.waited({ profile, driver, status, durationMs, isConditional: bindingConditions.length > 0 });
 }
 
-/** Frees the devices of a claim that no other pod uses. What was changed meanwhile is left as it is. */
+/** Deallocates a claim that no other pod uses. Concurrent changes of the claim are kept. */
 export async function deallocate({ client }: SchedulerContext, claim: ResourceClaim, pod: Pod): Promise<void> {
   try {
     const now = await client.get(resourceClaims, keyOf(claim));

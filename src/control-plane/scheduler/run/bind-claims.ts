@@ -15,11 +15,11 @@ import type { SchedulerContext } from './context.ts';
 
 type Entry = ClaimPlan[number];
 
-/** Of names that the API server completes. */
+/** The maximum length of a generateName; the API server appends a suffix. */
 const LONGEST_BASE = 58;
 const SUFFIX_LENGTH = 5;
 
-/** The claim with what was decided: allocated, and reserved for the pod. */
+/** Returns the claim with the decided allocation and with the pod in its reservations. */
 export function reservedClaim({ claim, allocation }: Entry, pod: Pod): ResourceClaim {
   const { name, uid } = pod.metadata;
   const reservedFor = isReservedFor(claim, pod)
@@ -28,7 +28,7 @@ export function reservedClaim({ claim, allocation }: Entry, pod: Pod): ResourceC
   return { ...claim, status: { ...claim.status, ...(allocation !== undefined && { allocation }), reservedFor } };
 }
 
-/** Claims that are to be created get their names, so that decisions after this one know them. */
+/** Names the claims to create, so that later decisions can refer to them. */
 export function nameClaims(plan: ClaimPlan, random: Random): ClaimPlan {
   return plan.map((entry) => {
     if (entry.creates === undefined) return entry;
@@ -56,14 +56,14 @@ export async function bindClaims(context: SchedulerContext, plan: ClaimPlan, pod
 const UNRESERVE_TRIES = 5;
 
 /**
- * Takes the pod, which could not be bound, out of the reservations that were made for it, so that others can have the
- * claims. Allocations stay. Never rejects: what fails is done again by the controller of claims once the pod is gone
+ * Removes a pod that could not be bound from the reservations of its claims, so that others can use them. Allocations
+ * stay. It never rejects: if a write fails, the claim controller removes the reservation after the pod is deleted
  * (upstream: DynamicResources Unreserve).
  */
 export async function unreserveClaims(context: SchedulerContext, plan: ClaimPlan, pod: Pod): Promise<void> {
   if (plan.length === 0) return;
   try {
-    // The answer to a bind may be lost: a pod on a node needs its claims.
+    // The response to a bind may have been lost, and a pod on a node needs its claims.
     const now = await context.client.get(pods, keyOf(pod));
     if (now.metadata.uid !== pod.metadata.uid || (now.spec.nodeName ?? '') !== '') return;
     for (const { claim, creates } of plan) if (creates === undefined) await unreserveClaim(context, claim, pod);
@@ -98,7 +98,7 @@ async function unreserveClaim({ client }: SchedulerContext, claim: ResourceClaim
 interface EntryBinding {
   readonly entry: Entry;
   readonly pod: Pod;
-  /** The allocation is in the API, whatever comes after it. */
+  /** Called after each successful write of the allocation, even if a later one fails. */
   readonly onWritten: () => void;
 }
 
@@ -126,7 +126,10 @@ async function createClaim({ client, claimMetrics }: SchedulerContext, claim: Re
   }
 }
 
-/** A pod that could not be bound gets another claim for its extended resources. Rejects when that must be tried again. */
+/**
+ * Deletes the claim for the extended resources of a pod that could not be bound; the next attempt creates another one.
+ * Rejects if the deletion must be retried.
+ */
 export async function removeExtendedClaim({ client, objects }: SchedulerContext, podUid: string): Promise<void> {
   const known = objects.extendedClaim(podUid);
   if (known === undefined) return;
@@ -153,7 +156,7 @@ async function bindClaim({ client, objects, clock }: SchedulerContext, entry: En
   for (;;) {
     try {
       const { finalizers = [] } = claim.metadata;
-      // First the finalizer: what is allocated must not vanish.
+      // Removing the finalizer comes first: it keeps an allocated claim from being deleted.
       if (!finalizers.includes(CLAIM_FINALIZER))
         claim = await update({
           ...claim,
@@ -177,7 +180,7 @@ async function bindClaim({ client, objects, clock }: SchedulerContext, entry: En
   }
 }
 
-/** Since when the claim is allocated, where that is not known. */
+/** Returns the claim with an allocation time, if it has none. */
 function stamped(claim: ResourceClaim, nowMs: number): ResourceClaim {
   const allocation = claim.status?.allocation;
   if (allocation === undefined || allocation.allocationTimestamp !== undefined) return claim;

@@ -7,7 +7,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { SchedulerContext } from './context.ts';
 
-/** A call that takes longer is unknown: the pod is checked before anything else is done. */
+/** The time limit of a bind request. After it the outcome is unknown, and the pod is read again. */
 const BIND_LIMIT_MS = 30_000;
 
 export type BindResult = { readonly kind: 'bound' } | { readonly kind: 'failed'; readonly message: string };
@@ -27,7 +27,7 @@ export async function bindPod(context: SchedulerContext, pod: Pod, nodeName: str
     );
     return { kind: 'bound' };
   } catch (error) {
-    // What the server has refused has not happened; anything else may have.
+    // A refused bind did not take effect. Any other failed request may have.
     const isRefused = isApiError(
       error,
       'BadRequest',
@@ -44,7 +44,7 @@ export async function bindPod(context: SchedulerContext, pod: Pod, nodeName: str
   }
 }
 
-/** False when that cannot be found out. */
+/** Whether the pod is bound to the node. Returns false if that cannot be determined. */
 export async function isBoundTo(
   { client, clock, log }: SchedulerContext,
   pod: Pod,

@@ -9,17 +9,17 @@ import { isFullyBound } from '../plugins/claims.ts';
 import type { SchedulerContext } from './context.ts';
 import type { LiveClusterObjects } from './live-cluster-objects.ts';
 
-/** Objects as they are to be, made from the versions that the decision saw. */
+/** The objects to write, based on the versions that the decision used. */
 export interface VolumeWrites {
   readonly volumes: readonly PersistentVolume[];
   readonly claims: readonly PersistentVolumeClaim[];
-  /** All claims that have to be bound in the end. */
+  /** All claims that must be bound before the pod. */
   readonly awaited: readonly PersistentVolumeClaim[];
 }
 
 /**
- * What carries the plan out: volumes get a claim, claims get a node. The binding itself is the work of the controller
- * that binds volumes.
+ * Computes the writes for a volume plan: volumes get a claim, and claims get a selected node. The PersistentVolume
+ * controller then binds them.
  */
 export function computeVolumeWrites({ bindings, provisions }: VolumePlan, nodeName: string): VolumeWrites {
   const volumes = bindings.map(({ volume, claim }): PersistentVolume => {
@@ -50,7 +50,7 @@ export function computeVolumeWrites({ bindings, provisions }: VolumePlan, nodeNa
   return { volumes, claims, awaited: [...bindings.map(({ claim }) => claim), ...provisions] };
 }
 
-/** Resolves when all claims are bound; rejects when they are not after `timeoutMs`. Claims tell by their changes. */
+/** Waits until all claims are bound; rejects after `timeoutMs`. It is driven by changes of the claims. */
 export async function bindVolumes(
   { client, clock, objects, stopping }: SchedulerContext,
   writes: VolumeWrites,
@@ -103,9 +103,9 @@ function whenBound(
 }
 
 /**
- * The provisioner could not make the volume on the selected node and took the selection back: the pod has to be
- * scheduled again. A cache that has the claim as the decision saw it is late (upstream: volumebinding binder.go
- * checkBindings).
+ * Whether the provisioner could not create the volume on the selected node and removed the selection. The pod must then
+ * be scheduled again. If the cache still shows the claim as the decision saw it, the cache is outdated (upstream:
+ * volumebinding binder.go checkBindings).
  */
 function isGivenBack({ metadata }: PersistentVolumeClaim, written: PersistentVolumeClaim): boolean {
   if (metadata.resourceVersion === written.metadata.resourceVersion) return false;

@@ -7,27 +7,29 @@ import { bindPod, isBoundTo } from './bind-pod.ts';
 import type { BindResult } from './bind-pod.ts';
 import type { SchedulerContext } from './context.ts';
 
-/** As long as upstream lets a pod wait for its permits. */
+/** The time limit for permits, as in upstream. */
 const PERMIT_LIMIT_MS = 15 * 60_000;
 const STEP_LIMIT_MS = 600_000;
 
 export interface Chosen {
   readonly steps: BindingSteps;
-  /** As it was decided about, without its node: what plugins keep for the attempt belongs to this object. */
+  /** The pod as it was scheduled, without its node. Plugins key their cycle state by this object. */
   readonly pod: Pod;
   readonly nodeName: string;
 }
 
-/** Whether anything of a module has to be done before the volumes. */
+/** Whether plugins of modules have steps before the volumes are bound. */
 export const hasReservations = ({ reserve, permit }: BindingSteps): boolean => reserve.length + permit.length > 0;
 
-/** Reserve, then Permit (upstream: RunReservePluginsReserve, RunPermitPlugins). Rejects with the plugin's words. */
+/**
+ * Runs Reserve, then Permit (upstream: RunReservePluginsReserve, RunPermitPlugins). Rejects with the plugin's message.
+ */
 export async function reserveAndPermit(context: SchedulerContext, chosen: Chosen): Promise<void> {
   for (const plugin of chosen.steps.reserve) await runStep(context, chosen, { plugin, point: 'reserve' });
   for (const plugin of chosen.steps.permit) await runStep(context, chosen, { plugin, point: 'permit' });
 }
 
-/** Undoes what was reserved, the last first; each must bear being undone without having been done. Never rejects. */
+/** Runs Unreserve in reverse order. Each plugin must accept it even if its Reserve did not run. Never rejects. */
 export async function unreserve(context: SchedulerContext, chosen: Chosen): Promise<void> {
   for (const plugin of [...chosen.steps.reserve].reverse()) {
     await runStep(context, chosen, { plugin, point: 'unreserve' }).catch((error: unknown) =>
@@ -40,7 +42,7 @@ export async function preBind(context: SchedulerContext, chosen: Chosen): Promis
   for (const plugin of chosen.steps.preBind) await runStep(context, chosen, { plugin, point: 'preBind' });
 }
 
-/** Failures change nothing: the pod is bound. */
+/** Runs PostBind. Failures are only logged, because the pod is bound. */
 export async function postBind(context: SchedulerContext, chosen: Chosen): Promise<void> {
   for (const plugin of chosen.steps.postBind) {
     await runStep(context, chosen, { plugin, point: 'postBind' }).catch((error: unknown) =>
@@ -62,7 +64,7 @@ async function runStep(
   );
 }
 
-/** An extender binds before plugins do; of the plugins, the first that does not skip. Never rejects. */
+/** Binds the pod. An interested extender comes first, then the first plugin that does not skip. Never rejects. */
 export async function bindChosen(context: SchedulerContext, chosen: Chosen): Promise<BindResult> {
   const byExtender = await bindByExtender(context, chosen);
   if (byExtender !== undefined) return byExtender;
@@ -83,7 +85,7 @@ export async function bindChosen(context: SchedulerContext, chosen: Chosen): Pro
   return { kind: 'failed', message: 'no bind plugin has bound the pod: each skipped it' };
 }
 
-/** Undefined: no extender is in charge (upstream: extendersBinding). */
+/** Lets an extender bind the pod. Returns undefined if no extender does (upstream: extendersBinding). */
 async function bindByExtender(context: SchedulerContext, { pod, nodeName }: Chosen): Promise<BindResult | undefined> {
   const { extenders, stopping, log } = context;
   for (const extender of extenders) {
@@ -92,7 +94,7 @@ async function bindByExtender(context: SchedulerContext, { pod, nodeName }: Chos
       await extender.bind(pod, nodeName, stopping);
       return { kind: 'bound' };
     } catch (error) {
-      // It may have bound the pod without having said so.
+      // The extender may have bound the pod although its response was lost.
       if (!stopping.aborted && (await isBoundTo(context, pod, nodeName))) return { kind: 'bound' };
       const message = `extender ${extender.name}: binding: ${errorMessage(error)}`;
       if (!extender.ignorable) return { kind: 'failed', message };

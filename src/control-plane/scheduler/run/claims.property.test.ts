@@ -51,7 +51,7 @@ const stepArbitrary = fc.oneof(
   },
 );
 
-it('whatever fails, no two claims have one device, and in the end as many pods run as there are devices', () =>
+it('under random failures no device is allocated twice, and in the end as many pods run as there are devices', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(stepArbitrary, fc.nat(6)), { maxLength: 12 }),
@@ -100,7 +100,7 @@ function remove(world: SchedulerWorld, which: number): void {
   collect(world);
 }
 
-/** Claims of pods that are gone go too, as the garbage collector and the claim controller see to it. */
+/** Deletes the claims of deleted pods, as the garbage collector and the claim controller do. */
 function collect(world: SchedulerWorld): void {
   const known = world.api.all(pods);
   for (const claim of world.api.all(resourceClaims)) {

@@ -19,7 +19,7 @@ export interface SaidOfPod {
   readonly message: string;
 }
 
-/** What the parts that act share. */
+/** The dependencies that the executors share. */
 export interface SchedulerContext {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -28,16 +28,18 @@ export interface SchedulerContext {
   readonly claimMetrics?: ClaimMetrics | undefined;
   readonly metrics?: SchedulingMetrics | undefined;
   readonly config: SchedulerConfig;
-  /** In the order of the configuration. */
+  /** The extenders, in configuration order. */
   readonly extenders: readonly Extender[];
-  /** Ends waits that may be long: their results are no longer needed. */
+  /** Aborts long waits when the scheduler stops. */
   readonly stopping: AbortSignal;
   readonly cache: SchedulerCache;
   readonly queue: SchedulingQueue;
   readonly objects: LiveClusterObjects;
   readonly pods: Informer<Pod>;
-  /** Says it in the name of the pod's scheduler. */
+  /** Records an event with the pod's scheduler as its source. */
   readonly tell: (about: Pod, schedulerName: string, said: SaidOfPod) => void;
-  /** Writes the status soon; of several for one pod, each field takes its newest value. */
+  /**
+   * Writes the pod's status soon. Several changes for one pod are merged, and the newest value of each field is used.
+   */
   readonly setStatus: (pod: Pod, wanted: WantedStatus) => void;
 }

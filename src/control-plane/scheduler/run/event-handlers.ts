@@ -24,9 +24,7 @@ import type { SchedulerContext } from './context.ts';
 const isAssigned = ({ spec }: Pod): boolean => (spec.nodeName ?? '') !== '';
 const nominatedNode = ({ status }: Pod): string => status?.nominatedNodeName ?? '';
 
-/**
- * Keeps cache and queue up with the API. Everything here is synchronous: when a handler returns, both are true again.
- */
+/** Updates cache and queue from the watches. Each handler is synchronous, so both are consistent when it returns. */
 export function followCluster(context: SchedulerContext, informers: Informers): () => void {
   const ends = [
     followPods(context),
@@ -57,10 +55,10 @@ function followPods({ pods, cache, queue, config }: SchedulerContext): () => voi
     settle(pod);
     queue.wake({ resource: 'Pod', actions: ['Add'], after: pod });
   };
-  /** Room that was reserved for a pod of this priority helps only pods that had to respect that. */
+  /** A freed reservation helps only pods of at most its priority, because only those had to respect it. */
   const wakeUpTo = (priority: number, event: ClusterEvent): void =>
     queue.wake(event, (other) => podPriority(other) <= priority);
-  /** Pods may fit into the room that it leaves, or that was reserved for it. */
+  /** Handles the end of a pod: other pods may fit into the room that it occupied or that was reserved for it. */
   const leave = (pod: Pod): void => {
     const { uid } = pod.metadata;
     const placed = cache.placedPod(uid) ?? pod;
@@ -74,7 +72,7 @@ function followPods({ pods, cache, queue, config }: SchedulerContext): () => voi
   const changePending = (before: Pod, after: Pod): void => {
     const { uid, deletionTimestamp } = after.metadata;
     if (cache.isAssumed(uid)) {
-      // Being bound: the bind will fail, and the room is free at once.
+      // The pod is being bound. The bind will fail, so its room is freed now.
       if (deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined) leave(after);
       return;
     }
@@ -101,7 +99,7 @@ function followPods({ pods, cache, queue, config }: SchedulerContext): () => voi
       } else if (isAssigned(after)) arrive(after);
       else if (isOurs(after)) changePending(before, after);
     },
-    // One that was over has left already.
+    // A terminal pod was removed from the cache earlier.
     onDelete: (pod) => {
       if (!isTerminalPod(pod) || cache.placedPod(pod.metadata.uid) !== undefined) leave(pod);
     },
@@ -126,7 +124,7 @@ function followNodes({ cache, queue }: SchedulerContext, informers: Informers): 
   });
 }
 
-/** Of a namespace only the labels matter. */
+/** Follows namespaces. Only changes of their labels matter. */
 function followNamespaces({ queue }: SchedulerContext, informers: Informers): () => void {
   return informers.for(namespaces).addHandlers({
     onAdd: (after) => queue.wake({ resource: 'Namespace', actions: ['Add'], after }),
@@ -152,7 +150,7 @@ function follow<R extends PlainResource>(
       ...(before !== undefined && { before }),
       ...(after !== undefined && { after }),
     };
-    // The union holds this resource with these objects.
+    // In the union, this resource name always comes with these objects.
     queue.wake(event as unknown as ClusterEvent);
   };
   return informers.for<EventObjects[R] & ApiObject>(type).addHandlers({

@@ -45,8 +45,8 @@ import type { ClusterObjects } from '../framework/snapshot.ts';
 import { AssumedClaims } from './assumed-claims.ts';
 
 /**
- * What was decided about an object but is not in the API yet. It holds until the object changes there, no matter who
- * changed it.
+ * Objects with a decided change that the API does not show yet. The decision counts until the object changes in the
+ * API, whatever client changed it.
  */
 class Assumed<T extends ApiObject> {
   readonly #objects = new Map<string, { readonly object: T; readonly basedOn: string | undefined }>();
@@ -69,7 +69,7 @@ class Assumed<T extends ApiObject> {
   }
 }
 
-/** The objects as informers have them, with what was decided about volumes laid over. */
+/** The objects of the informers, overlaid with decided changes of volumes and claims. */
 export class LiveClusterObjects implements ClusterObjects {
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly #volumes: Informer<PersistentVolume>;
@@ -111,7 +111,7 @@ export class LiveClusterObjects implements ClusterObjects {
     this.#resourceClaims.addHandlers({
       onAdd: (claim) => {
         this.#deviceUse.set(undefined, claim);
-        // One that was created here is known from now on.
+        // A claim that this scheduler created is known from now on.
         this.assumedResourceClaims.over(claim);
       },
       onUpdate: (before, after) => this.#deviceUse.set(before, after),
@@ -133,7 +133,7 @@ export class LiveClusterObjects implements ClusterObjects {
     });
   }
 
-  /** Resolves when all of them have their first list. */
+  /** Resolves when all informers have their first list. */
   async whenSynced(): Promise<void> {
     const all = [
       this.claims,
@@ -213,7 +213,10 @@ export class LiveClusterObjects implements ClusterObjects {
     return this.assumedResourceClaims.over(this.#resourceClaims.get({ namespace, name }));
   }
 
-  /** What the cache shows, with what was decided laid over: as much work as there are binds under way. */
+  /**
+   * Returns the cached devices in use, overlaid with the decided ones. The cost is proportional to the number of
+   * running binds.
+   */
   devicesInUse(): DevicesInUse {
     const changes = [...this.assumedResourceClaims.changes((key) => this.#resourceClaims.get(key))];
     if (changes.length === 0) return this.#deviceUse;
@@ -222,7 +225,7 @@ export class LiveClusterObjects implements ClusterObjects {
     return use;
   }
 
-  /** Calls `listener` after each change of a resource claim. Returns what ends it. */
+  /** Calls `listener` after each change of a resource claim. Returns the function that unsubscribes. */
   onClaimChange(listener: () => void): () => void {
     return this.#resourceClaims.addHandlers({ onUpdate: listener, onDelete: listener });
   }
@@ -243,7 +246,7 @@ export class LiveClusterObjects implements ClusterObjects {
     return this.#deviceClasses.get({ namespace: '', name });
   }
 
-  /** The objects name the version that they were made from. */
+  /** Records decided objects. They name the version that they are based on. */
   assume(volumes: readonly PersistentVolume[], claims: readonly PersistentVolumeClaim[]): void {
     volumes.forEach((volume) => this.#assumedVolumes.assume(volume));
     claims.forEach((claim) => this.#assumedClaims.assume(claim));

@@ -14,11 +14,11 @@ const pending = (message: string): ReturnType<typeof buildPod> =>
     },
   });
 
-it('writes nothing where the status says so already', () => {
+it('writes nothing if the status has the content already', () => {
   assert.equal(computeStatusPatch(pending('no room'), { condition, nominatedNodeName: 'a' }, nowMs), undefined);
 });
 
-it('keeps the time of transition while only the message changes, and names the pod it means', () => {
+it('keeps the transition time if only the message changes, and identifies the pod by its UID', () => {
   assert.deepEqual(computeStatusPatch(pending('other'), { condition }, nowMs), {
     type: 'strategic',
     body: {
@@ -32,21 +32,21 @@ it('keeps the time of transition while only the message changes, and names the p
   });
 });
 
-it('takes a promise back', () => {
+it('removes a nomination', () => {
   assert.deepEqual(computeStatusPatch(pending('no room'), { condition, nominatedNodeName: '' }, nowMs)?.body, {
     metadata: { uid: 'uid-x' },
     status: { nominatedNodeName: null },
   });
 });
 
-it('lets a later status replace the fields that it sets', () => {
+it('lets a later status replace only the fields that it sets', () => {
   assert.deepEqual(foldStatus({ condition, nominatedNodeName: 'a' }, { nominatedNodeName: '' }), {
     condition,
     nominatedNodeName: '',
   });
 });
 
-it('cuts notes to what an event takes', () => {
+it('truncates notes to the limit of events', () => {
   assert.deepEqual(
     [truncateNote('short'), truncateNote('x'.repeat(2000)).length, truncateNote('x'.repeat(2000)).endsWith('x ...')],
     ['short', 1024, true],

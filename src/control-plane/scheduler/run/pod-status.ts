@@ -3,19 +3,19 @@ import { findCondition, transitionTime } from '../../../api/conditions.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodCondition } from '../../../api/core/pod-status.ts';
 
-/** What the scheduler wants a pod's status to say. */
+/** The status fields that the scheduler sets on a pod. */
 export interface WantedStatus {
   readonly condition?: Pick<PodCondition, 'type' | 'status'> & { readonly reason: string; readonly message: string };
-  /** '' for none any more; absent leaves it. */
+  /** The nominated node. '' removes it; undefined does not change it. */
   readonly nominatedNodeName?: string;
 }
 
-/** A later status replaces the fields of an earlier one that was not written yet. */
+/** Merges two status changes. The later one replaces the fields that it sets. */
 export const foldStatus = (earlier: WantedStatus, later: WantedStatus): WantedStatus => ({ ...earlier, ...later });
 
 /**
- * The patch of the status subresource; undefined when the pod says so already, so that a pod that stays pending costs
- * no writes.
+ * Computes the patch of the status subresource. Returns undefined if the status has the content already, so that a
+ * pending pod causes no repeated writes.
  */
 export function computeStatusPatch(
   pod: Pod,
@@ -29,11 +29,14 @@ export function computeStatusPatch(
     ...(changed !== undefined && { conditions: [changed] }),
     ...(isRenominated && { nominatedNodeName: nominatedNodeName === '' ? null : nominatedNodeName }),
   };
-  // Naming the uid keeps the patch from a pod of the same name that came after.
+  // With the UID, the patch cannot change another pod of the same name.
   return { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status } };
 }
 
-/** The time of transition is that of the status, not of the message (upstream: podutil.UpdatePodCondition). */
+/**
+ * Returns the changed condition. The transition time changes only with the status, not with the message (upstream:
+ * podutil.UpdatePodCondition).
+ */
 function changedCondition(
   { metadata, status }: Pod,
   wanted: NonNullable<WantedStatus['condition']>,
@@ -53,7 +56,7 @@ function changedCondition(
   };
 }
 
-/** As long as an event's note may be. */
+/** The maximum length of an event's note. */
 const NOTE_LIMIT = 1024;
 
 export function truncateNote(message: string): string {

@@ -13,7 +13,7 @@ import { computeStatusPatch } from './pod-status.ts';
 const PLUGIN = 'DefaultPreemption';
 const inProgress = unresolvable(PLUGIN, 'waiting for the preemption for this pod to be finished');
 
-/** Makes room as was decided. Pods whose victims are still being asked to leave are held back from another attempt. */
+/** Executes preemptions. While it deletes the victims of a pod, that pod is not scheduled. */
 export class Preemptions {
   readonly #running = new Set<string>();
 
@@ -21,13 +21,13 @@ export class Preemptions {
     return this.#running.has(pod.metadata.uid) ? inProgress : undefined;
   }
 
-  /** Never rejects: what goes wrong lets the pod try again. */
+  /** Evicts the victims. Never rejects: if an eviction fails, the pod is scheduled again. */
   async run(context: SchedulerContext, preemptor: PodInfo, { nodeName, victims }: Candidate): Promise<void> {
     const { uid } = preemptor;
     this.#running.add(uid);
     let isDone = false;
     try {
-      // Their place goes to someone more important: they have to look for another.
+      // Nominated pods of lower priority lose their nomination and need another node.
       for (const other of [...context.cache.nominatedPods(nodeName)]) {
         if (other.priority >= preemptor.priority || other.uid === uid) continue;
         context.cache.nominator.nominate(other.pod, '');
@@ -44,11 +44,11 @@ export class Preemptions {
     } finally {
       this.#running.delete(uid);
     }
-    // Events that came meanwhile could not bring it back into line.
+    // The pod was held back, so the events since then did not move it to the active queue.
     if (!isDone || context.queue.gatedBy(uid)?.plugin === PLUGIN) context.queue.activate(uid);
   }
 
-  /** The condition first: it cannot be set on a deleted pod. */
+  /** Evicts one victim. The condition is written first, because it cannot be set on a deleted pod. */
   async #evict(context: SchedulerContext, preemptor: Pod, victim: Pod, nodeName: string): Promise<void> {
     if (victim.metadata.deletionTimestamp !== undefined) return;
     const { client, clock } = context;
@@ -63,7 +63,7 @@ export class Preemptions {
       if (patch !== undefined) await client.patch(pods, keyOf(victim), patch, { subresource: 'status' });
       await client.delete(pods, keyOf(victim), { preconditions: { uid: victim.metadata.uid } });
     } catch (error) {
-      // Gone, or another pod by now: the room is there.
+      // The pod was deleted or replaced, so its room is free.
       if (isApiError(error, 'NotFound', 'Conflict')) return;
       throw error;
     }

@@ -29,17 +29,17 @@ import type { Preemptions } from './preempt.ts';
 export interface CycleParts {
   readonly context: SchedulerContext;
   readonly preemptions: Preemptions;
-  /** Rations binds. */
+  /** Limits the number of concurrent binds. */
   readonly limit: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** Decides about pods one by one and sees to it that what was decided happens. */
+/** Schedules pods one by one and executes the decisions. */
 export class SchedulingCycle {
   readonly #parts: CycleParts;
-  /** Where the next search through the nodes begins. */
+  /** The index where the next search through the nodes starts. */
   #start = 0;
   readonly #bindings = new Set<Promise<void>>();
-  /** Pods whose try is under way: since when, monotonic. */
+  /** The monotonic start time of each running attempt, by UID. */
   readonly #began = new Map<string, number>();
 
   constructor(parts: CycleParts) {
@@ -47,8 +47,9 @@ export class SchedulingCycle {
   }
 
   /**
-   * False when no pod waits. Synchronous up to the decision and all that follows from it here; binding goes on by
-   * itself. Only a decision with extenders takes longer: a promise, which never rejects.
+   * Schedules the next pod. Returns false if no pod waits. Everything up to the decision and its local effects is
+   * synchronous; the bind continues in the background. A decision with extenders takes longer and returns a promise,
+   * which never rejects.
    */
   runOne(): boolean | Promise<void> {
     const { context } = this.#parts;
@@ -85,8 +86,8 @@ export class SchedulingCycle {
   }
 
   /**
-   * Other pods wait meanwhile, as upstream's do: extenders are asked about one pod at a time, so that the answer for the
-   * next can count on this one. Never rejects.
+   * Runs a decision with extenders. Other pods wait for it, as in upstream, so that the next decision includes this
+   * pod. Never rejects.
    */
   async #runExtended(queued: QueuedPod, profile: Profile, extenders: readonly Extender[]): Promise<void> {
     const { context } = this.#parts;
@@ -119,7 +120,7 @@ export class SchedulingCycle {
     this.#act(now, profile, outcome.decision, missed);
   }
 
-  /** Resolves when no decision and no bind is under way. */
+  /** Resolves when no decision and no bind is running. */
   async whenIdle(): Promise<void> {
     await Promise.all(this.#bindings);
   }
@@ -137,7 +138,7 @@ export class SchedulingCycle {
         this.#start = decision.nextStart;
         const { preemption, deallocate: obstacle, message, nominate, diagnosis } = decision;
         if (obstacle !== undefined) this.#free(obstacle, queued.info.pod);
-        // Before the pod is put back, so that it is held back from the start.
+        // Preemption is recorded before the pod is put back, so that the pod is held back at once.
         if (preemption !== undefined)
           inBackground(
             this.#parts.context.log,
@@ -177,20 +178,20 @@ export class SchedulingCycle {
     this.#say(pod, profile.schedulerName, { reason: 'Unschedulable', message, nominate });
   }
 
-  /** The change of the claim wakes the pod. */
+  /** Deallocates a claim. The change of the claim retries the pod. */
   #free(claim: ResourceClaim, pod: Pod): void {
     const { context } = this.#parts;
     inBackground(context.log, 'free a claim that keeps a pod from nodes', deallocate(context, claim, pod));
   }
 
-  /** Its deletion wakes the pod. */
+  /** Deletes the leftover claim. Its deletion retries the pod. */
   #removeLeftClaim({ metadata: { uid } }: Pod): void {
     const { context } = this.#parts;
     if (context.objects.extendedClaim(uid) === undefined) return;
     inBackground(context.log, 'remove the claim of a pod that was not bound', removeExtendedClaim(context, uid));
   }
 
-  /** Upstream: handleSchedulingFailure with a status that is no rejection. */
+  /** Handles an error that is not a rejection (upstream: handleSchedulingFailure). */
   #failed(queued: QueuedPod, pod: Pod, message: string): void {
     const { context } = this.#parts;
     this.#ended(pod, pod.spec.schedulerName ?? '', 'error');
@@ -242,7 +243,7 @@ export class SchedulingCycle {
     this.#bindings.add(binding);
   }
 
-  /** Never rejects. */
+  /** Binds the pod and its volumes and claims. Never rejects. */
   async #bind(
     queued: QueuedPod,
     profile: Profile,
@@ -265,7 +266,7 @@ export class SchedulingCycle {
       if (writes !== undefined) context.objects.revert(writes.volumes, writes.claims);
       for (const { claim } of claims) context.objects.assumedResourceClaims.settle(claim, 'failed');
     };
-    /** What was reserved so far is given back before the pod is queued again. */
+    /** Undoes the reservations before the pod is queued again. */
     const fail = async (message: string, undo: () => Promise<void> | void): Promise<void> => {
       await undo();
       await unreserve(context, chosen);
@@ -280,7 +281,7 @@ export class SchedulingCycle {
       }
     }
     if (writes !== undefined) {
-      // Volumes may take long: others see where the pod will be.
+      // Binding volumes may take long. The nomination shows other components the chosen node.
       context.setStatus(pod, { nominatedNodeName: nodeName });
       try {
         await bindVolumes(context, writes, profile.volumeBindTimeoutMs);
@@ -310,7 +311,7 @@ export class SchedulingCycle {
     if (profile.binding.postBind.length > 0) await postBind(context, chosen);
   }
 
-  /** What plugins of modules do may take long, and takes no other pod's turn. Never rejects. */
+  /** Runs the steps of module plugins, which may take long and do not block other pods. Never rejects. */
   async #preBindAndBind(chosen: Chosen): Promise<BindResult> {
     const { context, limit } = this.#parts;
     try {
@@ -348,7 +349,7 @@ export class SchedulingCycle {
     });
   }
 
-  /** Frees the resources and requeues the pod, unless it is gone or has got a node elsewhere. */
+  /** Frees the resources and requeues the pod, unless it was deleted or bound to another node. */
   #bindFailed(queued: QueuedPod, assumed: Pod, message: string): void {
     const { context } = this.#parts;
     const { uid } = assumed.metadata;

@@ -3,7 +3,7 @@ import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { buildNode, buildPod } from './builders.ts';
 
-/** Small numbers on purpose: everything collides. */
+/** Generates small numbers, so that pods compete for resources often. */
 export const nodeArb = (index: number): fc.Arbitrary<Node> =>
   fc
     .record({

@@ -44,7 +44,7 @@ export interface PodChanges {
   readonly status?: Fields;
 }
 
-/** A pod as the API server would have stored it, of the default scheduler. */
+/** Builds a pod of the default scheduler as the API server stores it. */
 export function buildPod(name: string, changes: PodChanges = {}): Pod {
   const { namespace = 'default', uid = `uid-${name}`, labels, requests, image = 'app:1', hostPorts } = changes;
   const container = {
@@ -72,7 +72,7 @@ export interface NodeChanges {
   readonly status?: Fields;
 }
 
-/** A node of 4 CPUs, 8 GiB and 110 pods. */
+/** Builds a node with 4 CPUs, 8 GiB and 110 pods. */
 export function buildNode(name: string, changes: NodeChanges = {}): Node {
   return decoded(NodeSchema, {
     apiVersion: 'v1',
@@ -113,7 +113,7 @@ export interface ObjectLists {
   readonly deviceClasses?: readonly DeviceClass[];
 }
 
-/** Objects beside pods and nodes, from lists. */
+/** Builds the objects other than pods and nodes from lists. */
 function objectsOf(lists: ObjectLists = {}): ClusterObjects {
   const named = <T extends { metadata: { name: string; namespace: string } }>(
     list: readonly T[] | undefined,
@@ -148,7 +148,7 @@ function objectsOf(lists: ObjectLists = {}): ClusterObjects {
 
 export interface ClusterParts extends ObjectLists {
   readonly nodes: readonly Node[];
-  /** On their nodes already. */
+  /** The pods that are on their nodes already. */
   readonly pods?: readonly Pod[];
 }
 
@@ -177,7 +177,7 @@ export function decide(
   });
 }
 
-/** The node, or why there is none. */
+/** Returns the chosen node, or the reason why there is none. */
 export function outcomeOf(decision: Decision): string {
   if (decision.kind === 'placed') return decision.nodeName;
   return decision.kind === 'noNodes' ? 'no nodes' : decision.message;

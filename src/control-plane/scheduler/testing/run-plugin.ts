@@ -12,8 +12,8 @@ export interface Setting extends ObjectLists {
 }
 
 /**
- * What the plugin says of each node: '' for yes, `!` before what eviction cannot help; `skip`, or what it says of all
- * at once.
+ * Returns the plugin's result for each node: '' for success, or the reason, with `!` in front if evictions cannot help.
+ * Returns `skip`, or the reason, if preFilter decides for all nodes.
  */
 export function filterAll(plugin: Plugin, pod: Pod, { there = [], ...world }: Setting): readonly string[] | string {
   const cache = cacheOf({ ...world, pods: there });
@@ -31,7 +31,7 @@ export function filterAll(plugin: Plugin, pod: Pod, { there = [], ...world }: Se
   });
 }
 
-/** Normalized scores of all nodes; undefined when the plugin does not care. */
+/** Returns the normalized scores of all nodes, or undefined if the plugin does not score the pod. */
 export function scoreAll(plugin: Plugin, pod: Pod, { there = [], ...world }: Setting): readonly number[] | undefined {
   const cache = cacheOf({ ...world, pods: there });
   const nodes = world.nodes.map(({ metadata }) => cache.node(metadata.name)).filter((node) => node !== undefined);

@@ -21,7 +21,7 @@ export interface SchedulerWorldOptions {
   readonly askExtender?: AskExtender;
 }
 
-/** The whole scheduler on an API server in memory, in virtual time. */
+/** The whole scheduler on an in-memory API server in virtual time. */
 export class SchedulerWorld {
   readonly clock = new FakeClock();
   readonly log = recordingLog();
@@ -102,7 +102,7 @@ export class SchedulerWorld {
   }
 }
 
-/** A world with these nodes whose scheduler runs. */
+/** Starts a scheduler with these nodes. */
 export async function started(
   options: SchedulerWorldOptions = {},
   ...names: readonly string[]
