@@ -63,7 +63,7 @@ describe('a change of a pod in the runtime', () => {
     assert.deepEqual(done, ['probe a', 'status a', 'managers']);
   });
 
-  it('after which nothing is left changes only the status', () => {
+  it('changes only the status if nothing of the pod is left', () => {
     const { cache, done } = changes();
     cache.notify({ uid, before: runtimeStatus, after: undefined, origin: 'observed' });
     assert.deepEqual(done, ['status a', 'managers']);
@@ -94,13 +94,13 @@ describe('a change of a bundle or of a certificate', () => {
 });
 
 describe('a change of an object', () => {
-  it('leads to a pass over the pods that use it', () => {
+  it('syncs the pods that use it', () => {
     const { objects, done } = changes();
     objects.notify({ kind: 'Secret', namespace: 'default', name: 'used' });
     assert.deepEqual(done, ['volumes of Secret used', 'sync a']);
   });
 
-  it('a change that no pod uses leads to no pass', () => {
+  it('a change of an object that no pod uses syncs no pod', () => {
     const { objects, done } = changes();
     objects.notify({ kind: 'Secret', namespace: 'default', name: 'other' });
     assert.deepEqual(done, ['volumes of Secret other']);
@@ -110,7 +110,7 @@ describe('a change of an object', () => {
 describe('a CSI driver that registers', () => {
   const ended = (phase: WorkerState['phase']): WorkerState => ({ phase }) as WorkerState;
 
-  it('wakes the volumes that wait for it, of starting and of ending pods', () => {
+  it('wakes starting and ending pods whose volumes wait for it', () => {
     const { drivers, states, done } = changes();
     states.set(podUid('runs'), ended('syncing'));
     states.set(podUid('ends'), ended('terminated'));
@@ -127,7 +127,7 @@ describe('a CSI driver that registers', () => {
 });
 
 describe('a change of the runtime', () => {
-  it('leads to a pass over every pod once the network is ready', () => {
+  it('syncs every pod once the network is ready', () => {
     const { monitor, states, queue, done } = fixture();
     states.set(podUid('a'), { phase: 'syncing' } as WorkerState);
     states.set(podUid('b'), { phase: 'terminating' } as WorkerState);

@@ -13,10 +13,7 @@ interface CleanUpObjectsParts {
   readonly podCredentials: { readonly certificates?: Pick<NonNullable<PodCredentials['certificates']>, 'retain'> };
 }
 
-/**
- * Forgets the objects that no wanted pod uses, and the tokens and certificates of pods that are neither wanted nor known
- * to a worker.
- */
+/** Drops the objects that no wanted pod uses. Drops tokens and certificates only if the pod also has no worker. */
 export function cleanUpObjects(known: KnownPods, parts: CleanUpObjectsParts): void {
   const { store, clusterObjects, tokens, podCredentials } = parts;
   clusterObjects?.retain(store.pods());

@@ -98,7 +98,7 @@ function fixture({ watchLagMs = 0 } = {}) {
 }
 
 describe('the pods of the API server', () => {
-  it('the pods of the API server are a source of pods', async () => {
+  it('pods of the API server are passed to the sync loop', async () => {
     const { api, done, start, stop } = fixture();
     api.seed(podType, onNode());
     await start();
@@ -106,7 +106,7 @@ describe('the pods of the API server', () => {
     await stop();
   });
 
-  it('the pods of the API server are refused with an event when they are invalid', async () => {
+  it('an invalid pod of the API server is rejected with an event', async () => {
     const { api, done, start, stop } = fixture();
     const pod = onNode();
     api.seed(podType, { ...pod, spec: { ...pod.spec, containers: 'none' as never } });
@@ -118,7 +118,7 @@ describe('the pods of the API server', () => {
     await stop();
   });
 
-  it('the pods of the API server have their status written, which is measured', async () => {
+  it('the status of an API pod is uploaded, and the upload is measured', async () => {
     const { clock, api, store, statuses, metrics, start, stop, inApi } = fixture();
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -130,7 +130,7 @@ describe('the pods of the API server', () => {
     await stop();
   });
 
-  it('the pods of the API server are updated by the answer to a write, which arrives before the watch event', async () => {
+  it('the response to a write updates the pod before the watch event arrives', async () => {
     const { clock, api, store, statuses, clusterPods, start, stop } = fixture({ watchLagMs: 60_000 });
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -142,7 +142,7 @@ describe('the pods of the API server', () => {
     await stop();
   });
 
-  it('the pods of the API server are deleted in the API when all resources are released, and not before', async () => {
+  it('an API pod is deleted in the API only when all its resources are released', async () => {
     const { clock, api, store, statuses, clusterPods, start, stop, inApi } = fixture();
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -159,7 +159,7 @@ describe('the pods of the API server', () => {
     await stop();
   });
 
-  it('the pods of the API server are started again if they were forgotten before their resources were released', async () => {
+  it('a pod that was dropped before its resources were released starts again', async () => {
     const { clock, api, store, statuses, clusterPods, start, stop, inApi } = fixture();
     const pod = api.seed(podType, onNode());
     store.set(pod);
@@ -254,7 +254,7 @@ describe('static pods of a node of a cluster', () => {
 });
 
 describe('an API server that is reachable again', () => {
-  it('gets statuses and events immediately, and failed passes are repeated', async () => {
+  it('receives statuses and events immediately, and failed syncs are repeated', async () => {
     const { clock, api, store, states, statuses, done, notify, start, stop, inApi } = fixture();
     const pod = api.seed(podType, onNode());
     store.set(pod);

@@ -29,7 +29,7 @@ export interface ClusterPods {
   readonly source: ApiPodSource;
   readonly mirrors: MirrorPods;
   readonly uploader: StatusUploader;
-  /** A static pod, or the API object with its name, may have changed. */
+  /** Handles a possible change of a static pod, or of the API object with its name. */
   podChanged(pod: Pod): void;
   /** Checks every static pod again: the node was registered, or all sources have reported. */
   reconcileMirrors(): void;
@@ -47,13 +47,13 @@ export interface ClusterPodsParts {
   readonly directory: Pick<PodDirectory, 'byUid' | 'isStaticEnding'>;
   readonly states: Pick<WorkerStates, 'known'>;
   readonly statuses: StatusManager;
-  /** How long statuses take to reach the API server. */
+  /** Measures how long statuses take to reach the API server. */
   readonly statusTimes: StatusTimes;
   /** The pods of this node as the API server last reported them. */
   readonly remembered: RememberedPods;
   readonly podConfig: Pick<PodConfig, 'setSource' | 'onSourcesReady'>;
   readonly sourcesReady: () => boolean;
-  /** Pods whose last pass failed. */
+  /** Returns the pods whose last sync failed. */
   readonly failedPods: () => PodUid[];
   readonly eventUploader: Pick<EventUploader, 'retryNow'> | undefined;
   readonly recorder: EventRecorder;
@@ -85,7 +85,7 @@ export function createClusterPods(parts: ClusterPodsParts): ClusterPods {
   const unfollow = cluster.status.onReturn?.(() => {
     uploader.wakeAll(states.known().keys());
     reconcileMirrors();
-    // Pods that an outage delayed do not wait for their next retry.
+    // Delayed pods are synced now instead of at their next retry.
     parts.eventUploader?.retryNow();
     parts.queue.post({ kind: 'sync', uids: parts.failedPods() });
   });
@@ -99,7 +99,7 @@ export function createClusterPods(parts: ClusterPodsParts): ClusterPods {
       if (!isReleased) return void released.delete(uid);
       released.add(uid);
       uploader.wake(uid);
-      // Its mirror pod can now be replaced by that of the next pod with this name.
+      // The mirror pod can now be replaced by that of the next pod with this name.
       reconcileMirrors();
     },
     forget: (uid) => {
@@ -136,7 +136,7 @@ function createSource(parts: ClusterPodsParts, onChange: ApiPodSourceOptions['on
   });
 }
 
-/** `released`: the pods that have released all resources of the node. */
+/** Creates the uploader. `released` contains the pods that have released all resources of the node. */
 function createUploader(parts: ClusterPodsParts, source: ApiPodSource, released: ReadonlySet<PodUid>): StatusUploader {
   const { cluster, store, directory, statuses, statusTimes, clock, random, log } = parts;
   return new StatusUploader({

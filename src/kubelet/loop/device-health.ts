@@ -11,7 +11,10 @@ interface DeviceHealthParts {
   readonly dra: Pick<DraParts, 'withClaims'>;
 }
 
-/** The health of a container's devices, those of plugins first; undefined when it has none. */
+/**
+ * Returns the health of a container's devices: first of device plugins, then of claims. Returns undefined if it has
+ * none.
+ */
 export type DeviceHealth = (pod: Pod, container: string) => ResourceStatus[] | undefined;
 
 /** Without the gate ResourceHealthStatus, statuses show no devices. */

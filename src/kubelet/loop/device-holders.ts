@@ -13,10 +13,10 @@ interface DeviceHoldersParts {
 }
 
 /**
- * The pods that may have devices: those that are wanted, not ended, and not rejected, and those of which a container
- * may run although no source lists them any more. Upstream frees the devices of a removed pod while its containers are
- * still being stopped; here they stay allocated until the containers have stopped. A pod that is being admitted counts.
- * The result is undefined before all sources have reported: until then, an unknown pod may still be wanted.
+ * Returns the pods that may hold devices. These are the wanted pods that have not ended and were not rejected, pods
+ * that are being admitted, and removed pods of which a container may still run. Upstream frees the devices of a removed
+ * pod while its containers are still being stopped; here they stay allocated until the containers have stopped. Returns
+ * undefined before all sources have reported, because until then an unknown pod may still be wanted.
  */
 export function deviceHolders(parts: DeviceHoldersParts): () => ReadonlySet<PodUid> | undefined {
   const { directory, sourcesReady, runtime } = parts;

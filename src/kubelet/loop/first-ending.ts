@@ -6,7 +6,7 @@ interface Endings {
   get(uid: PodUid): PodEnding | undefined;
 }
 
-/** The reason of the first part that ended the pod. */
+/** Combines several parts: the first one that ended the pod gives the reason. */
 export function firstEnding(...parts: readonly Endings[]): Endings {
   return {
     get: (uid) => {

@@ -9,19 +9,19 @@ import type { PodRuntimeStatus } from '../model/runtime-status.ts';
 import { isAnythingRunning } from '../model/runtime-status.ts';
 import type { PodCleanup } from './pod-cleanup.ts';
 
-/** Grace for unknown pods: one second, as in upstream, because their own grace period is not known. */
+/** The grace period for unknown pods: one second, as in upstream, because their own grace period is not known. */
 export const ORPHAN_GRACE_MS = 1000;
 
-/** Evaluated at each decision, because a pod may be added while a cleaner runs. */
+/** The known pods. The set is read at each decision, because a pod may be added while a cleaner runs. */
 export type KnownPods = Pick<ReadonlySet<PodUid>, 'has'>;
 
 export interface HousekeepingParts {
   readonly workers: Pick<PodWorkers, 'stateOf' | 'killOrphan' | 'endAgain'>;
-  /** Nothing is cleaned up before every source has said which pods it wants. */
+  /** Tells whether every source has reported its pods. Nothing is cleaned up before that. */
   readonly podConfig: Pick<PodConfig, 'sourcesReady'>;
   readonly cache: Pick<RuntimeCache, 'all'>;
   readonly cleanup: Pick<PodCleanup, 'collect'>;
-  /** Each removes what it keeps of pods that are not known. */
+  /** The cleaners. Each removes its state of pods that are not known. */
   readonly cleaners: Readonly<Record<string, (known: KnownPods) => Promise<unknown> | void>>;
   readonly log: Logger;
 }
@@ -46,7 +46,7 @@ export class Housekeeping {
     });
   }
 
-  /** Returns at once. */
+  /** Requests a clean-up and returns at once. */
   request(): void {
     const { workers, podConfig, cache, cleanup, cleaners } = this.#parts;
     if (!podConfig.sourcesReady()) return;

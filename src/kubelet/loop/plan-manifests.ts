@@ -15,11 +15,11 @@ export interface ManifestPlanParts {
   readonly cache: Pick<RuntimeCache, 'getOrEmpty'>;
   readonly podRuntime: Pick<PodRuntime, 'plan'>;
   readonly rules: ManifestRules;
-  /** Monotonic time. */
+  /** The monotonic time. */
   readonly nowMs: number;
 }
 
-/** The steps for one pod, one sentence each, or why there are none. */
+/** The steps for one pod, one sentence for each, or the reason why there are none. */
 export interface ManifestPlan {
   readonly pod: string;
   readonly steps: readonly string[];

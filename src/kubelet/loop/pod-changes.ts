@@ -9,23 +9,23 @@ export class PodChanges {
   readonly #changeListeners = new Set<(uid: PodUid) => void>();
   readonly #goneListeners = new Set<(pod: Pod) => void>();
 
-  /** Something that the pod's status shows may have changed. */
+  /** Notifies listeners that something in the pod's status may have changed. */
   notify(uid: PodUid): void {
     for (const listener of this.#changeListeners) listener(uid);
   }
 
-  /** The pod has been removed completely. */
+  /** Notifies listeners that the pod has been removed completely. */
   notifyGone(pod: Pod): void {
     for (const listener of this.#goneListeners) listener(pod);
   }
 
-  /** Returns the function that unsubscribes. */
+  /** Adds a listener for changed pods. Returns the function that unsubscribes. */
   onChange(listener: (uid: PodUid) => void): () => void {
     this.#changeListeners.add(listener);
     return () => void this.#changeListeners.delete(listener);
   }
 
-  /** Returns the function that unsubscribes. */
+  /** Adds a listener for removed pods. Returns the function that unsubscribes. */
   onGone(listener: (pod: Pod) => void): () => void {
     this.#goneListeners.add(listener);
     return () => void this.#goneListeners.delete(listener);

@@ -25,7 +25,7 @@ export interface PodCleanupParts {
   readonly managers: Pick<ResourceManagers, 'release'>;
   readonly explain: Pick<ExplainStore, 'forget'>;
   readonly oomKills: Pick<OomRecords, 'forget'>;
-  /** undefined on a standalone node. */
+  /** The API pods of this node; undefined on a standalone node. */
   readonly clusterPods: Pick<ClusterPods, 'forget' | 'podChanged'> | undefined;
   readonly containerGc: Pick<ContainerGc, 'collectPod'>;
   readonly cache: Pick<RuntimeCache, 'get'>;
@@ -43,7 +43,7 @@ export class PodCleanup {
     this.#parts = parts;
   }
 
-  /** Drops all state kept for the pod, synchronously. `revived`: the pod starts again under the same uid. */
+  /** Drops all state kept for the pod, synchronously. With `revived`, the pod starts again under the same UID. */
   forget(uid: PodUid, { pod, revived }: { pod: Pod | undefined; revived: boolean }): void {
     const { runtime, images, statuses, admission, allocation, explain, oomKills, clusterPods, changes, queue } =
       this.#parts;

@@ -30,13 +30,13 @@ export class PodDirectory {
     this.#parts = parts;
   }
 
-  /** The pod as its source wants it, otherwise the one a worker still handles although no source lists it. */
+  /** Returns the pod as its source wants it, or else the pod of a worker. */
   byUid(uid: PodUid): Pod | undefined {
     const { store, states } = this.#parts;
     return store.byUid(uid) ?? podOf(states.get(uid));
   }
 
-  /** Wanted pods, including those that wait until the runtime is up, and pods that are still being stopped. */
+  /** Returns all wanted pods, including those that wait for the runtime, and the pods that are being stopped. */
   visible(): Pod[] {
     const { store, states, queue } = this.#parts;
     const pods = new Map([...queue.waitingPods(), ...store.pods()].map((pod) => [podUid(pod.metadata.uid), pod]));
@@ -48,16 +48,17 @@ export class PodDirectory {
   }
 
   /**
-   * Wanted pods that have not ended (upstream: filterOutInactivePods). A finished pod keeps its place as long as one of
-   * its containers runs; upstream keeps the place until the pod as a whole is stopped, and rejects pods that were
-   * created the moment its end was reported.
+   * Returns the wanted pods that have not ended (upstream: filterOutInactivePods). A finished pod keeps its place as
+   * long as one of its containers runs. Upstream keeps the place until the whole pod is stopped, and rejects pods that
+   * are created right after the end of another pod was reported.
    */
   live(): Pod[] {
     return this.#parts.store.pods().filter((pod) => this.#isLive(pod));
   }
 
   /**
-   * The pod has finished or is being stopped: its resources are free for other pods, and its spec no longer changes.
+   * Whether the pod has finished or is being stopped. Its resources are then free for other pods, and its spec no
+   * longer changes.
    */
   isOver(uid: PodUid): boolean {
     const phase = this.#parts.states.get(uid)?.phase;
@@ -65,8 +66,8 @@ export class PodDirectory {
   }
 
   /**
-   * Its status, as published or as its source has it, says that the pod has ended. A static pod that was turned away may
-   * be admitted again.
+   * Whether the published status, or the status in the source, is terminal. A rejected static pod may be admitted
+   * again, so it is not terminal.
    */
   isTerminal(uid: PodUid): boolean {
     const { statuses, store } = this.#parts;
@@ -75,38 +76,38 @@ export class PodDirectory {
     return isTerminalPhase(statuses.get(uid)?.phase ?? pod?.status?.phase);
   }
 
-  /** The pod has a worker, and something of it may run. */
+  /** Whether the pod has a worker and something of it may run. */
   isPresent(uid: PodUid): boolean {
     return !this.hasStopped(uid);
   }
 
-  /** Of these, the pods of which something may run. */
+  /** Returns those of the given pods of which something may run. */
   presentOf(pods: Iterable<PodRuntimeStatus>): PodRuntimeStatus[] {
     return [...pods].filter(({ uid }) => this.isPresent(uid));
   }
 
-  /** Nothing of the pod runs, or it never had a worker. */
+  /** Whether nothing of the pod runs, or it never had a worker. */
   hasStopped(uid: PodUid): boolean {
     const phase = this.#parts.states.get(uid)?.phase;
     return phase === undefined || hasStopped(phase);
   }
 
-  /** An earlier run of the agent, or the API server, reported that the pod has ended. */
+  /** Whether an earlier run of the agent, or the API server, reported that the pod has ended. */
   hasEnded(pod: Pod): boolean {
     return isTerminalPod(pod) || isTerminalPhase(this.#parts.statuses.get(podUid(pod.metadata.uid))?.phase);
   }
 
   /**
-   * The published status of a static pod says that it was rejected, or ended by a shutdown of the node. The next run of
-   * the agent admits such a pod again, as upstream does, because the agent or the machine may have been restarted to
-   * remove the cause.
+   * Whether the published status says that a static pod was rejected or ended by a node shutdown. The next run of the
+   * agent admits such a pod again, as upstream does, because a restart of the agent or machine may have removed the
+   * cause.
    */
   wasTurnedAway(pod: Pod): boolean {
     const status = this.#parts.statuses.get(podUid(pod.metadata.uid));
     return isStaticPod(pod) && (reportsRejection(status) || reportsShutdown(status));
   }
 
-  /** A static pod of this full name is being stopped. */
+  /** Whether a static pod with this full name is being stopped. */
   isStaticEnding(fullName: string): boolean {
     return [...this.#parts.states.known().values()].some((state) => {
       const pod = state.phase === 'terminating' ? podOf(state) : undefined;
@@ -124,7 +125,7 @@ export class PodDirectory {
   }
 }
 
-/** The pod a worker handles; undefined for one that only the runtime knows. */
+/** Returns the pod of a worker, or undefined if only the runtime knows the pod. */
 function podOf(state: WorkerState | undefined): Pod | undefined {
   if (state?.phase !== 'terminating') return state?.pod;
   return state.subject.kind === 'pod' ? state.subject.pod : undefined;

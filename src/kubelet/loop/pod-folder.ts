@@ -1,7 +1,10 @@
 import type { PodUid } from '../model/ids.ts';
 import type { HostFiles } from '../ports/host-files.ts';
 
-/** The folders that every pod has on the host, with or without volumes (upstream: kubelet_pods.go makePodDataDirs). */
+/**
+ * Creates the folders that every pod has on the host, with or without volumes (upstream: kubelet_pods.go
+ * makePodDataDirs).
+ */
 export async function makePodFolder(
   files: Pick<HostFiles, 'makeDirectory'>,
   rootDir: string,

@@ -29,7 +29,7 @@ function harness() {
   const over = new Set<string>();
   const adopted: string[][] = [];
   const phases = new Map<string, PodPhase>();
-  /** Calls to the allocation manager. */
+  /** The recorded calls to the allocation manager. */
   const asked: string[] = [];
   const store = new PodStore();
   const handlers = createPodHandlers({
@@ -102,7 +102,7 @@ describe('how the loop handles its inputs', () => {
     assert.deepEqual(calls.slice(0, 3), ['end old', 'probe a', 'admit a']);
   });
 
-  it('also stops a pod of the same name that could not be read yet: it may run', () => {
+  it('also stops a pod of the same name that could not be read yet, because it may run', () => {
     const { handlers, calls, unread, store } = harness();
     unread.push(
       { uid: podUid('old'), name: 'a', namespace: 'default' },
@@ -168,7 +168,7 @@ describe('how the loop handles its inputs', () => {
     assert.deepEqual(calls, ['status a', 'status a', 'sync a']);
   });
 
-  it('reports the new generation of a pod that is over: its worker makes no pass any more', () => {
+  it('reports the new generation of a pod that is over, because its worker makes no more syncs', () => {
     const { handlers, calls, working, over } = harness();
     for (const uid of ['a', 'b']) working.add(uid);
     over.add('a');
@@ -176,7 +176,7 @@ describe('how the loop handles its inputs', () => {
     assert.deepEqual(calls, ['update a', 'status a', 'update b', 'changed', 'retry']);
   });
 
-  it('never runs a mirror pod; notifies the mirror manager of it and of its static pod', () => {
+  it('never runs a mirror pod, and passes it and its static pod to the mirror manager', () => {
     const { handlers, calls } = harness();
     const origin = (source: string) => ({
       'metadata.name': 'web',
@@ -215,7 +215,7 @@ describe('how the loop handles its inputs', () => {
 describe('mirror pods and reports of other components', () => {
   const mirror = (uid: string) => pod(uid, { 'metadata.annotations': { 'kubernetes.io/config.mirror': 'hash' } });
 
-  it('takes a mirror pod for no pod of its own: it is neither adopted, nor updated, nor killed', () => {
+  it('does not treat a mirror pod as a pod to run: it is neither adopted, nor updated, nor killed', () => {
     const { handlers, calls, adopted, asked } = harness();
     handlers.podAdditions({ op: 'ADD', source: 'api', pods: [mirror('m'), pod('a')] });
     assert.deepEqual(adopted, [['a']]);
@@ -227,7 +227,7 @@ describe('mirror pods and reports of other components', () => {
     assert.deepEqual(asked, ['removed m']);
   });
 
-  it('ends a pod at once that others say is over', () => {
+  it('ends a pod at once if another client reports a terminal phase', () => {
     const { handlers, calls, phases } = harness();
     for (const [uid, phase] of [
       ['a', 'Failed'],
@@ -247,7 +247,7 @@ describe('mirror pods and reports of other components', () => {
     assert.deepEqual(calls, ['sync a', 'sync b', 'clean', 'retry']);
   });
 
-  it('does not work for a container that was removed, and cleans up after pods that it does not know', () => {
+  it('does nothing for a removed container, and cleans up after unknown pods', () => {
     const { handlers, calls, working } = harness();
     working.add('a');
     const event = (uid: string, kind: 'ContainerDied' | 'ContainerRemoved'): void =>
@@ -259,7 +259,7 @@ describe('mirror pods and reports of other components', () => {
     assert.deepEqual(calls, ['sync a', 'post housekeeping']);
   });
 
-  it('says nothing changed when no pod was added, and takes pods of one moment in the order they came', () => {
+  it('does not report a change if no pod was added, and keeps the order of pods created at the same time', () => {
     const { handlers, calls } = harness();
     handlers.podAdditions({ op: 'ADD', source: 'api', pods: [] });
     assert.equal(calls.length, 0);

@@ -34,7 +34,7 @@ export interface PodHandlersParts {
   readonly status: Pick<StatusUpdater, 'refresh'>;
   readonly probes: Pick<ProbeManager, 'addPod'>;
   readonly admission: Pick<AdmissionManager, 'adopt'> & { admit(pod: Pod): unknown };
-  /** The node as it would be published now. */
+  /** Returns the node as it would be published now. */
   readonly node: () => Node;
   readonly cgroups: Pick<ContainerManager, 'podsChanged'>;
   /** Tracks allocated resources; new pods are reported to it when they are admitted. */
@@ -42,7 +42,7 @@ export interface PodHandlersParts {
   /** Static pods are shown in the API; undefined on a standalone node. */
   readonly mirrors: Pick<ClusterPods, 'podChanged'> | undefined;
   readonly recorder: EventRecorder;
-  /** A source changed the pod it wants. */
+  /** Called when a source changes a wanted pod. */
   readonly onUpdate?: (before: Pod, after: Pod) => void;
   readonly housekeeping: Pick<Housekeeping, 'request'>;
   readonly queue: Pick<SyncQueue, 'post'>;
@@ -50,14 +50,14 @@ export interface PodHandlersParts {
 }
 
 /**
- * How the sync loop handles each input (upstream: kubelet.go HandlePodAdditions and the other handlers): update the
- * store, wake the worker.
+ * Creates the handlers of the sync loop's inputs (upstream: kubelet.go HandlePodAdditions and the other handlers). They
+ * update the store and wake the pod worker.
  */
 export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
   const { store, workers, status, log } = parts;
 
   const mirrorChanged = (mirror: Pod): void => parts.mirrors?.podChanged(mirror);
-  /** The set of pods or their requests changed. */
+  /** Called when the set of pods or their requests change. */
   const podsChanged = (): void => {
     parts.cgroups.podsChanged();
     parts.allocation.retry();
@@ -113,12 +113,12 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
     },
     probeUpdate(update: { podUid: PodUid; type: ProbeType; verdict: ProbeVerdict }): void {
       status.refresh(update.podUid);
-      // A failed liveness or startup probe needs a restart; a passed startup probe lets the next container start.
+      // A failed liveness or startup probe leads to a restart. A passed startup probe lets the next container start.
       if (update.type !== 'readiness') workers.sync(update.podUid);
     },
     podCleanups: () => {
       parts.housekeeping.request();
-      // The sources may have become ready just now.
+      // The sources may have become ready with this update.
       parts.allocation.retry();
     },
   };
@@ -126,7 +126,7 @@ export function createPodHandlers(parts: PodHandlersParts): SyncHandlers {
 
 function begin(parts: PodHandlersParts, pod: Pod): void {
   endPredecessors(parts, pod);
-  // Before the first status: a container that this agent found running keeps its probe results.
+  // This precedes the first status, so that a container that this agent found running keeps its probe results.
   parts.probes.addPod(pod);
   // A pod that is still being stopped under the same uid is admitted when it starts again; a deleted pod never starts.
   if (parts.workers.stateOf(podUid(pod.metadata.uid)) === undefined && !isDeleted(pod)) parts.admission.admit(pod);
@@ -136,9 +136,9 @@ function begin(parts: PodHandlersParts, pod: Pod): void {
 }
 
 /**
- * A pod of the same name that still runs although no source lists it (its manifest changed while the agent was down) is
- * stopped first. This includes a pod that could not be read yet: its worker reads it before it reports that nothing of
- * it runs, and the new pod waits until then.
+ * Stops pods of the same name that still run although no source lists them, for example because a manifest changed
+ * while the agent was down. This includes a pod that could not be read yet: its worker reads it before it reports that
+ * nothing of it runs, and the new pod waits until then.
  */
 function endPredecessors(parts: PodHandlersParts, pod: Pod): void {
   const isPredecessor = (other: Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>): boolean =>
@@ -153,7 +153,7 @@ function endPredecessors(parts: PodHandlersParts, pod: Pod): void {
 }
 
 /**
- * Status changes by others count: conditions of readiness gates, or that the pod is over (upstream:
+ * Handles status changes by other clients: conditions of readiness gates, or a terminal phase (upstream:
  * HandlePodReconcile).
  */
 function statusChanged({ status, workers }: PodHandlersParts, uid: PodUid): void {
@@ -164,11 +164,11 @@ function change({ allocation, workers, status }: PodHandlersParts, pod: Pod): vo
   const uid = podUid(pod.metadata.uid);
   allocation.podUpdated(pod);
   workers.update(pod, false);
-  // The worker of a pod that is over makes no pass that would report the new generation.
+  // The worker of a pod that is over makes no more syncs, so it would not report the new generation.
   if (workers.stateOf(uid)?.phase === 'finished') status.refresh(uid);
 }
 
-/** Upstream: HandlePodUpdates reports it and continues. */
+/** Reports the update and continues (upstream: HandlePodUpdates). */
 function reportUpdate({ node, recorder, onUpdate }: PodHandlersParts, before: Pod, pod: Pod): void {
   if (!isMirrorPod(pod)) onUpdate?.(before, pod);
   const missing = missingForUpdate(before, pod, node());

@@ -27,7 +27,7 @@ const { signal } = new AbortController();
 function harness() {
   const clock = new FakeClock();
   const calls: string[] = [];
-  /** The texts of events. */
+  /** The texts of the recorded events. */
   const said: string[] = [];
   const world = {
     phases: ['Pending', 'Running'] as PodPhase[],
@@ -204,7 +204,7 @@ describe('a sync of a pod', () => {
     assert.deepEqual(world.resizes, ['allocated under way', 'allocated done', 'too small']);
   });
 
-  it('a sync does not report an allocation as done that arrived while an earlier one was applied', async () => {
+  it('does not report a resize as done if a newer allocation arrived during the sync', async () => {
     const { sync, world } = harness();
     world.allocated = buildPod({ 'metadata.labels': { size: 'first' } });
     world.onSync = () => void (world.allocated = buildPod({ 'metadata.labels': { size: 'second' } }));
@@ -224,14 +224,14 @@ describe('a sync of a pod', () => {
     assert.deepEqual(calls, ['read', 'sync', 'Warning FailedSync']);
   });
 
-  it('a sync does not make a pod again that ended while its cgroup was checked', async () => {
+  it('does not create a pod again that ended while its cgroup was checked', async () => {
     const { sync, calls, world } = harness();
     world.cached = running('web');
     world.phases = ['Running', 'Failed'];
     assert.deepEqual([await sync(), calls], [{ terminal: true }, []]);
   });
 
-  it('asks for the runtime handler only of a pod with users of its own', async () => {
+  it('requests the runtime handler only for a pod with a user namespace', async () => {
     const { sync, calls, world } = harness();
     world.places = true;
     await sync();
@@ -254,7 +254,7 @@ describe('a sync of a pod', () => {
     assert.ok(world.refreshedAfter.includes('ensure volumes'), world.refreshedAfter.join());
   });
 
-  it('a sync does nothing to a terminated pod, and reports it as terminal', async () => {
+  it('does nothing to a terminated pod, and reports it as terminal', async () => {
     for (const phase of ['Succeeded', 'Failed'] as const) {
       const { sync, calls, world } = harness();
       world.phases = [phase];
@@ -305,7 +305,7 @@ describe('a sync of a pod', () => {
     assert.deepEqual(world.failures, []);
   });
 
-  it('schedules the next sync at the earliest time anything waits for', async () => {
+  it('schedules the next sync at the earliest back-off, retry or deadline', async () => {
     const { sync, world, clock } = harness();
     const atMs = (inMs: number): number => clock.nowMs() + inMs;
     world.outcome = {
@@ -452,7 +452,7 @@ describe('cleaning up after a pod', () => {
 });
 
 describe('a running pod without its cgroup', () => {
-  it('a running pod without its cgroup is stopped and created again, unless this agent has only just found it', async () => {
+  it("is stopped and created again if its cgroup is missing, except in the agent's first sync of the pod", async () => {
     const { sync, calls, world } = harness();
     world.cached = running('main');
     world.existed = false;

@@ -48,10 +48,10 @@ export interface PodSyncerParts {
   readonly volumes: Pick<VolumeManager, 'ensure' | 'podEnds' | 'tearDown'>;
   readonly cgroups: Pick<ContainerManager, 'ensurePodCgroup' | 'removePodCgroup'>;
   readonly managers: Pick<ResourceManagers, 'place'>;
-  /** Resource claims. */
+  /** Prepares and releases resource claims. */
   readonly dra: Pick<DraManager, 'prepare' | 'unprepare'>;
   readonly userNamespaces: Pick<UserNamespaces, 'ensure' | 'release'>;
-  /** The folder of the pod's own files on the host. */
+  /** Creates the folder of the pod's own files on the host. */
   readonly makePodFolder: (uid: PodUid) => Promise<void>;
   readonly probes: Pick<ProbeManager, 'stopLivenessAndStartup' | 'removePod'>;
   readonly admission: Pick<AdmissionManager, 'admit' | 'mayBegin' | 'withdraw' | 'podStopped'>;
@@ -59,17 +59,17 @@ export interface PodSyncerParts {
   readonly explain: Pick<ExplainStore, 'setOutcome'>;
   readonly monitor: Pick<RuntimeMonitor, 'networkError'>;
   readonly cleanup: Pick<PodCleanup, 'collect' | 'forget'>;
-  /** Undefined on a standalone node. */
+  /** The API pods of this node; undefined on a standalone node. */
   readonly clusterPods: Pick<ClusterPods, 'released'> | undefined;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A failed pull is shown as such this long before its container is shown as waiting for the next one. */
+/** The time for which ErrImagePull is shown before the status changes to ImagePullBackOff. */
 const SHOW_PULL_BACKOFF_MS = 1000;
 
-/** One sync of one pod, by phase (upstream: kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod). */
+/** Syncs one pod once, by phase (upstream: kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod). */
 export class KubeletPodSyncer implements PodSyncer {
   readonly #parts: PodSyncerParts;
   /** Running pods that this agent has synced at least once. */
@@ -82,8 +82,8 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /**
-   * The order is that of upstream's SyncPod, except that pod-runtime prepares volumes, images and the sandbox
-   * concurrently.
+   * Syncs a running pod. The order is that of upstream's SyncPod, except that pod-runtime prepares volumes, images and
+   * the sandbox concurrently.
    */
   async syncPod({ pod: wanted, signal }: { pod: Pod; signal: AbortSignal }): Promise<SyncResult> {
     const { status, explain, monitor, runtime, cache, recorder } = this.#parts;
@@ -128,7 +128,7 @@ export class KubeletPodSyncer implements PodSyncer {
     this.#noteResize(wanted, outcome);
     explain.setOutcome(uid, this.#blockersOf(outcome));
     this.#followObjects(pod, signal);
-    // The sync may have outlasted the pod's deadline, for which there is no event.
+    // The sync may have taken longer than the pod's deadline, for which there is no event.
     return {
       terminal: isTerminalPhase(status.refresh(uid)?.phase),
       retryInMs: this.#retryInMs(pod, outcome),
@@ -136,7 +136,10 @@ export class KubeletPodSyncer implements PodSyncer {
     };
   }
 
-  /** The sandbox may be ready already: the condition PodReadyToStartContainers waits for the volumes only. */
+  /**
+   * Mounts the volumes. The sandbox may be ready already, so the condition PodReadyToStartContainers waits only for the
+   * volumes.
+   */
   async #mountVolumes(pod: Pod, signal: AbortSignal): Promise<PodVolumes> {
     const { status, volumes } = this.#parts;
     const mounted = await volumes.ensure(pod, signal);
@@ -167,7 +170,10 @@ export class KubeletPodSyncer implements PodSyncer {
     return { cgroupParent, groupExisted: existed, userns, ...resources };
   }
 
-  /** Only a pod with a user namespace depends on the features of its runtime handler. */
+  /**
+   * Returns the user namespace mapping. Only a pod with a user namespace depends on the features of its runtime
+   * handler.
+   */
   async #userNamespace(pod: Pod): Promise<NamespaceOptions['userns']> {
     const { userNamespaces, runtime } = this.#parts;
     const handler = pod.spec.hostUsers === false ? await runtime.runtimeHandlerOf(pod) : '';
@@ -186,9 +192,9 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /**
-   * Upstream reports progress at the beginning of the next sync; here the sync that made the progress reports it. It is
-   * compared with the allocation at this moment: an allocation that arrived during the sync is not done because an
-   * earlier one is.
+   * Records the progress of a resize. Upstream reports it at the beginning of the next sync; here the sync that made
+   * the progress reports it. The result is compared with the current allocation, because the allocation may have
+   * changed during the sync.
    */
   #noteResize(wanted: Pod, outcome: SyncOutcome): void {
     const { allocation, runtime } = this.#parts;
@@ -271,8 +277,8 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /**
-   * A running pod without its cgroup had the cgroup removed while it ran: its limits no longer apply, so it is stopped
-   * and created again (upstream: SyncPod kills when the pod cgroup does not exist).
+   * Stops a running pod whose cgroup was removed, so that it is created again: its limits no longer apply (upstream:
+   * SyncPod kills when the pod cgroup does not exist).
    */
   async #killUngrouped(pod: Pod, actual: PodRuntimeStatus, signal: AbortSignal): Promise<void> {
     const { cgroups, runtime, log } = this.#parts;
@@ -286,7 +292,7 @@ export class KubeletPodSyncer implements PodSyncer {
     await runtime.killPod({ pod, status: actual, signal });
   }
 
-  /** The admission manager wakes the pod when it has decided. */
+  /** Reports the pod as waiting. The admission manager wakes the pod when it has decided. */
   #waitForAdmission(pod: Pod, { by, why, sinceMs, nextTryAtMs }: AdmissionState & { kind: 'held' }): SyncResult {
     const failure: Failure = {
       step: `be admitted to the node by ${by}`,
@@ -314,9 +320,9 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /**
-   * A running pod mounts no volumes in its syncs. After a restart of the agent, though, its volumes must show the
-   * current content of their objects and follow them from then on, and volume drivers are asked again. Once that is
-   * done, this costs a map lookup.
+   * Keeps the volumes of a running pod up to date with their objects. Syncs of a running pod mount no volumes. After a
+   * restart of the agent, however, each volume must be set up once, so that it shows the current content, follows its
+   * objects, and its driver is called again. After that, this costs only a map lookup.
    */
   #followObjects(pod: Pod, signal: AbortSignal): void {
     const uid = podUid(pod.metadata.uid);
@@ -352,15 +358,15 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /**
-   * The earliest time anything waits for: a back-off, a retry, the active deadline. undefined: only the usual resync.
+   * Returns the earliest time at which the pod needs another sync: a back-off, a retry or the active deadline. Returns
+   * undefined if the usual resync suffices.
    */
   #retryInMs(pod: Pod, outcome: SyncOutcome): number | undefined {
     const nowMs = this.#parts.clock.nowMs();
     const timed = outcome.failures.flatMap((failure) =>
       failure.retryAtMs === undefined ? [] : [failure.retryAtMs - nowMs],
     );
-    // The next sync finds the back-off and shows it: people and tools look for ImagePullBackOff, not for the first
-    // error.
+    // The next sync finds the back-off and shows ImagePullBackOff, which users and tools look for.
     if (outcome.failures.some((failure) => failure.reason === waitingReasons.errImagePull))
       timed.push(SHOW_PULL_BACKOFF_MS);
     const deadline = this.#parts.status.deadlineInMs(pod);
@@ -405,7 +411,7 @@ function stepOf({ scope, container }: { scope: SyncFailure['scope']; container?:
   }
 }
 
-/** Only the name is known of a pod that no source lists any more. */
+/** Builds a pod from its name, because no source lists it any more. */
 function podOf({ uid, name, namespace }: { uid: PodUid; name: string; namespace: string }): Pod {
   return { metadata: { uid, name, namespace }, spec: { containers: [] } };
 }

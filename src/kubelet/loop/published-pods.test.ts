@@ -48,7 +48,7 @@ function harness() {
 }
 
 describe('the pods that the node shows', () => {
-  it('the pods that the node shows are those with a status, and those of which the runtime was read and has no container', () => {
+  it('lists pods with a status, and pods of which the runtime has no container', () => {
     const { world, statuses, names } = harness();
     const [published, unread, empty, started, waiting] = ['published', 'unread', 'empty', 'started', 'waiting'].map(
       (uid) => named(uid),
@@ -60,7 +60,7 @@ describe('the pods that the node shows', () => {
     assert.deepEqual(names(), ['published', 'empty']);
   });
 
-  it('the pods that the node shows have the published status, or else that of their source', () => {
+  it('shows each pod with its published status, or else with the status of its source', () => {
     const { world, statuses, published } = harness();
     const pod = named('a', { status: { phase: 'Pending' } });
     world.visible = [pod];
@@ -70,7 +70,7 @@ describe('the pods that the node shows', () => {
     assert.equal(published.pods()[0]?.status?.phase, 'Running');
   });
 
-  it('the pods that the node shows have the time of their stop while they are being stopped, unless they have completed or were deleted', () => {
+  it('shows when a pod began to be stopped, unless it has completed or was deleted', () => {
     const { world, statuses, published, clock } = harness();
     const gone: Termination = { cause: 'removed', graceMs: 1000, gone: true };
     const completed: Termination = { ...gone, cause: 'completed' };
@@ -98,7 +98,7 @@ describe('the pods that the node shows', () => {
     assert.equal(published.pods()[0]?.metadata.deletionTimestamp, '2026-01-01T00:00:00.000Z');
   });
 
-  it('the pods that the node shows are watched: each published status, and each pod that is gone, until the client leaves', () => {
+  it('streams each published status and each removed pod until the client disconnects', () => {
     const { statuses, changes, published } = harness();
     const seen: string[] = [];
     const stop = published.watch(({ type, pod }) => seen.push(`${type} ${pod.metadata.name} ${pod.status?.phase}`));
@@ -112,7 +112,7 @@ describe('the pods that the node shows', () => {
   });
 });
 
-it('running pods are those with a running container, and have only what the runtime knows', () => {
+it('lists running pods with only what the runtime knows', () => {
   const { world, published } = harness();
   world.runtime = [runtimeOf(named('a'), 'running', 'exited'), runtimeOf(named('b'), 'exited'), runtimeOf(named('c'))];
   assert.deepEqual(published.runningPods(), [

@@ -16,7 +16,7 @@ export interface PublishedPodsParts {
   readonly cache: Pick<RuntimeCache, 'get' | 'all' | 'isRead'>;
   readonly workers: Pick<PodWorkers, 'stateOf' | 'sinceMs'>;
   readonly changes: Pick<PodChanges, 'onGone'>;
-  /** Wall time. */
+  /** The wall clock. */
   readonly nowMs: () => number;
 }
 
@@ -35,8 +35,9 @@ export class PublishedPods {
   }
 
   /**
-   * Pods whose state is known. A pod without a published status may run and be ready unless the runtime was read and
-   * has no container of it. Showing it as Pending would be a false readiness change. `explain` shows the reason.
+   * Returns the pods whose state is known. A pod without a published status may run and be ready until the runtime was
+   * read and has no container of it. Showing it as Pending would be a false readiness change. `explain` shows the
+   * reason.
    */
   pods(): Pod[] {
     const { directory, queue, statuses } = this.#parts;
@@ -51,7 +52,7 @@ export class PublishedPods {
       .map((pod) => this.#published(pod));
   }
 
-  /** Pods of which a container runs, without their specs (upstream: kubecontainer.Pod.ToAPIPod). */
+  /** Returns the pods with a running container, without their specs (upstream: kubecontainer.Pod.ToAPIPod). */
   runningPods(): Pod[] {
     return [...this.#parts.cache.all()].filter(isAnythingRunning).map(runningPod);
   }
@@ -74,7 +75,10 @@ export class PublishedPods {
     return cache.isRead(uid) && (cache.get(uid)?.containers ?? []).length === 0;
   }
 
-  /** With its latest status. A pod that is being stopped has the time of that, as a deleted pod has. */
+  /**
+   * Returns the pod with its latest status. A pod that is being stopped gets a deletion timestamp, as a deleted pod
+   * has.
+   */
   #published(pod: Pod): Pod {
     const { statuses, workers, nowMs } = this.#parts;
     const uid = podUid(pod.metadata.uid);

@@ -16,7 +16,7 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
     ready: true,
     problem: undefined as AllocationProblem | undefined,
     own: undefined as CpuSet | undefined,
-    /** Containers that share the CPUs of their pod. */
+    /** The containers that share the CPUs of their pod. */
     sharing: new Set<string>(),
     nodes: undefined as ReadonlySet<number> | undefined,
     present: 'a',
@@ -64,13 +64,13 @@ function world({ policyName = 'static' as 'static' | 'none', quotaOffWithExclusi
 }
 
 describe('resources of pods', () => {
-  it('pod resources of pods that are over are returned before a new one is checked', () => {
+  it('the resources of terminal pods are released before a new pod is checked', () => {
     const { managers, calls } = world();
     assert.equal(managers.check(pod), undefined);
     assert.deepEqual(calls, ['retain a', 'check']);
   });
 
-  it('pod resources are kept for a pod that has a worker, that has a place, or of which the runtime may run something', () => {
+  it('a pod keeps its resources while it has a worker or was admitted, or while the runtime may run something of it', () => {
     const { managers, calls, state } = world();
     Object.assign(state, { present: '', place: 'b' });
     managers.release();
@@ -81,7 +81,7 @@ describe('resources of pods', () => {
     assert.deepEqual(calls, ['retain b', 'retain a', 'retain ']);
   });
 
-  it('pod resources are returned when a pod has ended that its source still lists, but not while a container of it runs', () => {
+  it('an ended pod that its source still lists releases its resources, but not while one of its containers runs', () => {
     const { managers, calls, state } = world();
     Object.assign(state, { place: 'a', ended: 'a', running: 'a' });
     managers.release();
@@ -90,14 +90,14 @@ describe('resources of pods', () => {
     assert.deepEqual(calls, ['retain a', 'retain ']);
   });
 
-  it('pod resources are not returned while a source of pods has not reported', () => {
+  it('nothing is released while a source has not reported', () => {
     const { managers, calls, state } = world();
     state.ready = false;
     managers.release();
     assert.deepEqual(calls, []);
   });
 
-  it('pod resources are on disk before a container of the pod is created with them', async () => {
+  it("a container is created only after its pod's resources were written to disk", async () => {
     const { managers, calls, state } = world();
     state.own = new Set([3]);
     managers.podAdmitted(pod);
@@ -107,21 +107,21 @@ describe('resources of pods', () => {
     assert.equal(exclusiveCpus?.('main'), true);
   });
 
-  it('pod resources are those of the shared pool without CPUs of its own, and the disk is not waited for', async () => {
+  it('a pod without exclusive CPUs gets the shared pool, and does not wait for the disk', async () => {
     const { managers, calls } = world();
     const { pinning, exclusiveCpus } = await managers.place(pod);
     assert.deepEqual([pinning?.('main'), exclusiveCpus?.('main')], [{ cpusetCpus: '0-1' }, false]);
     assert.deepEqual(calls, ['created a/main 0,1']);
   });
 
-  it('pod resources include the memory of NUMA nodes', async () => {
+  it('a pod also gets the memory of NUMA nodes', async () => {
     const { managers, calls, state } = world({ policyName: 'none' });
     state.nodes = new Set([1, 0]);
     const { pinning } = await managers.place(pod);
     assert.deepEqual([pinning?.('main'), calls], [{ cpusetMems: '0-1' }, ['saved']]);
   });
 
-  it('pod resources are not mentioned to the runtime with the policy none', async () => {
+  it('the policy none passes no resources to the runtime', async () => {
     const { managers, calls } = world({ policyName: 'none' });
     managers.start();
     managers.runtimeChanged();
@@ -129,13 +129,13 @@ describe('resources of pods', () => {
     assert.deepEqual([pinning?.('main'), calls], [{}, []]);
   });
 
-  it('pod resources need no quota, unless the gate is off', () => {
+  it('exclusive CPUs need no quota, unless the gate is off', () => {
     const { managers, state } = world({ quotaOffWithExclusiveCpus: false });
     state.own = new Set([3]);
     assert.equal(managers.hasExclusiveCpus(pod), false);
   });
 
-  it('pod resources need no quota for a pod when one container has them, or all in a pod with resources of its own', () => {
+  it('a pod needs no quota if one container has exclusive CPUs, or if all have them in a pod with pod-level resources', () => {
     const { managers, state } = world();
     state.own = new Set([3]);
     const containers = ['main', 'other'].map((name) => ({ name, image: 'x' }));
@@ -154,7 +154,7 @@ describe('resources of pods', () => {
     );
   });
 
-  it('pod resources that an admitted pod cannot have are logged once and tried again before it starts', async () => {
+  it('an allocation that fails for an admitted pod is logged once, and tried again before the pod starts', async () => {
     const { managers, calls, state, log } = world();
     state.problem = missing;
     managers.podAdmitted(pod);
@@ -167,7 +167,7 @@ describe('resources of pods', () => {
     assert.equal(calls.filter((call) => call === 'allocate').length, 3);
   });
 
-  it('pod resources that change are followed by running containers at once', () => {
+  it('running containers follow a change of their pinning at once', () => {
     const { managers, calls, listeners } = world();
     managers.start();
     for (const listener of listeners) listener();

@@ -25,22 +25,21 @@ export interface ResourceManagersParts {
   readonly directory: Pick<PodDirectory, 'isPresent' | 'isTerminal'>;
   readonly admission: () => Pick<AdmissionManager, 'hasPlace'>;
   readonly runtime: Pick<RuntimeCache, 'isRead'> & { runsContainer(uid: PodUid): boolean };
-  /** All sources have reported: a pod that is not known is gone. */
+  /** Whether all sources have reported. After that, an unknown pod has been removed. */
   readonly sourcesReady: () => boolean;
-  /** Gate DisableCPUQuotaWithExclusiveCPUs. */
+  /** The feature gate DisableCPUQuotaWithExclusiveCPUs. */
   readonly quotaOffWithExclusiveCpus: boolean;
-  /** Gate PodLevelResourceManagers. */
+  /** The feature gate PodLevelResourceManagers. */
   readonly podLevel: boolean;
   readonly log: Logger;
 }
 
 /**
- * Connects the managers of CPUs, memory and their topology with the life of pods.
- * 1. A pod that is admitted has its resources before its first container is created, and they are on disk by then.
- * 2. They are returned when nothing of the pod runs any more, also while a source still lists a pod that has ended, and
+ * Connects the CPU, memory and topology managers with the pods' life cycle.
+ * 1. An admitted pod has its resources before its first container is created, and they are on disk by then.
+ * 2. Resources are released when nothing of the pod runs any more, even if a source still lists the ended pod, and
  *    never before all sources have reported.
- * 3. A pod that was admitted and can have no resources of its own runs in the shared pool: an agent that lost its state
- *    stops no pod.
+ * 3. An admitted pod whose allocation fails runs in the shared pool, so that an agent that lost its state stops no pod.
  */
 export class ResourceManagers {
   readonly #parts: ResourceManagersParts;
@@ -60,13 +59,13 @@ export class ResourceManagers {
     await this.#parts.saved();
   }
 
-  /** Why the node cannot give the pod its resources now. */
+  /** Returns why the node cannot give the pod its resources now. */
   check(pod: Pod): AllocationProblem | undefined {
     this.release();
     return this.#parts.topology.check(pod);
   }
 
-  /** The pod has its place on the node: it gets its resources, or keeps those of an earlier run. */
+  /** Allocates resources for an admitted pod, or keeps those of an earlier run. */
   podAdmitted(pod: Pod): void {
     const uid = pod.metadata.uid ?? '';
     const problem = this.#parts.topology.allocate(pod);
@@ -92,19 +91,19 @@ export class ResourceManagers {
     for (const uid of this.#failed) if (!isKept(uid)) this.#failed.delete(uid);
   }
 
-  /** The pod has, or will get, processes on this node. Before the runtime was read, anything may still run. */
+  /** Whether the pod has, or will have, processes on this node. Until the runtime was read, anything may still run. */
   #mayRun(uid: PodUid): boolean {
     const { directory, admission, runtime } = this.#parts;
     if (!runtime.isRead(uid) || runtime.runsContainer(uid)) return true;
     return !directory.isTerminal(uid) && (directory.isPresent(uid) || admission().hasPlace(uid));
   }
 
-  /** A container started or ended. */
+  /** Called when a container started or ended. */
   runtimeChanged(): void {
     if (this.#parts.cpu.policyName === 'static') this.#parts.updater.wake();
   }
 
-  /** What the pod's containers are given. Resolves when it survives a crash of the agent. */
+  /** Returns the resources of the pod's containers. Resolves when they are stored on disk. */
   async place(pod: Pod): Promise<Pick<PodPlacement, 'exclusiveCpus' | 'pinning'>> {
     const { cpu, memory, updater, saved } = this.#parts;
     const uid = pod.metadata.uid ?? '';
@@ -131,8 +130,8 @@ export class ResourceManagers {
   }
 
   /**
-   * The container, or without a name a container of the pod, has CPUs of its own and so needs no quota. A pod with
-   * resources of its own needs none if all of its containers have (upstream: PodHasExclusiveCPUs).
+   * Whether the container (without a name: any container of the pod) has exclusive CPUs and so needs no quota. With
+   * pod-level resources, all containers must have them (upstream: PodHasExclusiveCPUs).
    */
   hasExclusiveCpus(pod: Pod, container?: string): boolean {
     const { cpu, podLevel, quotaOffWithExclusiveCpus } = this.#parts;

@@ -13,16 +13,13 @@ export interface RuntimeMonitorOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Further reasons not to sync, such as an unhealthy PLEG. */
+  /** Returns further reasons not to sync, such as an unhealthy PLEG. */
   readonly moreErrors: () => readonly string[];
 }
 
-/** Upstream: kubelet.go updateRuntimeUp, each 5 s; errors count only after 30 s without success. */
+/** The polling period; errors count only after 30 s without success (upstream: kubelet.go updateRuntimeUp). */
 const PERIOD_MS = 5000;
-/**
- * Errors are checked often at first, so that a short outage ends at once; a node that waits hours for its network polls
- * once a second.
- */
+/** The polling delays after an error: short at first, so that a short outage ends at once, and later once a second. */
 const retry: BackoffCurve = { initialMs: 100, maxMs: 1000, factor: 1.5 };
 const DOWN_AFTER_MS = 30_000;
 
@@ -69,7 +66,7 @@ export class RuntimeMonitor {
     return this.#loop.stop();
   }
 
-  /** Something suggests a change, such as a broken event stream: check now. */
+  /** Checks now, because something suggests a change, such as a broken event stream. */
   wake(): void {
     this.#loop.wake();
   }
@@ -78,12 +75,12 @@ export class RuntimeMonitor {
     return this.#health;
   }
 
-  /** Why no pod may be synced at all. */
+  /** Returns the reasons why no pod may be synced. */
   runtimeErrors(): string[] {
     return this.#errors(`container runtime is down: ${this.#lastError}`);
   }
 
-  /** The same as a text for users. No pod is synced meanwhile, so no pod's status can show it. */
+  /** Returns the same reasons as texts for users. No pod is synced in this state, so no pod's status can show them. */
   problems(): { message: string; blocking: boolean }[] {
     return this.runtimeErrors().map((error) => ({
       message: `no pod is started or changed: ${error}`,
@@ -91,7 +88,10 @@ export class RuntimeMonitor {
     }));
   }
 
-  /** The same in upstream's words, for the node condition Ready: the texts change only when the state does. */
+  /**
+   * Returns the same reasons in upstream's words, for the node condition Ready. The texts change only when the state
+   * does.
+   */
   readyErrors(): string[] {
     return this.#errors('container runtime is down');
   }
@@ -106,7 +106,7 @@ export class RuntimeMonitor {
     return errors;
   }
 
-  /** Why only pods on the host's network may be synced; undefined when the network is ready. */
+  /** Returns why only pods on the host's network may be synced, or undefined when the network is ready. */
   networkError(): string | undefined {
     const network = this.#health?.networkReady;
     return network?.ok === false
@@ -131,7 +131,7 @@ export class RuntimeMonitor {
       this.#lastError === '' && errors.length === 0 && networkError === undefined ? 0 : this.#checksInTrouble + 1;
     // Other reasons not to sync are re-evaluated here too: no other part reports when they end.
     const state = JSON.stringify([errors.length > 0, networkError]);
-    // After an outage too short to count, calls that failed wait for their next try.
+    // After an outage that was too short to count, failed calls wait for their next try.
     const isBack = wasAway && this.#lastError === '';
     if (state === this.#reported && !isBack) return;
     this.#reported = state;

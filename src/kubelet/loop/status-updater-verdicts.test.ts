@@ -19,7 +19,7 @@ describe('the status of a pod that the node held, rejected, preempted or evicted
     });
   });
 
-  it('stays as it is for a pod that an earlier run rejected', () => {
+  it('stays unchanged for a pod that an earlier run rejected', () => {
     const rejected: PodStatus = { phase: 'Failed', reason: 'UnexpectedAdmissionError', message: 'Pod was rejected: x' };
     const { world, updater } = createStatusUpdaterWorld({}, { [uid]: rejected });
     world.worker = { phase: 'finished' } as WorkerState;
@@ -42,7 +42,7 @@ describe('the status of a pod that the node held, rejected, preempted or evicted
     );
   });
 
-  it('leaves open how a held pod ended of which the runtime knows nothing any more', () => {
+  it('does not report an end for a held pod of which the runtime knows nothing any more', () => {
     const running = {
       name: 'main',
       image: 'i',
@@ -70,7 +70,7 @@ describe('the status of a pod that the node held, rejected, preempted or evicted
     assert.deepEqual([rejected?.phase, rejected?.reason], ['Failed', 'UnexpectedAdmissionError']);
   });
 
-  it('the status of a pod that the node held, rejected, preempted or evicted is the end of a held pod whose containers the runtime still knows', () => {
+  it('reports the end of a held pod whose containers the runtime still knows', () => {
     const { updater, world, contain } = createStatusUpdaterWorld({
       'spec.restartPolicy': 'Never',
       'status.phase': 'Running',

@@ -12,7 +12,7 @@ describe('the status of a pod', () => {
     assert.deepEqual([updater.refresh(uid), statuses.get(uid)], [undefined, undefined]);
   });
 
-  it('the status of a pod is not ready to start containers while a volume is missing', () => {
+  it('is not ready to start containers while a volume is missing', () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     world.runtime = { ...contain('running'), containers: [] };
     const readyToStart = (): unknown =>
@@ -23,7 +23,7 @@ describe('the status of a pod', () => {
     assert.deepEqual([before, readyToStart()], ['False', 'True']);
   });
 
-  it('shows while a worker restarts all containers that one of them was removed', async () => {
+  it('shows, while a worker restarts all containers, that one of them was removed', async () => {
     const { updater, world, contain } = createStatusUpdaterWorld({ 'spec.restartPolicy': 'Never' });
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -36,7 +36,7 @@ describe('the status of a pod', () => {
     );
   });
 
-  it('the status of a pod is the one in the API server for a pod that ended long ago and left nothing else', () => {
+  it('is taken from the API server for a pod that ended and is no longer known locally', () => {
     const ended = {
       name: 'main',
       image: 'i',
@@ -133,7 +133,7 @@ describe('the status of a pod', () => {
     assert.deepEqual([status?.phase, status?.startTime], ['Running', '2025-12-31T23:00:00Z']);
   });
 
-  it('the status of a pod has the start time of the oldest of several sandboxes, which the runtime lists last', () => {
+  it('has the start time of the oldest of several sandboxes', () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     const running = contain('running');
     const [sandbox] = running.sandboxes;
@@ -155,7 +155,7 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
   });
 
-  it('the status of a pod is not terminal while a worker may still restart what has ended', async () => {
+  it('is not terminal while a worker may still restart ended containers', async () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -167,7 +167,7 @@ describe('the status of a pod', () => {
     assert.deepEqual([seen, updater.refresh(uid)?.phase], ['Running', 'Succeeded']);
   });
 
-  it('the status of a pod is terminal after a sync that failed, as after one that succeeded', async () => {
+  it('is terminal after a sync, whether it succeeded or failed', async () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -179,7 +179,7 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Succeeded');
   });
 
-  it('the status of a pod does not report the end of a container that may be recreated in the same sync, where the API server would not take it back', async () => {
+  it('does not show a container as ended that the same sync may recreate, because the API server does not accept the way back', async () => {
     for (const [policy, shown] of [
       ['Never', 'running'],
       ['OnFailure', 'running'],
@@ -220,7 +220,7 @@ describe('the status of a pod', () => {
     }
   });
 
-  it('the status of a pod is terminal at once when the last container exits', () => {
+  it('is terminal at once when the last container exits', () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -228,7 +228,7 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
   });
 
-  it('the status of a pod is known to be terminal at once, and published as such only when nothing of the pod runs', async () => {
+  it('is computed as terminal at once, and published as terminal only when nothing of the pod runs', async () => {
     const { updater, world, contain, statuses, clock } = createStatusUpdaterWorld({ 'spec.activeDeadlineSeconds': 30 });
     world.runtime = contain('running');
     updater.refresh(uid);
@@ -251,7 +251,7 @@ describe('the status of a pod', () => {
     assert.deepEqual([updater.deadlineInMs(pod), updater.deadlineInMs(buildPod())], [18_000, undefined]);
   });
 
-  it('the status of a pod is terminal for a stopping pod only when nothing of it runs any more', () => {
+  it('of a stopping pod is terminal only when nothing of it runs any more', () => {
     const { updater, world, contain, clock } = createStatusUpdaterWorld();
     const pod = buildPod();
     world.worker = {
@@ -281,7 +281,7 @@ describe('the status of a pod whose runtime state is unknown', () => {
     assert.equal(phases.length, 1);
   });
 
-  it('the status of a pod whose runtime state is unknown is not published for a new pod before that', () => {
+  it('is not published for a new pod before its runtime state is known', () => {
     const { updater, world, phases } = createStatusUpdaterWorld();
     world.isRead = false;
     assert.deepEqual([updater.refresh(uid), phases], [undefined, []]);

@@ -30,17 +30,20 @@ export interface StatusUpdaterParts {
   readonly statuses: StatusManager;
   readonly clock: Clock;
   readonly states: Pick<WorkerStates, 'get'>;
-  /** Until the runtime has reported what runs of the pod (`isRead` is false), the pod's status does not change. */
+  /**
+   * The runtime cache. Until the runtime has reported what runs of the pod (`isRead` is false), the pod's status does
+   * not change.
+   */
   readonly cache: Pick<RuntimeCache, 'getOrEmpty' | 'isRead'>;
-  /** Pods that still have a worker or a source. */
+  /** Returns the pods that still have a worker or a source. */
   readonly directory: Pick<PodDirectory, 'byUid'>;
   readonly admission: Pick<AdmissionManager, 'verdictOn'>;
-  /** Pods that the node evicted. */
+  /** The pods that the node evicted. */
   readonly evicted: Pick<EvictedRecord, 'get'>;
   readonly allocation: Pick<AllocationManager, 'apply' | 'conditions'>;
-  /** The resources that the runtime was last given. */
+  /** The resources that were last sent to the runtime. */
   readonly actuated: Pick<ResourceCheckpoint, 'container' | 'podLevel'>;
-  /** Processes that the kernel killed. */
+  /** The processes that the kernel killed. */
   readonly oomKills: Pick<OomRecords, 'of'>;
   readonly volumes: Pick<VolumeManager, 'blockers'>;
   readonly deviceHealth?: DeviceHealth;
@@ -64,9 +67,9 @@ export class StatusUpdater {
   }
 
   /**
-   * Computes the pod's status, publishes it and returns the computed one: a terminal phase is published only when
-   * nothing of the pod runs any more; undefined for an unknown pod. Until the runtime state is known, the status of the
-   * agent's earlier run stands: an empty state would show healthy containers as lost.
+   * Computes the pod's status, publishes it and returns the computed one; undefined for an unknown pod. A terminal
+   * phase is published only when nothing of the pod runs any more. Until the runtime state is known, the status of the
+   * agent's earlier run is kept: an empty state would show healthy containers as lost.
    */
   refresh(uid: PodUid): PodStatus | undefined {
     const wanted = this.#parts.directory.byUid(uid);
@@ -85,8 +88,8 @@ export class StatusUpdater {
   }
 
   /**
-   * Whether a container runs. Of a pod that the node ends, its containers decide the phase only when its sandbox has
-   * stopped too: until then the phase comes from the node's decision to end it, which may differ.
+   * Whether a container runs. If the node ends the pod, its containers decide the phase only when its sandbox has
+   * stopped too. Until then the phase comes from the node's decision, which may differ.
    */
   #mayRun(uid: PodUid, runtime: PodRuntimeStatus): boolean {
     const { states, evicted, admission } = this.#parts;
@@ -97,8 +100,8 @@ export class StatusUpdater {
   }
 
   /**
-   * While a worker starts and stops the containers of a pod, no end is published: a stopped container may be about to
-   * start again.
+   * Runs `act` without publishing an end of the pod. While a worker starts and stops containers, a stopped container
+   * may be about to start again.
    */
   async whileActing<T>(uid: PodUid, act: () => Promise<T>): Promise<T> {
     this.#acting.add(uid);
@@ -120,10 +123,10 @@ export class StatusUpdater {
     const isOver = phase === 'terminated' || phase === 'finished';
     const isTerminal = isOver || (phase === 'terminating' && !isAnythingRunning(runtime));
     const previous = this.#previous(pod);
-    // An earlier run rejected the pod: nothing of it ever ran.
+    // An earlier run rejected the pod, so nothing of it ever ran.
     if (runtime.containers.length === 0 && reportsRejection(previous)) return previous ?? {};
-    // Admission decides again on such a pod, and its verdict comes before an end that nothing has seen (upstream: a pod is
-    // admitted before its first status).
+    // Admission decides again about such a pod. Its verdict takes precedence over an end that was not observed
+    // (upstream: a pod is admitted before its first status).
     const isLost = verdict?.kind === 'held' && !isTerminal && runtime.containers.length === 0;
     const isUndecided = isLost || this.#acting.has(uid);
     const status = generatePodStatus({
@@ -154,8 +157,8 @@ export class StatusUpdater {
   }
 
   /**
-   * The last published status of the pod. What an earlier run sent to the API server is as good as the local record
-   * (upstream: generateAPIPodStatus), and better when it is newer, because the record was then written late.
+   * Returns the last published status of the pod. The status in the API server is as good as the local record
+   * (upstream: generateAPIPodStatus), and better if it is newer, because the record was then written late.
    */
   #previous(pod: Pod): PodStatus | undefined {
     const { statuses } = this.#parts;
@@ -167,7 +170,7 @@ export class StatusUpdater {
       : recorded;
   }
 
-  /** Milliseconds until the pod's active deadline; undefined without one. */
+  /** Returns the milliseconds until the pod's active deadline, or undefined without one. */
   deadlineInMs(pod: Pod): number | undefined {
     const seconds = pod.spec.activeDeadlineSeconds;
     const startTime = this.#parts.statuses.get(podUid(pod.metadata.uid))?.startTime;
@@ -175,7 +178,7 @@ export class StatusUpdater {
     return Date.parse(startTime) + Number(seconds) * 1000 - this.#parts.clock.nowMs();
   }
 
-  /** Upstream: active_deadline.go. */
+  /** Returns a verdict if the active deadline has passed (upstream: active_deadline.go). */
   #deadline(
     pod: Pod,
     previous: PodStatus | undefined,
@@ -188,7 +191,7 @@ export class StatusUpdater {
     };
   }
 
-  /** What the status says about a change of the pod's resources, and what is recorded of it. */
+  /** Returns the resize conditions and the recorded resources of a pod. */
   #resizeOf(uid: PodUid): NonNullable<PodStatusFacts['resize']> {
     const { allocation, actuated } = this.#parts;
     return {
@@ -224,9 +227,9 @@ function all({ initContainerStatuses = [], containerStatuses = [] }: PodStatus):
 }
 
 /**
- * A container that is recreated because its image changed ends in between. For a pod that does not always restart, the
- * API server does not take an end back, so it is not published before the sync is over (upstream: statuses are
- * generated between syncs). Of a lost pod, nothing is published that follows from its loss.
+ * Keeps the published end of containers unchanged until the sync is over. A container whose image changed ends before
+ * it is recreated. For a pod that does not always restart, the API server does not accept the way back from an end
+ * (upstream: statuses are generated between syncs). For a lost pod, nothing that follows from the loss is published.
  */
 function untilDecided(
   pod: Pod,
@@ -255,8 +258,8 @@ function untilDecided(
 }
 
 /**
- * Clients that wait for the end of a pod treat its resources as free, so the end is not published while a container
- * runs (upstream: status_manager.go mergePodStatus).
+ * Removes a terminal phase while a container runs. Clients that wait for the end of a pod treat its resources as free
+ * (upstream: status_manager.go mergePodStatus).
  */
 function untilStopped(status: PodStatus, published: PodStatus | undefined, mayRun: boolean): PodStatus {
   if (!mayRun || !isTerminalPhase(status?.phase) || isTerminalPhase(published?.phase)) return status;
@@ -286,8 +289,8 @@ function withEviction(status: PodStatus, evicted: EvictionVerdict | undefined): 
 }
 
 /**
- * When the node accepted the pod: taken from its oldest sandbox, so that an agent that lost its records reports the
- * same time as the one before; without a sandbox, when this agent saw the pod first.
+ * Returns when the node accepted the pod. The time of the oldest sandbox is used, so that an agent that lost its
+ * records reports the same time. Without a sandbox, it is when this agent first saw the pod.
  */
 function takenInAtMs(pod: Pod, { containers, sandboxes }: PodRuntimeStatus): number | undefined {
   const oldest = sandboxes.at(-1);

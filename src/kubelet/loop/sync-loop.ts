@@ -10,7 +10,7 @@ import type { ProbeType, ProbeVerdict } from '../model/probe-result.ts';
 import type { PodUpdate } from '../model/pod-update.ts';
 import type { SyncInput, SyncQueue } from './sync-queue.ts';
 
-/** How each input is handled. Handlers only hand work on; none may wait. */
+/** The handlers of the inputs. Handlers only pass work on; they must not block. */
 export interface SyncHandlers {
   podAdditions(update: PodUpdate): void;
   podUpdates(update: PodUpdate): void;
@@ -28,13 +28,13 @@ export interface SyncLoopOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Errors of the runtime or the node that keep all pods from being synced; empty when there are none. */
+  /** Returns errors of the runtime or the node that keep all pods from being synced, or an empty list. */
   readonly runtimeErrors: () => readonly string[];
-  /** Safety net for clean-up, which events also request. */
+  /** The period of the clean-up, which events also request. */
   readonly housekeepingMs: number;
 }
 
-/** Upstream reports the loop as unhealthy after two resync periods without an iteration. */
+/** The time without an iteration after which the loop is unhealthy: two resync periods, as in upstream. */
 const UNHEALTHY_AFTER_MS = 120_000;
 
 /**
@@ -48,7 +48,7 @@ export class SyncLoop {
   readonly #housekeeping: Loop;
   #draining = false;
   #started = false;
-  /** Wall time since which inputs are kept back. */
+  /** The wall time since which inputs are held back. */
   #heldBackSinceMs: number | undefined;
   #lastTurnMs: number;
 
@@ -95,14 +95,14 @@ export class SyncLoop {
     }
   }
 
-  /** Why inputs are kept back now, and since when (wall ms); undefined when they are not. */
+  /** Returns why inputs are held back and since when (wall ms), or undefined when they are not. */
   heldBack(): { sinceMs: number; errors: readonly string[] } | undefined {
     return this.#heldBackSinceMs === undefined
       ? undefined
       : { sinceMs: this.#heldBackSinceMs, errors: this.#options.runtimeErrors() };
   }
 
-  /** For the `syncloop` health check: that the loop has not run for long; undefined when it has. */
+  /** Returns the problem for the `syncloop` health check, or undefined when the loop runs. */
   problem(): string | undefined {
     const agoMs = this.#options.clock.monotonicMs() - this.#lastTurnMs;
     return agoMs <= UNHEALTHY_AFTER_MS

@@ -4,7 +4,7 @@ import type { PodLifecycleEvent } from '../model/pod-lifecycle-event.ts';
 import type { ProbeType, ProbeVerdict } from '../model/probe-result.ts';
 import type { PodUpdate } from '../model/pod-update.ts';
 
-/** The five things the loop reacts to. */
+/** The five kinds of input of the sync loop. */
 export type SyncInput =
   | { kind: 'configuration'; update: PodUpdate }
   | { kind: 'pleg'; event: PodLifecycleEvent }
@@ -13,10 +13,10 @@ export type SyncInput =
   | { kind: 'housekeeping' };
 
 /**
- * The queue of the sync loop. It is created before all features, so that each can post to it; the loop, which needs the
- * features, is created last and drains it.
- * 1. Inputs leave in the order in which they came, and none is lost.
- * 2. A clean-up leaves when nothing else waits: a later input may want what the clean-up would treat as unwanted.
+ * The queue of the sync loop. It is created before all features, so that each can post to it. The loop needs the
+ * features, so it is created last and drains the queue.
+ * 1. Inputs leave in the order in which they arrived, and none is lost.
+ * 2. A clean-up leaves when nothing else waits, because a later input may want a pod that the clean-up would remove.
  *    Several requests are merged into one.
  */
 export class SyncQueue {
@@ -44,12 +44,12 @@ export class SyncQueue {
     return { kind: 'housekeeping' };
   }
 
-  /** How many inputs wait, without the clean-up. */
+  /** The number of waiting inputs, not counting the clean-up. */
   get size(): number {
     return this.#inputs.length;
   }
 
-  /** Pods of waiting inputs, in their latest version. New pods are known only here. */
+  /** Returns the pods of waiting inputs in their latest version. New pods are known only here. */
   waitingPods(): Pod[] {
     const pods = new Map<string, Pod>();
     for (const input of this.#inputs) {
@@ -62,7 +62,9 @@ export class SyncQueue {
     return [...pods.values()];
   }
 
-  /** Whether a source has reported pods that no handler has seen yet: what looks unwanted may be wanted. */
+  /**
+   * Whether a source has reported pods that no handler has processed yet. A pod that looks unwanted may then be wanted.
+   */
   configurationWaits(): boolean {
     return this.#inputs.some((input) => input.kind === 'configuration');
   }

@@ -1,8 +1,8 @@
 /** The measured result of a number of concurrent starts. */
 export interface PaceWindow {
-  /** How many ran at once. */
+  /** The number of concurrent starts. */
   readonly concurrency: number;
-  /** The middle latency of one start, in milliseconds. */
+  /** The median latency of one start, in milliseconds. */
   readonly medianMs: number;
 }
 
@@ -11,21 +11,21 @@ export interface SlotBounds {
   readonly max: number;
 }
 
-/** More than this share above proportional counts as superlinear; below, as gain. Small differences are noise. */
+/** The tolerated deviation from proportional growth. Smaller differences are noise. */
 const TOLERANCE = 0.1;
 
-/** Two windows at the same width that differ by this factor were taken under different load. */
+/** Two windows with the same concurrency whose latency differs by this factor were measured under different load. */
 const LOAD_SHIFT = 1.5;
 
 /**
- * How many starts may run concurrently next. If latency grew faster than concurrency, the machine does less work per
- * second than before: go back. If it grew slower, throughput increased: go on. If just as fast, waiting in the queue or
- * in the runtime is the same for the last pod and better in the queue for all others: stay.
+ * Computes how many starts may run concurrently next. If latency grew faster than concurrency, throughput fell, so the
+ * limit decreases. If it grew slower, throughput rose, so the limit increases. If both grew equally, the limit stays:
+ * the last pod is up at the same time, and all others are up earlier with fewer concurrent starts.
  */
 export function computeSlotLimit(current: PaceWindow, previous: PaceWindow | undefined, bounds: SlotBounds): number {
   const clamp = (limit: number): number => Math.min(bounds.max, Math.max(bounds.min, limit));
   const { concurrency } = current;
-  // A step wide enough to tell gain from noise.
+  // The step is wide enough to distinguish a gain from noise.
   const step = Math.max(1, Math.round(concurrency / 4));
   if (previous === undefined) return clamp(concurrency + step);
   const latency = current.medianMs / Math.max(previous.medianMs, 1);

@@ -179,7 +179,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls, ['sync old', 'kill old 30000', 'clean old', 'finished old gone', 'sync new']);
   });
 
-  it('pod workers does not delay an API pod for an earlier one of its name that was force deleted', async () => {
+  it('starts an API pod at once although an earlier one of its name was force deleted', async () => {
     const { clock, calls, workers } = harness({ killMs: 5000 });
     workers.update(pod('old', 'web'), true);
     await clock.advance(1);
@@ -300,7 +300,7 @@ describe('pod workers', () => {
     assert.deepEqual(calls.slice(2), ['sync b']);
   });
 
-  it('runs a static pod after an orphan with the same full name, and does not wait for other orphans', async () => {
+  it('runs a static pod only after an orphan with the same full name has stopped', async () => {
     const { clock, calls, workers } = harness({ killMs: 500 });
     workers.killOrphan(orphan('old', 'web'), 500);
     workers.killOrphan(orphan('elsewhere', 'db'), 500);
@@ -426,7 +426,7 @@ describe('pod workers', () => {
     await workers.stop();
   });
 
-  it('pod workers has a phase that starts with a change of the phase, and not with an update of the pod', async () => {
+  it('a phase starts with a change of the phase, and not with an update of the pod', async () => {
     const { clock, workers } = harness();
     workers.update(pod('a'), true);
     const beganMs = workers.sinceMs(podUid('a'));

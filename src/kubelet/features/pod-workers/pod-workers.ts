@@ -18,43 +18,49 @@ import type { WorkerStates } from './worker-states.ts';
 
 /** The result of one sync of a running pod. */
 export interface SyncResult {
-  /** The pod's phase is terminal: stop it permanently. */
+  /** Whether the pod's phase is terminal, so that the pod is stopped permanently. */
   readonly terminal: boolean;
-  /** When to sync again even without an event; the resync interval when absent. */
+  /** The time after which to sync again without an event. The default is the resync interval. */
   readonly retryInMs?: number;
-  /** A step failed without a known retry time: sync again after a back-off that grows with each such sync. */
+  /**
+   * Whether a step failed without a known retry time. The pod is then synced after a back-off that grows with each such
+   * sync.
+   */
   readonly failed?: boolean;
 }
 
 /**
- * The slow work of each phase. Every call may be aborted through its signal; an aborted call is repeated with the newer
- * state.
+ * Does the slow work of each phase. Every call may be aborted through its signal; an aborted call is repeated with the
+ * newer state.
  */
 export interface PodSyncer {
   syncPod(work: { pod: Pod; firstSeenMs: number; signal: AbortSignal }): Promise<SyncResult>;
-  /** Resolves only when nothing of the pod runs any more. */
+  /** Stops the pod. Resolves only when nothing of the pod runs any more. */
   syncTerminatingPod(work: {
     subject: TerminatingSubject;
     termination: Termination;
     signal: AbortSignal;
   }): Promise<void>;
-  /** Resolves when volumes and cgroups are gone; with `all`, when nothing is left in the runtime either. */
+  /**
+   * Cleans up after the pod. Resolves when volumes and cgroups are removed; with `all`, when nothing is left in the
+   * runtime either.
+   */
   syncTerminatedPod(work: { pod: Pod; all: boolean; signal: AbortSignal }): Promise<void>;
   /**
-   * The pod is finished. `gone`: all its state is to be dropped at once, because a new pod of the same uid may follow;
-   * `revived`: it does follow.
+   * Called when the pod is finished. With `gone`, all its state must be dropped at once, because a new pod of the same
+   * UID may follow. With `revived`, such a pod does follow.
    */
   finished(work: { uid: PodUid; pod: Pod | undefined; gone: boolean; revived: boolean }): void;
 }
 
 export interface PodWorkersOptions {
-  /** Written only here. */
+  /** The states of the workers. Only this class changes them. */
   readonly states: WorkerStates;
   readonly syncer: PodSyncer;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** A healthy pod is synced again after this time (upstream: syncFrequency, 1 min), stretched by up to half. */
+  /** The time after which a healthy pod is synced again (upstream: syncFrequency, 1 min), stretched by up to half. */
   readonly resyncMs: number;
   /** Called when a scheduled sync is due; the sync loop answers with `sync`. */
   readonly onDue: (uids: readonly PodUid[]) => void;
@@ -62,17 +68,19 @@ export interface PodWorkersOptions {
 
 interface Worker {
   state: WorkerState;
-  /** Wall time at which the current phase began. */
+  /** The wall time at which the current phase began. */
   readonly sinceMs: number;
   readonly firstSeenMs: number;
   running: AbortController | undefined;
-  /** Monotonic time at which the running sync began. */
+  /** The monotonic time at which the running sync began. */
   passBeganMs: number | undefined;
   failures: number;
   lastError: string | undefined;
 }
 
-/** Failed syncs are retried sooner than upstream's fixed 10 s, because the cause is often gone by then. */
+/**
+ * The back-off after a failed sync. It is shorter than upstream's fixed 10 s, because the cause is often short-lived.
+ */
 const failureBackoff: BackoffCurve = { initialMs: 500, maxMs: 10_000, factor: 2 };
 const JITTER_FACTOR = 0.5;
 
@@ -102,31 +110,31 @@ export class PodWorkers {
     });
   }
 
-  /** The desired state is new or changed. */
+  /** Handles a new or changed pod. */
   update(pod: Pod, isNew: boolean): void {
     const uid = podUid(pod.metadata.uid ?? '');
     const mustQueue = !this.#workers.has(uid) && isStaticPod(pod) && this.#enqueueName(uid, fullName(pod.metadata));
     this.#apply(uid, { kind: 'update', pod, isNew, mustQueue });
   }
 
-  /** Stop the pod: `removed` from its source, or `evicted` by the agent with its own grace period. */
+  /** Stops the pod. It was `removed` from its source, or `evicted` by the agent with its own grace period. */
   kill(uid: PodUid, kill: { cause: 'removed' | 'evicted'; graceMs?: number }): void {
     this.#apply(uid, { kind: 'kill', ...kill });
   }
 
-  /** Stop a running pod without a spec. Does nothing for pods that have a worker. */
+  /** Stops a running pod without a spec. Does nothing for pods that have a worker. */
   killOrphan(runtime: PodRuntimeStatus, graceMs: number): void {
     if (this.#workers.has(runtime.uid)) return;
     this.#enqueueName(runtime.uid, fullName(runtime));
     this.#apply(runtime.uid, { kind: 'orphan', runtime, graceMs });
   }
 
-  /** A container of a finished pod is running after all: it is stopped again. Does nothing for any other pod. */
+  /** Stops a finished pod again, because one of its containers runs after all. Does nothing for any other pod. */
   endAgain(uid: PodUid): void {
     if (this.#workers.get(uid)?.state.phase === 'finished') this.#apply(uid, { kind: 'cameLate' });
   }
 
-  /** Something about the pod may have changed: sync it as soon as its worker is free. */
+  /** Syncs the pod as soon as its worker is free, because something about it may have changed. */
   sync(uid: PodUid): void {
     const worker = this.#workers.get(uid);
     if (worker !== undefined && worker.state.phase !== 'queued' && worker.state.phase !== 'finished') this.#submit(uid);
@@ -136,27 +144,27 @@ export class PodWorkers {
     return this.#options.states.get(uid);
   }
 
-  /** A sync of the pod is running or about to run. */
+  /** Whether a sync of the pod is running or about to run. */
   isBusy(uid: PodUid): boolean {
     return this.#queues.isBusy(uid);
   }
 
-  /** Wall milliseconds at which the worker's current phase began. */
+  /** Returns the wall milliseconds at which the worker's current phase began. */
   sinceMs(uid: PodUid): number | undefined {
     return this.#workers.get(uid)?.sinceMs;
   }
 
-  /** Why the last sync failed and when the next one is planned, for `explain`. */
+  /** Returns why the last sync failed and when the next one is planned, for `explain`. */
   retryOf(uid: PodUid): { lastError: string | undefined; inMs: number | undefined } {
     return { lastError: this.#workers.get(uid)?.lastError, inMs: this.#queue.delayOf(uid) };
   }
 
-  /** The pods whose last sync failed. */
+  /** Returns the pods whose last sync failed. */
   failing(): PodUid[] {
     return [...this.#workers].filter(([, { lastError }]) => lastError !== undefined).map(([uid]) => uid);
   }
 
-  /** How long the current sync has been running; undefined when none is. */
+  /** Returns how long the current sync has been running, or undefined if none is. */
   busyForMs(uid: PodUid): number | undefined {
     const beganMs = this.#workers.get(uid)?.passBeganMs;
     return beganMs === undefined ? undefined : this.#options.clock.monotonicMs() - beganMs;
@@ -255,7 +263,7 @@ export class PodWorkers {
 
   #failed(uid: PodUid, worker: Worker, failure: { error: unknown; aborted: boolean }): void {
     if (this.#stopped) return;
-    // Whatever an aborted sync threw, its state is outdated.
+    // An aborted sync worked on an outdated state, so its error is ignored.
     if (failure.aborted) return this.#submit(uid);
     worker.failures++;
     worker.lastError = errorMessage(failure.error);
@@ -300,7 +308,7 @@ export class PodWorkers {
     return jitter(this.#options.random, backoffDelayMs(failureBackoff, worker.failures), JITTER_FACTOR);
   }
 
-  /** Joins the queue for the pod's full name; true when another pod is ahead of it. */
+  /** Joins the queue for the pod's full name. Returns whether another pod is ahead of it. */
   #enqueueName(uid: PodUid, name: string): boolean {
     const line = this.#nameQueues.get(name) ?? [];
     if (!line.includes(uid)) line.push(uid);

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { PodUid } from '../../model/ids.ts';
 
-/** Pods to be synced at a later time. One entry per pod, one timer for all: the earliest. */
+/** Stores when pods must be synced. It has one entry per pod, and one timer for the earliest entry. */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #onDue: (uids: readonly PodUid[]) => void;
@@ -14,14 +14,14 @@ export class WorkQueue {
     this.#onDue = onDue;
   }
 
-  /** Replaces the time planned for the pod. */
+  /** Plans a sync of the pod. It replaces an earlier plan. */
   schedule(uid: PodUid, delayMs: number): void {
     const atMs = this.#clock.monotonicMs() + Math.max(0, delayMs);
     this.#dueAtMs.set(uid, atMs);
     if (atMs < this.#timerAtMs) this.#arm(atMs);
   }
 
-  /** Milliseconds until the pod is due; undefined when no time is planned. */
+  /** Returns the milliseconds until the pod is due, or undefined if no time is planned. */
   delayOf(uid: PodUid): number | undefined {
     const atMs = this.#dueAtMs.get(uid);
     return atMs === undefined ? undefined : Math.max(0, atMs - this.#clock.monotonicMs());

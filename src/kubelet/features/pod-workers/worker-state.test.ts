@@ -29,7 +29,7 @@ describe('worker state', () => {
     );
   });
 
-  it('worker state goes through terminating, terminated, finished and never back', () => {
+  it('goes through terminating, terminated and finished, and never back', () => {
     const walk: WorkerEvent[] = [
       seen(),
       { kind: 'kill', cause: 'removed' },
@@ -109,7 +109,7 @@ describe('worker state', () => {
       assert.deepEqual(after(...walk.slice(0, at), { kind: 'cameLate' }), after(...walk.slice(0, at)));
   });
 
-  it('worker state is cleaned again when it was removed during a partial clean-up', () => {
+  it('cleans again if a pod was removed during a partial clean-up', () => {
     const walk: WorkerEvent[] = [
       seen(),
       { kind: 'phaseTerminal' },
@@ -155,7 +155,7 @@ describe('the end of a pod and its remains', () => {
   const deletion = (graceSeconds: number): WorkerEvent =>
     seen(pod({ deletionTimestamp: 'now', deletionGracePeriodSeconds: graceSeconds }), false);
 
-  it('the end of a pod and its remains can start only with an update or an orphan', () => {
+  it('begins only with an update or an orphan', () => {
     for (const kind of ['nameFree', 'phaseTerminal', 'stopped', 'cameLate'] as const)
       assert.equal(after({ kind }), undefined);
     assert.equal(after({ kind: 'kill', cause: 'removed' }), undefined);
@@ -205,7 +205,7 @@ describe('the end of a pod and its remains', () => {
     assert.equal(reviveOf(seen(pod({ deletionTimestamp: 'now' }), true)), undefined);
   });
 
-  it('the end of a pod and its remains is forgotten once no source wants it or it is to start again', () => {
+  it('is dropped once no source wants the pod, or when the pod starts again', () => {
     const finished = (...events: WorkerEvent[]) => {
       const state = after(...completed, ...events);
       assert.equal(state?.phase, 'finished');
@@ -220,7 +220,7 @@ describe('the end of a pod and its remains', () => {
     assert.deepEqual([isForgotten(deleted), leavesNothing(deleted)], [false, true]);
   });
 
-  it('the end of a pod and its remains is cleaned once more when a finished pod is wanted again, also one that was deleted', () => {
+  it('is cleaned once more when a finished pod is wanted again, even if it was deleted', () => {
     assert.equal(after(...completed, seen())?.phase, 'terminated');
     assert.equal(after(...completed, seen(pod(), false))?.phase, 'finished');
     const deleted = [...completed, deletion(5), { kind: 'cleaned', all: true } as const];

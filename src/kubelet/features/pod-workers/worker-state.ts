@@ -24,18 +24,18 @@ export type WorkerState =
   | { phase: 'terminated'; pod: Pod; termination: Termination; revive?: Pod }
   | { phase: 'finished'; pod: Pod | undefined; termination: Termination; revive?: Pod };
 
-/** What is being stopped: a pod whose spec is known, or one that only the runtime knows. */
+/** The pod that is being stopped: one with a spec, or one that only the runtime knows. */
 export type TerminatingSubject = { kind: 'pod'; pod: Pod } | { kind: 'orphan'; runtime: PodRuntimeStatus };
 
 export interface Termination {
   /**
-   * removed: gone from its source. deleted: deletionTimestamp set. evicted: killed by the agent itself (eviction,
-   * preemption, shutdown). completed: its phase is terminal. orphaned: found running without a spec.
+   * The cause. `removed`: gone from its source. `deleted`: deletionTimestamp set. `evicted`: killed by the agent itself
+   * (eviction, preemption, shutdown). `completed`: its phase is terminal. `orphaned`: found running without a spec.
    */
   readonly cause: 'removed' | 'deleted' | 'evicted' | 'completed' | 'orphaned';
-  /** Only ever shrinks. */
+  /** The grace period. It never grows. */
   readonly graceMs: number;
-  /** No source wants the pod any more: drop it when finished. */
+  /** Whether no source wants the pod any more, so that it is dropped when finished. */
   readonly gone: boolean;
 }
 
@@ -46,12 +46,12 @@ export type WorkerEvent =
   | { kind: 'nameFree' }
   | { kind: 'phaseTerminal' }
   | { kind: 'stopped' }
-  /** Something of it runs although it is over: an aborted call took effect late. */
+  /** Something of a finished pod runs: an aborted call took effect late. */
   | { kind: 'cameLate' }
-  /** `all`: nothing is left in the runtime either. */
+  /** The clean-up is done. With `all`, nothing is left in the runtime either. */
   | { kind: 'cleaned'; all: boolean };
 
-/** Upstream: pod_workers.go, calculateEffectiveGracePeriod; the grace period is at least one second. */
+/** The minimum grace period is one second (upstream: pod_workers.go, calculateEffectiveGracePeriod). */
 const MINIMUM_GRACE_MS = 1000;
 const DEFAULT_GRACE_SECONDS = 30;
 
@@ -61,7 +61,7 @@ export function graceOf(pod: Pod): number {
   return Math.max(MINIMUM_GRACE_MS, Number(seconds) * 1000);
 }
 
-/** The state after `event`; undefined when the pod is not (or no longer) known. */
+/** Returns the state after `event`, or undefined when the pod is not (or no longer) known. */
 export function nextWorkerState(state: WorkerState | undefined, event: WorkerEvent): WorkerState | undefined {
   if (state === undefined) return firstState(event);
   switch (state.phase) {
@@ -195,7 +195,8 @@ export function leavesNothing(state: WorkerState & { phase: 'terminated' | 'fini
 }
 
 /**
- * An update while the pod is being stopped may shorten the grace period, or request a fresh start under the same uid.
+ * Applies an update to a pod that is being stopped. It may shorten the grace period, or request a fresh start under the
+ * same UID.
  */
 function whileEnding<Ending extends WorkerState & { termination: Termination; revive?: Pod }>(
   state: Ending,

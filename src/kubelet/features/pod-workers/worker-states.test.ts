@@ -9,7 +9,7 @@ const [a, b] = [podUid('a'), podUid('b')];
 const syncing: WorkerState = { phase: 'syncing', pod: buildPod() };
 const queued: WorkerState = { phase: 'queued', pod: buildPod() };
 
-it('the state of a worker is the last one that was set, until it is deleted', () => {
+it('a worker keeps the state that was set last, until it is deleted', () => {
   const states = new WorkerStates();
   assert.equal(states.get(a), undefined);
   states.set(a, queued);
@@ -20,7 +20,7 @@ it('the state of a worker is the last one that was set, until it is deleted', ()
   assert.deepEqual([states.get(a), states.get(b)], [undefined, queued]);
 });
 
-it('a list of the states does not change while its reader changes workers', () => {
+it('a list of states does not change while its reader changes workers', () => {
   const states = new WorkerStates();
   states.set(a, syncing);
   const known = states.known();

@@ -13,12 +13,12 @@ export class WorkerStates {
     return this.#states.get(uid);
   }
 
-  /** A snapshot: later changes do not show in it. */
+  /** Returns a snapshot of the states. */
   known(): ReadonlyMap<PodUid, WorkerState> {
     return new Map(this.#states);
   }
 
-  /** Nothing of the pod runs and its volumes are unmounted, or it never had a worker. */
+  /** Whether nothing of the pod runs and its volumes are unmounted, or it never had a worker. */
   hasFinished(uid: PodUid): boolean {
     const phase = this.#states.get(uid)?.phase;
     return phase === undefined || phase === 'finished';

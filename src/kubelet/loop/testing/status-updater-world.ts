@@ -33,7 +33,7 @@ export function createStatusUpdaterWorld(changes: Changes = {}, restored: Record
     blockers: [] as Blocker[],
   };
   const statuses = new StatusManager(clock, { restored: new Map(Object.entries(restored)) });
-  /** Of each published status. */
+  /** The phase of each published status. */
   const phases: (string | undefined)[] = [];
   statuses.onChange(({ status }) => phases.push(status.phase));
   const updater = new StatusUpdater({

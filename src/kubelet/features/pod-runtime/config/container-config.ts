@@ -16,22 +16,22 @@ export interface ContainerFacts extends Pick<SecurityFacts, 'imageUser' | 'targe
   readonly imageRef: string;
   readonly runtimeHandler: string;
   readonly env: ReadonlyMap<string, string>;
-  /** Ready to use: host paths are resolved, the agent's own files exist. */
+  /** The mounts, with resolved host paths. The agent's own files exist. */
   readonly mounts: readonly Mount[];
   readonly devices?: ContainerConfig['devices'];
-  /** Of device plugins. The agent's own annotations take precedence. */
+  /** The annotations of device plugins. The agent's own annotations take precedence. */
   readonly deviceAnnotations?: Readonly<Record<string, string>>;
   readonly cdiDevices?: readonly string[];
 }
 
-/** Relative to the sandbox's log directory. */
+/** Returns the log path, relative to the sandbox's log directory. */
 function containerLogPath(name: string, attempt: number): string {
   return `${name}/${attempt}.log`;
 }
 
 /**
- * CRI's container configuration (upstream: kuberuntime_container.go generateContainerConfig). Throws `Invalid` with the
- * message for users.
+ * Builds CRI's container configuration (upstream: kuberuntime_container.go generateContainerConfig). Throws `Invalid`
+ * with the message for users.
  */
 export function containerConfig(pod: Pod, container: AnyContainer, facts: ContainerFacts): ContainerConfig {
   const size = new ExpandedSize();

@@ -16,15 +16,18 @@ export interface ContainerFilesOptions {
   readonly settings: Pick<ContainerSettings, 'rootDir' | 'podLogsDir' | 'clusterDomain'>;
 }
 
-/** What was prepared on the host for one start of a container. */
+/** The files prepared on the host for one start of a container. */
 export interface PreparedFiles {
   /** The lowest attempt whose log file does not exist yet. */
   readonly nextAttempt: number;
-  /** undefined when the container names no termination message path, or the file could not be made. */
+  /**
+   * The termination log. It is undefined if the container has no termination message path, or the file could not be
+   * created.
+   */
   readonly terminationLog: string | undefined;
 }
 
-/** The agent's own files of a pod: log directories, termination logs, /etc/hosts. */
+/** Manages the agent's own files of a pod: log directories, termination logs, /etc/hosts. */
 export class ContainerFiles {
   readonly #files: HostFiles;
   readonly #random: Random;
@@ -40,7 +43,7 @@ export class ContainerFiles {
     return `${this.#settings.rootDir}/pods/${pod.metadata.uid}`;
   }
 
-  /** Needs nothing of the sandbox, so it runs while that is being created. */
+  /** Prepares the files of a container. It needs nothing of the sandbox, so it runs while that is being created. */
   async prepare(pod: Pod, container: AnyContainer): Promise<PreparedFiles> {
     const [nextAttempt, terminationLog] = await Promise.all([
       this.#logDirectory(pod, container),
@@ -57,7 +60,8 @@ export class ContainerFiles {
   }
 
   /**
-   * World-writable, because the container's user writes it. If the node cannot create it, the container starts without.
+   * Creates the termination log, world-writable because the container's user writes it. If the node cannot create it,
+   * the container starts without.
    */
   async #terminationLog(pod: Pod, container: AnyContainer): Promise<string | undefined> {
     if ((container.terminationMessagePath ?? '') === '') return undefined;
@@ -67,7 +71,7 @@ export class ContainerFiles {
       .padStart(8, '0')}`;
     await this.#files.makeDirectory(directory, 0o750);
     await this.#files.writeFile(path, '', 0o666);
-    // The umask reduces the mode that is given on creation.
+    // The umask reduces the mode given on creation, so the mode is set again.
     await this.#files.chmod(path, 0o666);
     return path;
   }

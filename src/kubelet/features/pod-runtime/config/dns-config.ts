@@ -10,7 +10,7 @@ export interface DnsConfig {
   readonly options: readonly string[];
 }
 
-/** A warning for the pod's events, or for the node's. */
+/** A warning, recorded as an event of the pod or of the node. */
 export interface DnsRemark {
   readonly about: 'pod' | 'node';
   readonly reason: 'DNSConfigForming' | 'MissingClusterDNS';
@@ -27,7 +27,7 @@ export interface DnsSettings {
 
 const MAX_SERVERS = 3;
 const MAX_SEARCHES = 32;
-/** Domains of the cluster that a pod searches first. */
+/** The number of cluster domains that a pod searches first. */
 const CLUSTER_SEARCHES = 3;
 const MAX_SEARCH_CHARS = 2048;
 const MAX_SEARCH_LENGTH = 253;
@@ -75,7 +75,7 @@ export function nodeResolverProblem(
     : undefined;
 }
 
-/** The resolver configuration of a pod (upstream: network/dns GetPodDNS), with warnings for the user. */
+/** Computes the resolver configuration of a pod, with warnings for the user (upstream: network/dns GetPodDNS). */
 export function computePodDns(pod: Pod, settings: DnsSettings): { dns: DnsConfig; remarks: DnsRemark[] } {
   const remarks: DnsRemark[] = [];
   const base = policyBase(pod, settings, remarks);
@@ -108,7 +108,10 @@ function policyBase(pod: Pod, settings: DnsSettings, remarks: DnsRemark[]): DnsC
   return { servers: clusterDns, searches: unique([...cluster, ...hostSearches]), options: ['ndots:5'] };
 }
 
-/** Without a resolv.conf the local machine is the server and nothing is searched, so that lookups fail fast. */
+/**
+ * Returns the configuration from the host. Without a resolv.conf, the local machine is the server and no domain is
+ * searched, so that lookups fail fast.
+ */
 function hostBase({ host, hostIps }: DnsSettings): DnsConfig {
   if (host !== undefined) return host;
   const servers = hostIps.map((ip) => (ip.includes(':') ? '::1' : '127.0.0.1'));

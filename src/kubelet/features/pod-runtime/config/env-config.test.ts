@@ -119,7 +119,7 @@ describe('environment', () => {
     assert.deepEqual([env(key('none')), env(key('s'))], [{ SVC: 'x' }, { SVC: 'x' }]);
   });
 
-  test('a name that every JavaScript object has is a name like any other', () => {
+  test('variables may have the names of JavaScript object properties', () => {
     assert.deepEqual(env({ env: [{ name: 'A', value: '$(constructor)-$(toString)' }] }), {
       A: '$(constructor)-$(toString)',
       SVC: 'x',

@@ -28,7 +28,7 @@ export interface EnvFacts {
   readonly files: EnvFiles;
 }
 
-/** Looks up, in parallel, the objects that the environment of a container needs. */
+/** Loads, in parallel, the objects that the environment of a container needs. */
 export async function loadEnvObjects(pod: Pod, container: AnyContainer, lookup: ObjectLookup): Promise<EnvObjects> {
   const configMaps = new Map<string, ConfigMap | undefined>();
   const secrets = new Map<string, Secret | undefined>();
@@ -49,10 +49,9 @@ export async function loadEnvObjects(pod: Pod, container: AnyContainer, lookup: 
 }
 
 /**
- * The environment of a container, in declared order (upstream: kubelet_pods.go makeEnvironmentVariables): envFrom
- * first, then env over it, each seeing what came before; service variables last. Any key may be a name: since v1.34
- * none is skipped for its characters. Throws `Invalid` with the message for users when something is missing; no message
- * contains a value.
+ * Resolves the environment of a container, in declared order (upstream: kubelet_pods.go makeEnvironmentVariables):
+ * envFrom first, then env, each with access to the variables before it, and service variables last. Since v1.34 any key
+ * may be a name. Throws `Invalid` with a message for users if something is missing; the message contains no value.
  */
 export function resolveEnv(pod: Pod, container: AnyContainer, facts: EnvFacts): Map<string, string> {
   const env = new Map<string, string>();
@@ -77,7 +76,7 @@ export function resolveEnv(pod: Pod, container: AnyContainer, facts: EnvFacts): 
   return env;
 }
 
-/** undefined for an optional object that does not exist. */
+/** Returns the value of a reference, or undefined for an optional object that does not exist. */
 function valueOf(pod: Pod, container: AnyContainer, from: EnvVarSource, facts: EnvFacts): string | undefined {
   const { namespace } = pod.metadata;
   if (from.fieldRef !== undefined) return podFieldValue(from.fieldRef, pod, facts);
@@ -106,8 +105,8 @@ function valueOf(pod: Pod, container: AnyContainer, from: EnvVarSource, facts: E
 }
 
 /**
- * As upstream, an optional key may be missing from its file, but the file must exist and be valid; an empty value
- * counts as missing.
+ * Reads a value from a file. As in upstream, an optional key may be missing from its file, but the file must exist and
+ * be valid. An empty value counts as missing.
  */
 function valueOfFile({ volumeName, path, key, optional }: FileKeySelector, files: EnvFiles): string | undefined {
   const file = files.get(volumeName, path);
@@ -131,12 +130,15 @@ function parsedEnvFileValue(text: string, key: string): string {
   }
 }
 
-/** Upstream's words, followed by the line and the rule; never the content of the file, which may be secret. */
+/**
+ * Builds the error in upstream's words, followed by the line and the rule. It never contains the content of the file,
+ * which may be secret.
+ */
 function unusable(why: string): KubeletError {
   return new KubeletError('Invalid', `couldn't parse env file: ${why}`);
 }
 
-/** Values are computed on use, so that one that cannot be decoded does not affect the others. */
+/** The values by key. Each is computed on use, so that one that cannot be decoded does not affect the others. */
 type EnvData = ReadonlyMap<string, () => string>;
 
 function configMapData(objects: EnvObjects, ref: { name: string; optional?: boolean }): EnvData | undefined {
@@ -160,7 +162,10 @@ function secretData(objects: EnvObjects, ref: { name: string; optional?: boolean
   return new Map([...decoded, ...plain]);
 }
 
-/** CRI carries variables as UTF-8 text. As upstream's client, other bytes are refused rather than changed. */
+/**
+ * Decodes a value of a Secret. CRI carries variables as UTF-8 text, so other bytes are rejected, as by upstream's
+ * client.
+ */
 function decodedText(secret: string, key: string, base64: string): string {
   const bytes = Buffer.from(base64, 'base64');
   if (!isUtf8(bytes))

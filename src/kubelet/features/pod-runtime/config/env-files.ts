@@ -7,7 +7,7 @@ import type { Logger } from '../../../../base/log.ts';
 import type { PodVolumes } from '../../../model/pod-volumes.ts';
 import type { HostFiles } from '../../../ports/host-files.ts';
 
-/** A file of variables is read into memory as a whole; a larger one is refused. Upstream sets no bound. */
+/** The maximum size of a file of variables, which is read into memory as a whole. Upstream has no limit. */
 const LARGEST_BYTES = 1024 * 1024;
 
 export type EnvFile =
@@ -31,8 +31,8 @@ export class EnvFiles {
 const keyOf = (volumeName: string, path: string): string => `${volumeName}/${path}`;
 
 /**
- * Reads them at each start: an earlier container may have written them. The volume belongs to the pod, so nothing in it
- * is trusted.
+ * Reads the files at each start, because an earlier container may have written them. The volume belongs to the pod, so
+ * nothing in it is trusted.
  */
 export async function loadEnvFiles(
   container: AnyContainer,

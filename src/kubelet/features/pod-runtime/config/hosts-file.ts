@@ -7,7 +7,10 @@ import { KubeletError } from '../../../../base/errors.ts';
 const MAX_HOSTNAME = 63;
 const MAX_FQDN = 64;
 
-/** Short host name and domain of a pod (upstream: kubelet_pods.go GeneratePodHostNameAndDomain). Throws `Invalid`. */
+/**
+ * Returns the short host name and the domain of a pod (upstream: kubelet_pods.go GeneratePodHostNameAndDomain). Throws
+ * `Invalid`.
+ */
 function podHostname(pod: Pod, clusterDomain: string): { hostname: string; domain: string } {
   const { hostname, subdomain: sub, hostnameOverride } = pod.spec;
   if (hostnameOverride !== undefined) {
@@ -41,8 +44,8 @@ function truncate(pod: Pod, hostname: string): string {
 }
 
 /**
- * The host name for the kernel: the full one when the pod asks for it (upstream: kubelet/util GetNodenameForKernel).
- * Throws `Invalid`.
+ * Returns the host name for the kernel, which is the full name if the pod requests it (upstream: kubelet/util
+ * GetNodenameForKernel). Throws `Invalid`.
  */
 export function kernelHostname(pod: Pod, clusterDomain: string): string {
   const { hostname, domain } = podHostname(pod, clusterDomain);
@@ -55,7 +58,7 @@ export function kernelHostname(pod: Pod, clusterDomain: string): string {
   );
 }
 
-/** The /etc/hosts of a pod with its own network. The header is upstream's, for tools that search for it. */
+/** Builds the /etc/hosts of a pod with its own network. The header is upstream's, because tools search for it. */
 export function managedHostsContent(pod: Pod, podIps: readonly string[], clusterDomain: string): string {
   const { hostname, domain } = podHostname(pod, clusterDomain);
   const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
@@ -74,7 +77,7 @@ export function managedHostsContent(pod: Pod, podIps: readonly string[], cluster
   );
 }
 
-/** The /etc/hosts of a pod on the host's network: the node's own, with the pod's aliases. */
+/** Builds the /etc/hosts of a pod on the host's network: the node's own file with the pod's aliases. */
 export function hostNetworkHostsContent(pod: Pod, nodeHosts: string): string {
   return `# Kubernetes-managed hosts file (host network).\n${nodeHosts}${aliasLines(pod.spec.hostAliases)}`;
 }

@@ -91,7 +91,7 @@ test('a runtime that cannot mount a part of an image never shows the whole of it
     'CreateContainerConfigError: subPaths of image volumes need containerd 2.2 or later: containerd 2.1.9+unknown of this node cannot mount parts of images',
   ]);
   assert.equal(harness.runtime.containers().length, 0);
-  // The node got a newer one.
+  // The node was upgraded.
   assert.deepEqual(await failuresWith('v2.2.0'), []);
   assert.equal(harness.runtime.containers().length, 1);
 });

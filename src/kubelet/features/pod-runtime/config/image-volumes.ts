@@ -16,15 +16,15 @@ export type ImageVolumesOutcome =
   | Extract<ImageOutcome, { kind: 'failed' }>;
 
 /**
- * First versions of containerd that mount images, and parts of them. Older ones ignore the field: the folder stays
- * empty, the part is the whole image.
+ * The first versions of containerd that mount images, and parts of images. Older versions ignore the field: they show
+ * an empty folder, or the whole image instead of the part.
  */
 const containerdSince = { image: [2, 1], part: [2, 2] } as const;
 
 /**
- * Images that containers mount as volumes (upstream: kuberuntime_manager.go getImageVolumes): pulled by their own
- * policy with the pod's secrets, in parallel with everything else. Failures are reported when the first container that
- * uses them is started.
+ * Pulls the images that containers mount as volumes (upstream: kuberuntime_manager.go getImageVolumes). Each is pulled
+ * by its own policy with the pod's secrets, in parallel with everything else. A failure is reported when the first
+ * container that uses the image is started.
  */
 export class ImageVolumes {
   readonly #deps: Pick<PodRuntimeDeps, 'images' | 'runtime'>;
@@ -33,12 +33,12 @@ export class ImageVolumes {
     this.#deps = deps;
   }
 
-  /** Begins to pull what the container mounts. */
+  /** Starts to pull the images that the container mounts. */
   begin(run: SyncRun, container: AnyContainer, runtimeHandler: () => Promise<string>): void {
     for (const volume of usedBy(run, container)) this.#pull(run, volume, runtimeHandler);
   }
 
-  /** Rejects with `Aborted`, and with `Unimplemented` where the runtime cannot mount images. */
+  /** Waits for the images. Rejects with `Aborted`, and with `Unimplemented` if the runtime cannot mount images. */
   async ready(
     run: SyncRun,
     container: AnyContainer,
@@ -47,7 +47,7 @@ export class ImageVolumes {
     const volumes = usedBy(run, container);
     const images = new Map<string, MountedImage>();
     if (volumes.length === 0) return { kind: 'present', images };
-    // Read each time: the runtime may be replaced while the agent runs.
+    // The version is read each time, because the runtime may be replaced while the agent runs.
     const problem = unsupported(
       await this.#deps.runtime.version({ signal: run.signal }),
       mountsPart(container, volumes),

@@ -7,7 +7,9 @@ import { containerHash } from '../plan/container-hash.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Labels of a sandbox: the pod's own, and those that identify the pod (upstream: kuberuntime/labels.go). */
+/**
+ * Returns the labels of a sandbox: the pod's own, and those that identify the pod (upstream: kuberuntime/labels.go).
+ */
 export function podLabels(pod: Pod): Record<string, string> {
   return { ...pod.metadata.labels, ...identity(pod) };
 }
@@ -21,7 +23,10 @@ function identity(pod: Pod): Record<string, string> {
   return { [runtimeLabels.podName]: name, [runtimeLabels.podNamespace]: namespace, [runtimeLabels.podUid]: uid };
 }
 
-/** Everything needed later to kill a container whose pod is no longer known, and to detect a changed definition. */
+/**
+ * Returns the annotations of a container. They contain everything needed to kill it when its pod is no longer known,
+ * and to detect a changed definition.
+ */
 export function containerAnnotations(pod: Pod, container: AnyContainer, attempt: number): Record<string, string> {
   const result: Record<string, string> = {
     [runtimeAnnotations.containerHash]: containerHash(container),
@@ -40,7 +45,10 @@ export function containerAnnotations(pod: Pod, container: AnyContainer, attempt:
   return result;
 }
 
-/** What can be restored of a container without its pod. Damaged annotations count as absent: a kill must go on. */
+/**
+ * The facts that can be restored of a container without its pod. Damaged annotations count as absent, because a kill
+ * must not fail.
+ */
 export interface RestoredSpec {
   readonly deletionGraceSeconds?: number;
   readonly terminationGraceSeconds?: number;

@@ -13,20 +13,20 @@ function of(resources: Container['resources'], memoryQos = tiered, memoryForPods
 }
 
 describe('the memory of a container with MemoryQoS', () => {
-  it('the memory of a container with MemoryQoS is protected by class: never reclaimed in a guaranteed pod, last in a burstable one', () => {
+  it('MemoryQoS protects memory by QoS class: never reclaimed in a Guaranteed pod, reclaimed last in a Burstable one', () => {
     const all = { cpu: '1', memory: '64Mi' };
     assert.deepEqual(of({ requests: all, limits: all }), { 'memory.min': String(64 * MIB) });
     assert.equal(of({ requests: { memory: '64Mi' }, limits: { memory: '128Mi' } })['memory.low'], String(64 * MIB));
   });
 
-  it('the memory of a container with MemoryQoS is not protected without the policy or a request, which undoes an earlier protection', () => {
+  it('MemoryQoS without the policy or a request resets an earlier protection', () => {
     const all = { cpu: '1', memory: '64Mi' };
     const none = { 'memory.min': '0', 'memory.low': '0' };
     assert.deepEqual(of({ requests: all, limits: all }, { ...tiered, reservesRequests: false }), none);
     assert.deepEqual(of({ limits: { cpu: '1' } }, tiered, 0), none);
   });
 
-  it('the memory of a container with MemoryQoS is throttled between request and limit, or what pods may have at most, in whole pages', () => {
+  it('MemoryQoS throttles between request and limit (or the memory available to pods), in whole pages', () => {
     const high = (resources: Container['resources'], factor = 0.9): string | undefined =>
       of(resources, { ...tiered, throttlingFactor: factor })['memory.high'];
     assert.equal(high({ requests: { memory: '50Mi' }, limits: { memory: '100Mi' } }), String(95 * MIB));
@@ -35,7 +35,7 @@ describe('the memory of a container with MemoryQoS', () => {
     assert.equal(high({ requests: { memory: '1' }, limits: { memory: '10001' } }, 0.5), String(4096));
   });
 
-  it('the memory of a container with MemoryQoS is not throttled where that would be at the request or below', () => {
+  it('MemoryQoS does not throttle at or below the request', () => {
     const limits = { memory: '64Mi' };
     assert.equal(of(undefined)['memory.high'], undefined);
     assert.equal(of({ requests: limits, limits })['memory.high'], undefined);

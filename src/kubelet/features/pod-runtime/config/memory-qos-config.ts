@@ -8,8 +8,8 @@ import { protectedMemory } from '../../../model/memory-qos.ts';
 const PAGE_BYTES = 4096;
 
 /**
- * The control files of a container with MemoryQoS (upstream: kuberuntime_container_linux.go
- * generateLinuxContainerResources). `memoryForPodsBytes`: what takes the place of a missing limit; 0 when unknown.
+ * Computes the cgroup files of a container with MemoryQoS (upstream: kuberuntime_container_linux.go
+ * generateLinuxContainerResources). `memoryForPodsBytes` replaces a missing limit; 0 means unknown.
  */
 export function memoryQosConfig(
   pod: Pod,
@@ -19,13 +19,13 @@ export function memoryQosConfig(
   const request = bytesOf(container.resources?.requests, 'memory');
   const limit = bytesOf(container.resources?.limits, 'memory');
   const isReserved = request > 0 && memoryQos.reservesRequests;
-  // Written in any case: an earlier policy may have protected the memory.
+  // The value is always written, because an earlier policy may have protected the memory.
   const reserved = isReserved ? protectedMemory(podQos(pod), request) : { 'memory.min': '0', 'memory.low': '0' };
   const high = request === limit ? 0 : throttledAt(request, limit || memoryForPodsBytes, memoryQos.throttlingFactor);
   return high > request ? { ...reserved, 'memory.high': String(high) } : reserved;
 }
 
-/** In whole pages; 0 where there is nothing to compute it from. */
+/** Returns the throttling threshold in whole pages, or 0 if it cannot be computed. */
 function throttledAt(request: number, limit: number, factor: number): number {
   return limit <= 0 ? 0 : Math.floor((request + (limit - request) * factor) / PAGE_BYTES) * PAGE_BYTES;
 }

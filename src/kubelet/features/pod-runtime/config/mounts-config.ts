@@ -17,7 +17,7 @@ export interface MountFacts {
   readonly podIps: readonly string[];
   readonly selinuxEnabled: boolean;
   readonly recursiveReadOnlySupported: boolean;
-  /** Volumes that the runtime mounts from an image. */
+  /** The volumes that the runtime mounts from an image. */
   readonly imageVolumes: ReadonlyMap<string, MountedImage>;
 }
 
@@ -25,17 +25,17 @@ export interface MountFacts {
 export interface PlannedMount {
   readonly mount: Mount;
   readonly volume: string;
-  /** The index in the container's list. */
+  /** The index of the mount in the container's list. */
   readonly index: number;
-  /** Relative, without `..`; absent when the whole volume is mounted. */
+  /** The part of the volume: a relative path without `..`. It is absent when the whole volume is mounted. */
   readonly subPath?: string;
-  /** Safe to show: unlike `subPath` it never contains anything of a Secret. */
+  /** The part of the volume for messages. Unlike `subPath`, it never contains a value of a Secret. */
   readonly shownSubPath?: string;
 }
 
 /**
- * The mounts of a container's volumes (upstream: kubelet_pods.go makeMounts). Throws `Invalid` with the message for
- * users.
+ * Plans the mounts of a container's volumes (upstream: kubelet_pods.go makeMounts). Throws `Invalid` with the message
+ * for users.
  */
 export function planVolumeMounts(container: AnyContainer, facts: MountFacts): PlannedMount[] {
   const size = new ExpandedSize();
@@ -54,7 +54,7 @@ function planned(
   return {
     volume: mount.name,
     index,
-    // The runtime resolves a part of an image.
+    // The runtime resolves the part of an image.
     ...(subPath === '' || image !== undefined
       ? {}
       : { subPath, ...(shown === subPath ? {} : { shownSubPath: shown }) }),
@@ -71,8 +71,8 @@ function planned(
 }
 
 /**
- * The raw devices of a container (upstream: kubelet_pods.go makeBlockVolumes). Throws `Invalid` with the message for
- * users.
+ * Plans the raw devices of a container (upstream: kubelet_pods.go makeBlockVolumes). Throws `Invalid` with the message
+ * for users.
  */
 export function planDevices(container: AnyContainer, volumes: PodVolumes): ContainerConfig['devices'] {
   return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
@@ -85,7 +85,9 @@ export function planDevices(container: AnyContainer, volumes: PodVolumes): Conta
   });
 }
 
-/** An invalid path is reported as upstream does, but by its expression where a Secret is part of it. */
+/**
+ * Resolves the subPath. An invalid path is reported as in upstream, but by its expression if it may contain a Secret.
+ */
 function effectiveSubPath(
   container: AnyContainer,
   mount: VolumeMount,
@@ -143,8 +145,8 @@ function propagationOf(mount: VolumeMount): Mount['propagation'] {
 }
 
 /**
- * Whether the agent's /etc/hosts is mounted: not over one that the container brings, and not before the pod has an
- * address.
+ * Whether to mount the agent's /etc/hosts. It is not mounted over a mount of the container itself, nor before the pod
+ * has an address.
  */
 export function needsHostsFile(pod: Pod, container: AnyContainer, podIps: readonly string[]): boolean {
   return (
@@ -163,7 +165,7 @@ export function hostsFileMount(hostPath: string, selinuxEnabled: boolean): Mount
   };
 }
 
-/** The path of the termination message file; undefined when the container names none. */
+/** Returns the mount of the termination message file, or undefined if the container has none. */
 export function terminationLogMount(
   container: AnyContainer,
   hostPath: string,

@@ -2,30 +2,30 @@ import type { ResourceList } from '../../../../api/core/resource-requirements.ts
 import type { MemoryQos } from '../../../model/memory-qos.ts';
 import type { LinuxResources, NamespaceOptions } from '../../../ports/runtime.ts';
 
-/** Facts about the node that shape containers. Read once at the start, or when the node changes. */
+/** The facts about the node that affect containers. They are read at the start, and when the node changes. */
 export interface NodeFacts {
   readonly nodeName: string;
-  /** Primary first. */
+  /** The host's addresses, the primary one first. */
   readonly hostIps: readonly string[];
   readonly memoryCapacityBytes: number;
   readonly swapCapacityBytes: number;
-  /** Memory less what is reserved for the system and Kubernetes; 0 when unknown. */
+  /** The memory minus what is reserved for the system and Kubernetes; 0 when unknown. */
   readonly memoryForPodsBytes?: number;
-  /** What the downward API reports as limit for containers without one. */
+  /** The limits that the downward API reports for containers without a limit. */
   readonly allocatable: ResourceList;
   readonly cgroupVersion: 1 | 2;
-  /** The kernel can limit swap per cgroup. */
+  /** Whether the kernel can limit swap per cgroup. */
   readonly swapControl: boolean;
-  /** As the kernel names them: `2MB`, `1GB`. */
+  /** The page sizes as the kernel names them: `2MB`, `1GB`. */
   readonly hugePageSizes: readonly string[];
-  /** Existing `/sys/devices/system/cpu/cpu<n>/thermal_throttle` directories, which are masked. */
+  /** The existing `/sys/devices/system/cpu/cpu<n>/thermal_throttle` directories, which are masked. */
   readonly thermalThrottlePaths: readonly string[];
   readonly selinuxEnabled: boolean;
-  /** Runtime handlers by name: what they can do. */
+  /** The features of the runtime handlers, by name. */
   readonly handlers: ReadonlyMap<string, { recursiveReadOnlyMounts: boolean; userNamespaces: boolean }>;
 }
 
-/** The part of the configuration that shapes containers; defaults in kubelet-behaviour.md 4a. */
+/** The part of the configuration that affects containers. Its defaults are in kubelet-behaviour.md 4a. */
 export interface ContainerSettings {
   readonly rootDir: string;
   readonly podLogsDir: string;
@@ -34,27 +34,32 @@ export interface ContainerSettings {
   readonly seccompDefault: boolean;
   readonly cpuCfsQuota: boolean;
   readonly cpuCfsQuotaPeriodUs: number;
-  /** undefined: one process on cgroup v1, all of the container on v2. */
+  /**
+   * Whether the OOM killer kills a single process. Undefined means one process on cgroup v1, and the whole container on
+   * v2.
+   */
   readonly singleProcessOomKill: boolean | undefined;
   readonly swapBehavior: '' | 'NoSwap' | 'LimitedSwap';
-  /** Feature gate MemoryQoS on cgroup v2; undefined where it is off. */
+  /** The settings of MemoryQoS on cgroup v2; undefined while the feature gate is off. */
   readonly memoryQos?: MemoryQos | undefined;
-  /** Feature gate ContainerStopSignals; without it the image alone says how a container is stopped. */
+  /**
+   * Whether containers may set a stop signal (feature gate ContainerStopSignals). Otherwise only the image defines it.
+   */
   readonly stopSignals?: boolean;
 }
 
-/** What other features decide about one pod before its sandbox is created. */
+/** The decisions of other features about a pod, made before its sandbox is created. */
 export interface PodPlacement {
-  /** CRI's cgroup_parent of the pod. */
+  /** The cgroup of the pod, for CRI's cgroup_parent. */
   readonly cgroupParent: string;
-  /** The cgroup existed before, so it may hold the pod to an earlier allocation. */
+  /** Whether the cgroup existed before. It may then still have the limits of an earlier allocation. */
   readonly groupExisted?: boolean;
-  /** Supplemental groups that come with its persistent volumes. */
+  /** The supplemental groups of the pod's persistent volumes. */
   readonly extraGroups?: readonly number[];
-  /** The mapping of its user namespace; needed for `hostUsers: false`. */
+  /** The mapping of the pod's user namespace, which `hostUsers: false` requires. */
   readonly userns?: NamespaceOptions['userns'];
-  /** It has exclusive CPUs, so no CFS quota. */
+  /** Whether a container has exclusive CPUs, so that it gets no CFS quota. */
   readonly exclusiveCpus?: (container: string | undefined) => boolean;
-  /** Cpusets and memory nodes from the resource managers. */
+  /** The CPU sets and memory nodes from the resource managers. */
   readonly pinning?: (container: string) => Pick<LinuxResources, 'cpusetCpus' | 'cpusetMems'>;
 }

@@ -1,4 +1,4 @@
-// Pods with hostUsers: false: how their id mapping is passed on, and what happens to pods without one.
+// These tests cover pods with hostUsers: false: how their ID mapping is passed on, and what happens without one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KubeletError } from '../../../../base/errors.ts';

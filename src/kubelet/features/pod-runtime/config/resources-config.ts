@@ -31,7 +31,10 @@ export interface ResourceFacts {
   readonly placement: Pick<PodPlacement, 'exclusiveCpus' | 'pinning'>;
 }
 
-/** CRI's Linux resources of a container (upstream: kuberuntime_container_linux.go generateLinuxContainerResources). */
+/**
+ * Builds CRI's Linux resources of a container (upstream: kuberuntime_container_linux.go
+ * generateLinuxContainerResources).
+ */
 export function containerResources(pod: Pod, container: AnyContainer, facts: ResourceFacts): LinuxResources {
   const { requests, limits } = container.resources ?? {};
   const podLevel = pod.spec.resources?.limits;
@@ -61,7 +64,7 @@ export function containerResources(pod: Pod, container: AnyContainer, facts: Res
 }
 
 /**
- * The resources of the sandbox as a whole, for runtimes that size a virtual machine by them (upstream:
+ * Builds the resources of the whole sandbox, for runtimes that size a virtual machine by them (upstream:
  * kuberuntime_sandbox_linux.go).
  */
 export function sandboxResources(
@@ -103,7 +106,7 @@ function linuxResources(
   const periodUs = settings.cpuCfsQuotaPeriodUs;
   const wholeContainerOom = node.cgroupVersion === 2 && settings.singleProcessOomKill !== true;
   return {
-    // Without a request the limit is the request.
+    // Without a request, the limit is used as the request.
     cpuShares: sharesOfMilliCpu(asked.cpuRequest ?? asked.cpuLimit),
     ...(asked.memoryLimit === 0 ? {} : { memoryLimitBytes: asked.memoryLimit }),
     ...(settings.cpuCfsQuota
@@ -113,7 +116,10 @@ function linuxResources(
   };
 }
 
-/** Which container is killed first when memory runs out (upstream: qos/policy.go GetContainerOOMScoreAdjust). */
+/**
+ * Computes the OOM score, which decides what is killed first when memory runs out (upstream: qos/policy.go
+ * GetContainerOOMScoreAdjust).
+ */
 export function oomScore(pod: Pod, container: AnyContainer, capacityBytes: number): number {
   if (isNodeCriticalPod(pod)) return GUARANTEED_OOM_SCORE;
   const qos = podQos(pod);
@@ -131,7 +137,7 @@ export function oomScore(pod: Pod, container: AnyContainer, capacityBytes: numbe
   return adjust === BEST_EFFORT_OOM_SCORE ? BEST_EFFORT_OOM_SCORE - 1 : adjust;
 }
 
-/** Memory requested for the pod and not for any container, shared out evenly. */
+/** Returns each container's equal share of the memory that is requested for the pod but for no container. */
 function spareMemoryPerContainer(pod: Pod): number {
   const podBytes = bytesOf(pod.spec.resources?.requests, 'memory');
   if (podBytes === 0) return 0;
@@ -143,7 +149,7 @@ function isSidecar(pod: Pod, container: AnyContainer): boolean {
   return isRestartableInit(container) && (pod.spec.initContainers ?? []).some((init) => init.name === container.name);
 }
 
-/** A limit for each page size of the kernel; 0 for those the container does not name. */
+/** Returns a limit for each page size of the kernel; 0 for sizes that the container does not limit. */
 function hugepageLimits(
   pod: Pod,
   container: AnyContainer,
@@ -159,7 +165,7 @@ function hugepageLimits(
   return sizes.map((pageSize) => ({ pageSize, limitBytes: asked.get(pageSize) ?? 0 }));
 }
 
-/** The kernel's name of a page size: 2097152 is `2MB`. */
+/** Returns the kernel's name of a page size: 2097152 is `2MB`. */
 function pageSizeName(sizeBytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
   let [size, unit] = [sizeBytes, 0];
@@ -167,7 +173,10 @@ function pageSizeName(sizeBytes: number): string {
   return `${size}${units[unit]}`;
 }
 
-/** No swap unless the node allows it and the container may (upstream: GetContainerSwapBehavior, KEP 2400). */
+/**
+ * Returns the swap limit. It is 0 unless the node allows swap and the container may use it (upstream:
+ * GetContainerSwapBehavior, KEP 2400).
+ */
 function swap(
   pod: Pod,
   container: AnyContainer,

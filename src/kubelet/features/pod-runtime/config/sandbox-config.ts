@@ -18,13 +18,13 @@ export interface SandboxFacts {
   readonly dns: DnsConfig;
 }
 
-/** `<podLogsDir>/NAMESPACE_NAME_UID`. */
+/** Returns the log directory of a pod: `<podLogsDir>/NAMESPACE_NAME_UID`. */
 export function podLogDirectory(pod: Pod, podLogsDir: string): string {
   const { namespace, name, uid } = pod.metadata;
   return `${podLogsDir}/${namespace}_${name}_${uid}`;
 }
 
-/** CRI's sandbox configuration (upstream: kuberuntime_sandbox.go generatePodSandboxConfig). Throws `Invalid`. */
+/** Builds CRI's sandbox configuration (upstream: kuberuntime_sandbox.go generatePodSandboxConfig). Throws `Invalid`. */
 export function sandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts): SandboxConfig {
   const { settings, placement, dns } = facts;
   return {
@@ -32,7 +32,7 @@ export function sandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts): S
     namespace: pod.metadata.namespace,
     uid: podUid(pod.metadata.uid),
     attempt,
-    // On the host's network the host keeps its name.
+    // On the host's network the pod has the host's name.
     hostname: isHostNetwork(pod) ? '' : kernelHostname(pod, settings.clusterDomain),
     logDirectory: podLogDirectory(pod, settings.podLogsDir),
     dns,
@@ -47,7 +47,7 @@ export function sandboxConfig(pod: Pod, attempt: number, facts: SandboxFacts): S
 }
 
 /**
- * Ports of one container; a duplicate name, or a duplicate port, counts once (upstream: container/helpers.go
+ * Returns the ports of one container. Duplicate names and duplicate ports count once (upstream: container/helpers.go
  * MakePortMappings).
  */
 function portMappings(ports: readonly ContainerPort[]): PortMapping[] {
@@ -64,7 +64,7 @@ function portMappings(ports: readonly ContainerPort[]): PortMapping[] {
 }
 
 /**
- * With dots as separators, by which the runtime distinguishes namespaces (upstream:
+ * Returns the sysctls with dots as separators, by which the runtime recognizes namespaced ones (upstream:
  * ConvertPodSysctlsVariableToDotsSeparator).
  */
 function sysctls(pod: Pod): Record<string, string> {

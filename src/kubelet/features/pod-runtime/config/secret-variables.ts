@@ -4,9 +4,9 @@ import type { AnyContainer } from '../../../../api/pod.ts';
 const reference = /\$\$|\$\(([^)]*)(\)|$)/g;
 
 /**
- * Whether the expansion of `text` may contain something of a Secret: then it must not be shown. A variable may be set
- * more than once; any of its settings counts, and one that is not set here may come from an `envFrom`. Each variable is
- * checked once, however many refer to it.
+ * Whether the expansion of `text` may contain a value of a Secret, so that it must not be shown. If a variable is set
+ * more than once, each setting counts. A variable that is not set here may come from an `envFrom`. Each variable is
+ * checked once, however many others refer to it.
  */
 export function mayHoldSecret({ env = [], envFrom = [] }: AnyContainer, text: string): boolean {
   const settings = new Map<string, EnvVar[]>();

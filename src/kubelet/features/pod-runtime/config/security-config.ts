@@ -42,7 +42,7 @@ export interface SecurityFacts {
   readonly node: Pick<NodeFacts, 'thermalThrottlePaths'>;
   readonly placement: Pick<PodPlacement, 'extraGroups' | 'userns'>;
   readonly imageUser: ImageUser;
-  /** Of an ephemeral container: the container whose processes it shares. */
+  /** The container whose processes an ephemeral container shares. */
   readonly targetId?: ContainerId;
 }
 
@@ -58,7 +58,7 @@ function effectiveSecurity(pod: Pod, container: AnyContainer): SecurityContext {
   };
 }
 
-/** A field that is null counts as unset: it must neither hide the pod's nor count as the number 0. */
+/** Removes null fields. They count as unset: they must neither hide the pod's settings nor count as the number 0. */
 function givenOnly<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
@@ -66,8 +66,8 @@ function givenOnly<T extends object>(fields: T): Partial<T> {
 }
 
 /**
- * CRI's security context of a container (upstream: kuberuntime/security_context.go). Throws `Invalid`; anything
- * ambiguous is refused, never weakened.
+ * Builds CRI's security context of a container (upstream: kuberuntime/security_context.go). Throws `Invalid`. Anything
+ * ambiguous is rejected, never weakened.
  */
 export function containerSecurity(
   pod: Pod,
@@ -107,8 +107,8 @@ export function containerSecurity(
 }
 
 /**
- * Runtimes add the prefix `CAP_` themselves. They would not find a name that has it already, and so not drop it. Names
- * to add stay as they are.
+ * Returns a capability without the prefix `CAP_`, which runtimes add themselves. With the prefix, a runtime would not
+ * find the name and so would not drop the capability. Names to add stay unchanged.
  */
 function bareCapability(name: string): string {
   return name.replace(/^cap_/i, '');
@@ -121,8 +121,8 @@ function imageRunAs(user: ImageUser): { runAsUser?: number; runAsUsername?: stri
 }
 
 /**
- * Refuses to start as root where that is forbidden (upstream: security_context_others.go verifyRunAsNonRoot). A user
- * name proves nothing.
+ * Throws if the container would run as root although that is forbidden (upstream: security_context_others.go
+ * verifyRunAsNonRoot). A user name does not prove that the user is not root.
  */
 function verifyNonRoot(pod: Pod, container: AnyContainer, effective: SecurityContext, image: ImageUser): void {
   if (effective.runAsNonRoot !== true) return;
@@ -146,7 +146,7 @@ function verifyNonRoot(pod: Pod, container: AnyContainer, effective: SecurityCon
     );
 }
 
-/** `name_namespace(uid)`, as upstream's messages name a pod. */
+/** Formats a pod as `name_namespace(uid)`, as in upstream's messages. */
 export function formatPod(pod: Pod): string {
   const { name, namespace, uid } = pod.metadata;
   return `${name}_${namespace}(${uid})`;
@@ -160,7 +160,7 @@ function ownGroups(pod: Pod): readonly number[] {
   return pod.spec.securityContext?.supplementalGroups ?? [];
 }
 
-/** Upstream: volumemanager GetExtraSupplementalGroupsForPod. */
+/** Returns the supplemental groups of the pod's volumes (upstream: volumemanager GetExtraSupplementalGroupsForPod). */
 function volumeGroups(pod: Pod, { extraGroups = [] }: Pick<PodPlacement, 'extraGroups'>): number[] {
   return extraGroups.filter((group) => !ownGroups(pod).includes(group));
 }
@@ -196,7 +196,7 @@ function seccompProfile(profile: SeccompProfile | undefined, settings: SecurityF
   return { type: 'Localhost', localhostRef: `${settings.rootDir}/seccomp/${parts.join('/')}` };
 }
 
-/** Upstream: kuberuntime/helpers.go getAppArmorProfile. */
+/** Returns the AppArmor profile (upstream: kuberuntime/helpers.go getAppArmorProfile). */
 function apparmorProfile(pod: Pod, container: AnyContainer): SecurityProfile | undefined {
   const profile = effectiveAppArmor(pod, container);
   if (profile === undefined) return undefined;
@@ -215,8 +215,8 @@ function selinuxOptions(options: SELinuxOptions | undefined): SelinuxOptions | u
 }
 
 /**
- * Which namespaces the pod shares, and with what (upstream: kuberuntime/util NamespacesForPod). Throws `Invalid` when
- * user namespaces are requested and not available.
+ * Returns which namespaces the pod shares, and with what (upstream: kuberuntime/util NamespacesForPod). Throws
+ * `Invalid` if a user namespace is requested and not available.
  */
 function podNamespaces(pod: Pod, placement: Pick<PodPlacement, 'userns'>): NamespaceOptions {
   const { hostPID, hostIPC, shareProcessNamespace, hostUsers } = pod.spec;
@@ -230,7 +230,7 @@ function podNamespaces(pod: Pod, placement: Pick<PodPlacement, 'userns'>): Names
   };
 }
 
-/** CRI's security context of the sandbox (upstream: kuberuntime_sandbox.go generatePodSandboxLinuxConfig). */
+/** Builds CRI's security context of the sandbox (upstream: kuberuntime_sandbox.go generatePodSandboxLinuxConfig). */
 export function sandboxSecurity(
   pod: Pod,
   placement: Pick<PodPlacement, 'extraGroups' | 'userns'>,
@@ -239,14 +239,14 @@ export function sandboxSecurity(
   return {
     namespaces: podNamespaces(pod, placement),
     runAsUser,
-    // CRI forbids a group without a user, and a strict runtime then creates no sandbox at all (with upstream the pod
-    // never starts).
+    // CRI forbids a group without a user, and a strict runtime then rejects the sandbox. With upstream, the pod never
+    // starts.
     runAsGroup: runAsUser === undefined ? undefined : runAsGroup,
     supplementalGroups: [...fsGroupOf(pod), ...volumeGroups(pod, placement), ...ownGroups(pod)],
     supplementalGroupsPolicy: groupsPolicy(pod),
     privileged: [...allContainers(pod)].some(({ container }) => container.securityContext?.privileged === true),
     readOnlyRootFilesystem: false,
-    // Always set: the strictest profile of a container must still work with the sandbox's.
+    // The profile is always set, so that the sandbox also works with the strictest profile of a container.
     seccomp: { type: 'RuntimeDefault' },
     selinux: selinuxOptions(seLinuxOptions),
   };

@@ -1,5 +1,5 @@
-// For any security context: what is empty, null or invalid is refused or changes nothing, and no restriction undoes
-// another.
+// These properties hold for any security context: an empty, null or invalid field is rejected or changes nothing, and a
+// restriction never removes another one.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -45,7 +45,7 @@ function manifest({ ofPod, ofContainer, spec }: Case, kind = 'containers'): Json
   };
 }
 
-/** The pod as parsed from a manifest, or why it is refused. */
+/** Parses the pod from a manifest, or returns why it is rejected. */
 function accept(content: Json): { pod: Pod; complaints: string[] } {
   const { value, errors } = decode(PodSchema, content);
   if (errors.length > 0) return { pod: value, complaints: errors.map(({ message }) => message) };
@@ -72,7 +72,7 @@ function ask(given: Case, image: SecurityFacts['imageUser'], seccompDefault = fa
 
 const someCapabilities = ['CHOWN', 'NET_RAW', 'SYS_ADMIN', 'ALL'];
 
-/** The rights that one container has and another has not. */
+/** Returns the rights that a container has. */
 function powers(security: Security): string[] {
   const { capabilities = { add: [], drop: [] }, namespaces } = security;
   const upper = (names: readonly string[]): string[] => names.map((name) => name.toUpperCase());
@@ -102,7 +102,10 @@ function powers(security: Security): string[] {
   ];
 }
 
-/** Whether there was anything to compare: what is refused is not weaker. */
+/**
+ * Asserts that the settings are at least as strict as before. Returns whether there was anything to compare: a rejected
+ * pod has no rights.
+ */
 function assertNoWeaker(now: Security | undefined, before: Security | undefined, what: unknown): boolean {
   if (now === undefined || before === undefined) return false;
   const gained = powers(now).filter((power) => !powers(before).includes(power));
@@ -148,7 +151,7 @@ const validCase: fc.Arbitrary<Case> = fc.record({
   }),
 });
 
-/** A value without a meaning for any of the fields. */
+/** Generates values that are invalid for every field. */
 const junk = fc.constantFrom<unknown[]>(
   null,
   '',

@@ -4,11 +4,11 @@ import { isStaticPod } from '../../../../api/pod.ts';
 import { isKind, KubeletError } from '../../../../base/errors.ts';
 import type { ServiceLookup } from '../interfaces.ts';
 
-/** The service through which pods find the API server: every pod gets its variables. */
+/** The service through which pods find the API server. Every pod gets its variables. */
 const master = { namespace: 'default', name: 'kubernetes' };
 
 /**
- * All existing services. A pod of the API server waits until they are known; a static one does without (upstream:
+ * Loads all services. A pod of the API server waits until they are known; a static pod continues without (upstream:
  * makeEnvironmentVariables).
  */
 export async function loadServices(pod: Pod, lookup: ServiceLookup): Promise<readonly Service[]> {
@@ -24,9 +24,9 @@ export async function loadServices(pod: Pod, lookup: ServiceLookup): Promise<rea
 }
 
 /**
- * The variables by which containers find services: those of the pod's namespace unless it opts out, and always the API
- * server's (upstream: kubelet_pods.go getServiceEnvVarMap, envvars.FromServices). A service without a cluster IP has
- * none.
+ * Computes the variables through which containers find services: those of the pod's namespace unless it opts out, and
+ * always the API server's (upstream: kubelet_pods.go getServiceEnvVarMap, envvars.FromServices). A service without a
+ * cluster IP has no variables.
  */
 export function computeServiceEnv(
   services: readonly Service[],

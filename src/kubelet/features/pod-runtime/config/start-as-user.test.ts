@@ -1,5 +1,5 @@
-// The user of a container is determined again at every start (CVE-2019-11245: it came up as root at a restart, or when
-// the image was already present).
+// The user of a container is determined at every start. CVE-2019-11245: containers ran as root after a restart, or when
+// the image was already present.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ImageUser } from '../interfaces.ts';
@@ -19,7 +19,7 @@ function harness(...users: ImageUser[]): Harness {
 const usersOf = (h: Harness): unknown[] =>
   h.runtime.containers().map(({ config: { security } }) => security.runAsUser ?? security.runAsUsername);
 
-/** Ends the container and syncs the pod until it runs again, or is known not to. */
+/** Ends the container and syncs the pod until it runs again or has failed to start. */
 async function restart(h: Harness, pod: ReturnType<typeof aPod>): Promise<string[]> {
   const running = h.runtime.containers().findLast(({ state }) => state === 'running');
   if (running !== undefined) h.runtime.killContainer(running.id, { exitCode: 1 });

@@ -3,21 +3,21 @@ import type { Logger } from '../../../../base/log.ts';
 import type { BindBeneathResult, Mounts } from '../../../ports/mounts.ts';
 
 export interface SubPathRequest {
-  /** `<root>/pods/<uid>`. */
+  /** The pod's folder: `<root>/pods/<uid>`. */
   readonly podDir: string;
   readonly container: string;
   /** The index of the mount in the container's list. */
   readonly index: number;
   readonly volume: string;
-  /** Where the volume is on the host. */
+  /** The path of the volume on the host. */
   readonly volumePath: string;
-  /** Relative, without `..`. */
+  /** The part of the volume: a relative path without `..`. */
   readonly subPath: string;
-  /** For the log, where `subPath` may not be shown. */
+  /** The part of the volume for the log, where `subPath` may not be shown. */
   readonly shownSubPath?: string;
 }
 
-/** Upstream's layout (subpath_linux.go); what is mounted here is removed with the pod's folder. */
+/** Returns the mount point in upstream's layout (subpath_linux.go). It is removed with the pod's folder. */
 function subPathTarget({
   podDir,
   volume,
@@ -28,9 +28,9 @@ function subPathTarget({
 }
 
 /**
- * The host path that a container's mount binds when it names a part of its volume: a mount of the agent's own of
- * exactly that part. A container that starts again reuses the mount of its last start if it still shows the target of
- * the path. Rejects with messages for users, which reveal nothing of the host's file system; the cause is in the log.
+ * Mounts a part of a volume and returns the host path for the container's mount. A restarted container reuses the mount
+ * of its last start if it still shows the target of the path. Rejects with messages for users that reveal nothing of
+ * the host's file system; the log contains the cause.
  */
 export async function prepareSubPath(
   deps: { mounts: Pick<Mounts, 'bindBeneath'>; log: Logger },
