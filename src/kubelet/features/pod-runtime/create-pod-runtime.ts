@@ -38,7 +38,10 @@ interface OwnNode {
   readonly hostIps: () => readonly string[];
 }
 
-/** The node as containers see it. Handlers come from the runtime's status and may change when it restarts. */
+/**
+ * Returns the facts about the node that affect containers. Handlers come from the runtime's status and may change when
+ * it restarts.
+ */
 function nodeFacts({ machine, cgroups, ownNode, health: healthNow }: CreatePodRuntimeParts): NodeFacts {
   const { allocatable, memoryForPodsBytes, hostIps } = ownNode;
   const health = healthNow();
@@ -78,8 +81,8 @@ async function hostDns(
 }
 
 /**
- * Reports once what is wrong with the node's resolver configuration for all pods. What its limits cut off for one pod
- * is reported with that pod.
+ * Reports once which problems of the node's resolver configuration affect all pods. A problem of a single pod is
+ * reported with that pod.
  */
 export async function checkNodeResolver(
   config: Pick<KubeletConfig, 'network'>,
@@ -104,11 +107,11 @@ export interface CreatePodRuntimeParts
   readonly machine: MachineFacts;
   readonly cgroups: Pick<Cgroups, 'version' | 'swapControl'>;
   readonly ownNode: OwnNode;
-  /** The runtime's current status. */
+  /** Returns the runtime's current status. */
   readonly health: () => RuntimeHealth | undefined;
 }
 
-/** Starts and stops the containers of pods, as this node is configured. */
+/** Creates the part that starts and stops the containers of pods, as this node is configured. */
 export function createPodRuntime(parts: CreatePodRuntimeParts): PodRuntime {
   const { config, rootDir, machine, cgroups: _cgroups, ownNode: _ownNode, health: _health, ...deps } = parts;
   return new PodRuntime({

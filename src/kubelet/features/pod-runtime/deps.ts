@@ -33,10 +33,10 @@ export interface PodRuntimeDeps {
   readonly random: Random;
   readonly log: Logger;
   readonly settings: ContainerSettings;
-  /** The node as it is now. */
+  /** Returns the current facts about the node. */
   readonly node: () => NodeFacts;
   /**
-   * Content of the node's resolver configuration as parsed by `parseResolvConf`; undefined when the agent is configured
+   * Returns the node's resolver configuration as parsed by `parseResolvConf`, or undefined if the agent is configured
    * to use none.
    */
   readonly hostDns: () => Promise<DnsConfig | undefined>;
@@ -47,22 +47,22 @@ export interface PodRuntimeDeps {
   readonly objects: ObjectLookup;
   readonly services: ServiceLookup;
   readonly handlers: RuntimeHandlers;
-  /** Absent: containers have no devices but those of their volumes. */
+  /** Provides devices. Without it, containers have only the devices of their volumes. */
   readonly devices?: DeviceProvider;
   readonly events: EventRecorder & NodeEventRecorder;
   readonly timeline: Timeline;
   readonly onChange: OnChange;
-  /** For resizes of running pods; without it nothing is resized. */
+  /** Supports resizes of running pods. Without it nothing is resized. */
   readonly resize?: {
     actuated: ActuatedResources;
     cgroups: PodCgroups;
     onDone?: (durationMs: number, succeeded: boolean) => void;
   };
-  /** Called after a container started: links its log in /var/log/containers. Not awaited; must not throw. */
+  /** Called after a container started: links its log in /var/log/containers. It is not awaited and must not throw. */
   readonly onStarted?: (pod: Pod, status: ContainerRuntimeStatus) => void;
   readonly cores: number;
-  /** From `crashLoopBackOff.maxContainerRestartPeriod`; 300 s by default. */
+  /** The setting `crashLoopBackOff.maxContainerRestartPeriod`; 300 s by default. */
   readonly maxContainerRestartPeriodMs?: number | undefined;
-  /** Of the gate ReduceDefaultCrashLoopBackOffDecay. */
+  /** The feature gate ReduceDefaultCrashLoopBackOffDecay. */
   readonly reducedCrashDecay?: boolean;
 }

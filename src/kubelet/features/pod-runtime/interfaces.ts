@@ -13,8 +13,8 @@ import type { ContainerRuntimeStatus, SandboxRuntimeStatus } from '../../model/r
 import type { CgroupLimits, CgroupValues } from '../../ports/cgroups.ts';
 
 /**
- * The default user of the image: read at every start, never remembered (CVE-2019-11245). A number takes precedence over
- * a name.
+ * The default user of the image. It is read at every start and never cached (CVE-2019-11245). A number takes precedence
+ * over a name.
  */
 export interface ImageUser {
   readonly uid?: number;
@@ -29,11 +29,11 @@ export type ImageOutcome =
   | { kind: 'present'; imageRef: string; user: ImageUser }
   | { kind: 'failed'; reason: string; message: string; retryAtMs?: number };
 
-/** Images, by pull policy. Emits its own events (Pulling, Pulled, BackOff, Failed). */
+/** Provides images according to their pull policy. It emits its own events (Pulling, Pulled, BackOff, Failed). */
 export interface ImageEnsurer {
   /**
-   * Resolves with a value also when the image is not available; rejects only with `Aborted`. Several calls for one pod
-   * run in parallel.
+   * Ensures that an image is present. It also resolves with a value if the image is not available; it rejects only with
+   * `Aborted`. Several calls for one pod run in parallel.
    */
   ensure(request: {
     pod: Pod;
@@ -41,7 +41,7 @@ export interface ImageEnsurer {
     runtimeHandler: string;
     signal: AbortSignal;
   }): Promise<ImageOutcome>;
-  /** The same for an image that is mounted as a volume, which has its own pull policy. */
+  /** Does the same for an image that is mounted as a volume, which has its own pull policy. */
   ensureVolume(request: {
     pod: Pod;
     volume: string;
@@ -50,7 +50,7 @@ export interface ImageEnsurer {
     runtimeHandler: string;
     signal: AbortSignal;
   }): Promise<ImageOutcome>;
-  /** Begins to fetch the images of containers that are not started yet; never fails. */
+  /** Starts to fetch the images of containers that are not started yet. It never fails. */
   prefetch(pod: Pod, containers: readonly AnyContainer[], signal: AbortSignal): void;
 }
 
@@ -58,15 +58,15 @@ export interface HookTarget {
   readonly pod: Pod;
   readonly container: AnyContainer;
   readonly id: ContainerId;
-  /** Address for httpGet hooks; undefined on the host's network or when unknown. */
+  /** The address for httpGet hooks. It is undefined on the host's network or when unknown. */
   readonly podIp?: string;
-  /** An exec hook's command does not end when the wait for it ends, but with its container. */
+  /** Whether an exec hook's command continues when the wait for it ends. It then ends with its container. */
   readonly runsOn?: boolean;
 }
 
 export interface LifecycleHooks {
   /**
-   * Runs a handler to its end; a failure is a value, with a message that contains no secrets. Rejects only with
+   * Runs a handler to its end. A failure is a value, with a message that contains no secrets. It rejects only with
    * `Aborted`.
    */
   run(
@@ -77,14 +77,14 @@ export interface LifecycleHooks {
 }
 
 export interface ProbeVerdicts {
-  /** undefined when that container was never probed with this probe. */
+  /** Returns the result of the probe, or undefined if that container was never probed with it. */
   get(type: ProbeType, id: ContainerId): ProbeVerdict | undefined;
 }
 
 /**
- * The runtime cache receives the agent's own results at once, so that status does not wait for a relist. An answer that
- * shows what the agent did not do, such as a container that ended right after its start, is `observed`: the event of the
- * runtime may come after it and then changes nothing, so that only this answer can cause the next sync.
+ * Receives the agent's own results at once, so that status does not wait for a relist. A result that the agent did not
+ * cause, such as a container that ended right after its start, is `observed`. The runtime's event for it may come later
+ * and then changes nothing, so this result must cause the next sync.
  */
 export interface RuntimeCacheWriter {
   noteContainer(
@@ -95,28 +95,29 @@ export interface RuntimeCacheWriter {
   noteSandbox(status: SandboxRuntimeStatus, origin?: 'own' | 'observed'): void;
   noteContainerRemoved(uid: PodUid, id: ContainerId): void;
   /**
-   * The outcome of a call to the runtime for this pod is unknown: the pod has to be read again before more is started.
+   * Records that the outcome of a call to the runtime for this pod is unknown. The pod must be read again before more
+   * is started.
    */
   noteUnsure(uid: PodUid): void;
 }
 
-/** The devices of containers, allocated when their pod was admitted. */
+/** Provides the devices of containers, which were allocated when their pod was admitted. */
 export interface DeviceProvider {
   needsDevices(pod: Pod, container: AnyContainer): boolean;
-  /** Called before each start. Rejects with the message for users; `Aborted` when `signal` aborts. */
+  /** Returns the devices for a start. Rejects with a message for users, or with `Aborted` when `signal` aborts. */
   runOptions(pod: Pod, container: AnyContainer, signal: AbortSignal): Promise<DeviceAllocation>;
 }
 
 /**
- * ConfigMaps and Secrets that pods may use; undefined for one that does not exist. Rejects with `Unavailable` when that
- * cannot be determined.
+ * Looks up the ConfigMaps and Secrets that pods may use. Returns undefined if one does not exist. Rejects with
+ * `Unavailable` if that cannot be determined.
  */
 export interface ObjectLookup {
   configMap(namespace: string, name: string): Promise<ConfigMap | undefined> | ConfigMap | undefined;
   secret(namespace: string, name: string): Promise<Secret | undefined> | Secret | undefined;
 }
 
-/** All services of all namespaces. Rejects with `Unavailable` while they cannot be known. */
+/** Looks up all services of all namespaces. Rejects with `Unavailable` while they are unknown. */
 export interface ServiceLookup {
   services(): readonly Service[] | Promise<readonly Service[]>;
 }
@@ -127,14 +128,14 @@ export interface Timeline {
 }
 
 /**
- * The runtime handler of a pod's class; the empty one for a pod without a class. Rejects with `NotFound` for a class
- * that does not exist, `Invalid` for a pod that contradicts it.
+ * Returns the runtime handler of a pod's class, or '' for a pod without a class. Rejects with `NotFound` for a class
+ * that does not exist, and with `Invalid` for a pod that contradicts it.
  */
 export interface RuntimeHandlers {
   lookup(pod: Pod): Promise<string> | string;
 }
 
-/** Notified as soon as something of the pod changed, so that its status is computed and published at once. */
+/** Called when something of the pod changed, so that its status is computed and published at once. */
 export type OnChange = (
   uid: PodUid,
   what:
@@ -144,11 +145,11 @@ export type OnChange = (
     | { kind: 'resize' },
 ) => void;
 
-/** Actuated resources on record, per container and for pods as a whole; survives a restart of the agent. */
+/** The recorded actuated resources, per container and for pods as a whole. They survive a restart of the agent. */
 export interface ActuatedResources {
   container(uid: PodUid, name: string): ResourceRequirements | undefined;
   podLevel(uid: PodUid): ResourceRequirements | undefined;
-  /** Returns whether the record changed. */
+  /** Records the resources of a container. Returns whether the record changed. */
   setContainer(uid: PodUid, name: string, resources: ResourceRequirements): boolean;
   setPodLevel(uid: PodUid, resources: ResourceRequirements): void;
   flush(): Promise<void>;
@@ -156,9 +157,9 @@ export interface ActuatedResources {
 
 /** The cgroup of a running pod. */
 export interface PodCgroups {
-  /** undefined where the agent manages none. */
+  /** Reads the limits of the pod's cgroup. Returns undefined if the agent manages none. */
   read(pod: Pod): Promise<CgroupValues | undefined>;
-  /** The cgroup limits that follow from the pod's resources. */
+  /** Returns the cgroup limits that follow from the pod's resources. */
   wanted(pod: Pod): CgroupLimits;
   update(pod: Pod, limits: CgroupLimits): Promise<void>;
 }

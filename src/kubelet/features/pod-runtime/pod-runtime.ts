@@ -38,7 +38,7 @@ import { SyncRun } from './sync-run.ts';
  * 5. Images, volumes and files are begun before the sandbox is created; containers start in order.
  */
 export class PodRuntime {
-  /** Why containers could not be started; for status and explain. */
+  /** The reasons why containers could not be started, for status and explain. */
   readonly startFailures = new StartFailures();
   readonly startPacer: StartPacer;
   readonly stopPacer: StartPacer;
@@ -75,7 +75,7 @@ export class PodRuntime {
     });
   }
 
-  /** One pass over a pod that is to run. An abort is part of the outcome. */
+  /** Syncs a pod that should run once. An abort is part of the outcome. */
   async syncPod(request: SyncPodRequest): Promise<SyncOutcome> {
     const run = new SyncRun(request, normaliseStatus(request.status));
     this.#backoff.adopt(run.pod, run.status);
@@ -98,19 +98,22 @@ export class PodRuntime {
   }
 
   /**
-   * Stops all of a pod, whether a source knows it or not. Calling again with a shorter grace, after an abort, shortens
-   * the stop under way.
+   * Stops everything of a pod, whether a source knows it or not. A second call with a shorter grace, after an abort,
+   * shortens the running stop.
    */
   killPod(request: KillPodRequest): Promise<KillOutcome> {
     return this.#killer.killPod({ ...request, status: normaliseStatus(request.status) });
   }
 
-  /** The handler of the pod's RuntimeClass, '' for none. Rejects with `NotFound` for a class that does not exist. */
+  /**
+   * Returns the handler of the pod's RuntimeClass, or '' for none. Rejects with `NotFound` for a class that does not
+   * exist.
+   */
   async runtimeHandlerOf(pod: Pod): Promise<string> {
     return this.#deps.handlers.lookup(pod);
   }
 
-  /** What a pass would do now, and what would wait. Changes nothing. */
+  /** Returns the steps of a sync now, and what would wait. It changes nothing. */
   plan(pod: Pod, status: PodRuntimeStatus): { steps: readonly Step[]; waits: readonly Wait[] } {
     const { steps, waits } = computePodActions(this.#facts(pod, normaliseStatus(status)));
     return { steps, waits };
@@ -122,13 +125,13 @@ export class PodRuntime {
     return actuated !== undefined && isResizeUnderWay(pod, normaliseStatus(status), actuated);
   }
 
-  /** Ends the crash back-off of a container, or of all of the pod's, so that the next pass starts it. */
+  /** Ends the crash back-off of a container, or of all containers of the pod, so that the next sync starts them. */
   retryNow(pod: Pod, container?: string): void {
     for (const ref of allContainers(pod))
       if (container === undefined || ref.container.name === container) this.#backoff.reset(pod, ref.container);
   }
 
-  /** The pod is permanently gone. */
+  /** Drops the state of a pod that was removed. */
   forgetPod(uid: PodUid, status?: PodRuntimeStatus): void {
     this.startFailures.forgetPod(uid);
     this.#backoff.forgetPod(uid);
@@ -137,7 +140,7 @@ export class PodRuntime {
   }
 
   async #converge(run: SyncRun): Promise<void> {
-    // Each round tries something new or is the last, so this is only a bound against bugs.
+    // Each round tries something new or is the last one. The bound only guards against bugs.
     const rounds = 3 + 2 * [...allContainers(run.pod)].length;
     for (let round = 0; round < rounds; round++) {
       const actions = computePodActions(this.#facts(run.pod, run.status));
@@ -149,7 +152,7 @@ export class PodRuntime {
     }
   }
 
-  /** Whether to plan again for more to do. */
+  /** Executes the steps. Returns whether to plan again. */
   async #act(run: SyncRun, actions: PodActions, steps: readonly Step[]): Promise<boolean> {
     const { sandbox } = actions;
     if (sandbox?.kind === 'keep')
@@ -188,14 +191,13 @@ export class PodRuntime {
 }
 
 /**
- * Whether a call to the runtime may have worked all the same. A failure with its own time for the next try never
- * reached a call.
+ * Whether a failed call to the runtime may have taken effect. A failure with its own retry time never reached a call.
  */
 function leavesDoubt(failure: SyncFailure): boolean {
   return failure.scope !== 'volumes' && failure.scope !== 'resize' && failure.retryAtMs === undefined;
 }
 
-/** Whether this pass has already tried it. */
+/** Whether this sync has already tried the step. */
 function wasTried(run: SyncRun, step: Step): boolean {
   switch (step.kind) {
     case 'killPod':

@@ -10,10 +10,7 @@ import { Harness } from './testing/harness.ts';
 const CANARY = 'cAnArY-9f3c';
 const fromSecret = (name: string, key = 'k') => ({ name, valueFrom: { secretKeyRef: { name: 's', key } } });
 
-/**
- * Everything that a person, a log or an API can see of a pass, and of the next one, over a pod whose containers have a
- * secret.
- */
+/** Returns everything that users, logs and APIs can see of two syncs of a pod whose containers have a secret. */
 async function seen(
   fields: Partial<Container>,
   more: { spec?: Partial<PodSpec>; value?: string | Uint8Array; before?: (h: Harness) => void } = {},

@@ -1,16 +1,16 @@
 import type { PodUid } from '../../model/ids.ts';
 
 export interface StartFailure {
-  /** A waiting reason from api/reasons.ts. */
+  /** The waiting reason, from api/reasons.ts. */
   readonly reason: string;
   readonly message: string;
-  /** Wall milliseconds of the next try, when that is scheduled. */
+  /** The wall milliseconds of the next attempt, if it is scheduled. */
   readonly retryAtMs?: number;
 }
 
 /**
- * Why the last try to start a container failed, until one succeeds (upstream: kubelet/reason_cache.go). Read by status
- * and explain.
+ * Stores why the last attempt to start a container failed, until one succeeds (upstream: kubelet/reason_cache.go).
+ * Status and explain read it.
  */
 export class StartFailures {
   readonly #pods = new Map<PodUid, Map<string, StartFailure>>();

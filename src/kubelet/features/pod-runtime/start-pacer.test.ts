@@ -100,7 +100,7 @@ describe('the start pacer', () => {
     assert.deepEqual([await pulled, pacer.held], ['image', 4]);
   });
 
-  test('work that is already done takes no turn', async () => {
+  test('keeps the slot if the work is already done', async () => {
     const { clock, pacer } = setUp();
     const [slot] = await fill(pacer);
     const done = track(Promise.resolve(1));

@@ -3,25 +3,27 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { PaceWindow, SlotBounds } from './compute-slot-limit.ts';
 import { computeSlotLimit } from './compute-slot-limit.ts';
 
-/** The order of the queue: critical pods, then by priority, then first come. */
+/** The position in the queue: critical pods first, then by priority, then by arrival. */
 export interface PaceClaim {
   readonly critical: boolean;
   readonly priority: number;
   /**
-   * The slot is released automatically after this time, though the work goes on: work that hangs must not delay other
+   * The time after which the slot is released automatically. The work continues; work that hangs must not delay other
    * pods.
    */
   readonly leaseMs: number;
 }
 
 export interface PaceSlot {
-  /** Idempotent. */
+  /** Releases the slot. Further calls do nothing. */
   release(): void;
-  /** Waits for `work` without holding the slot, then takes a slot again. Does neither when `work` is already done. */
+  /**
+   * Waits for `work` without holding the slot, then takes a slot again. If `work` is already done, the slot is kept.
+   */
   yieldWhile<T>(work: Tracked<T>): Promise<T>;
   /** Ensures that a slot is held, for at most `leaseMs` from now. */
   renew(leaseMs: number): Promise<void>;
-  /** Reports how long the work typical of a slot took. */
+  /** Reports how long the typical work of a slot took. */
   observe(durationMs: number): void;
 }
 
@@ -87,7 +89,7 @@ export class StartPacer {
     return this.#waiting.length;
   }
 
-  /** Resolves when a slot is free; rejects with `Aborted`. */
+  /** Takes a slot. Resolves when one is free; rejects with `Aborted`. */
   async acquire(claim: PaceClaim, signal: AbortSignal): Promise<PaceSlot> {
     await this.#take(claim, signal);
     return this.#slot(claim, signal);
@@ -112,7 +114,7 @@ export class StartPacer {
       if (!holding) await this.#take(claim, signal);
       holding = true;
       armLease(leaseMs);
-      // Finally released in the meantime: return the slot that was just taken.
+      // The holder released it permanently in the meantime, so the slot that was just taken is returned.
       if (over) letGo();
     };
     armLease(claim.leaseMs);

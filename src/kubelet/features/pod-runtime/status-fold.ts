@@ -1,7 +1,7 @@
 import type { ContainerId } from '../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus, SandboxRuntimeStatus } from '../../model/runtime-status.ts';
 
-/** Adds one more result to the known status of a pod, so that the next plan needs no new read of the runtime. */
+/** Adds one result to the known status of a pod, so that the next plan needs no new read of the runtime. */
 export function withContainer(status: PodRuntimeStatus, container: ContainerRuntimeStatus): PodRuntimeStatus {
   const others = status.containers.filter((other) => other.id !== container.id);
   return { ...status, containers: byNewest([container, ...others]) };
@@ -22,9 +22,9 @@ export function withSandbox(status: PodRuntimeStatus, sandbox: SandboxRuntimeSta
 }
 
 /**
- * Newest first by attempt, which never decreases, rather than by creation time: a create that was given up may take
- * effect late, after its successor runs. A running container comes before all others of its name, so that no second one
- * is started.
+ * Sorts by attempt, newest first. Attempt numbers never decrease, unlike creation times: a create that was given up may
+ * take effect after its successor runs. A running container precedes all others of its name, so that no second one is
+ * started.
  */
 function byNewest(containers: readonly ContainerRuntimeStatus[]): ContainerRuntimeStatus[] {
   const running = (container: ContainerRuntimeStatus): number => (container.state === 'running' ? 1 : 0);
@@ -34,7 +34,7 @@ function byNewest(containers: readonly ContainerRuntimeStatus[]): ContainerRunti
   );
 }
 
-/** The same facts in the order that the planner relies on. */
+/** Returns the same facts in the order that the planner relies on. */
 export function normaliseStatus(status: PodRuntimeStatus): PodRuntimeStatus {
   return {
     ...status,

@@ -1,7 +1,10 @@
 import type { Clock } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 
-/** Whether `work` finished within the time; the work itself goes on. Rejects as the work does, or with `Aborted`. */
+/**
+ * Waits for `work`. Returns whether it finished within the time; the work itself continues. Rejects as the work does,
+ * or with `Aborted`.
+ */
 export function waitWithin(
   clock: Clock,
   limitMs: number,

@@ -100,7 +100,7 @@ describe('ContainersReady and Ready', () => {
     assert.equal(verdict('Ready', pod, { statuses: ready, phase: 'Failed' }), 'False | PodFailed');
   });
 
-  it('ContainersReady and Ready with the types of readiness gates are not overwritten', () => {
+  it('conditions with the types of readiness gates are not overwritten', () => {
     const gated = (...conditions: PodCondition[]): string =>
       verdict(
         'Ready',
@@ -135,7 +135,7 @@ describe('AllContainersRestarting', () => {
     assert.match(verdict('AllContainersRestarting', init, { restartingAll: true }), /^True/);
   });
 
-  it('says whether it goes on, and ends with the pod', () => {
+  it('tells whether the restart continues, and ends with the pod', () => {
     assert.equal(
       of({ restartingAll: true }),
       'True | RestartAllContainersStarted | container exited with restart policy rule',
@@ -154,7 +154,7 @@ describe('AllContainersRestarting', () => {
     assert.deepEqual([shown([]), shown([own])], [[], [own]]);
   });
 
-  it('AllContainersRestarting is the one condition without a generation', () => {
+  it('AllContainersRestarting is the only condition without a generation', () => {
     const generations = conditionsOf(pod, {}).map(({ type, observedGeneration }) => [type, observedGeneration]);
     assert.deepEqual(generations, [
       ['PodReadyToStartContainers', 3],
@@ -169,18 +169,18 @@ describe('AllContainersRestarting', () => {
   });
 });
 
-describe('conditions of others', () => {
+describe('conditions of other clients', () => {
   const disruption = (reason: string): PodCondition => ({ type: 'DisruptionTarget', status: 'True', reason });
   const typesOf = (conditions: readonly PodCondition[]): string[] =>
     conditions.slice(0, -5).map(({ type, reason = '' }) => `${type} ${reason}`.trim());
 
-  it('conditions of others come first and are kept; the resize conditions follow', () => {
+  it('conditions of other clients come first and are kept; the resize conditions follow', () => {
     const pod = podOf({}, { status: { conditions: [disruption('theirs'), { type: 'Ready', status: 'True' }] } });
     const resize = [{ type: 'PodResizePending', status: 'True' as const }];
     assert.deepEqual(typesOf(conditionsOf(pod, { resize })), ['DisruptionTarget theirs', 'PodResizePending']);
   });
 
-  it('conditions of others are replaced by a disruption condition of the agent itself', () => {
+  it('a disruption condition of the agent replaces that of another client', () => {
     const conditions = [{ type: 'lb', status: 'True' as const }, disruption('theirs')];
     const pod = podOf({}, { status: { conditions } });
     const previous = [{ type: 'Ready', status: 'True' as const }, disruption('own')];
@@ -191,7 +191,7 @@ describe('conditions of others', () => {
 describe('processes that the kernel killed', () => {
   const oomKilled: PodCondition = { type: 'OOMKilled', status: 'True', reason: 'ProcessKilled', message: 'once' };
 
-  it('processes that the kernel killed are a condition, which a restart of the agent keeps and a newer kill replaces', () => {
+  it('an OOM kill in a pod is a condition, which survives a restart of the agent and is replaced by a newer kill', () => {
     assert.equal(verdict('OOMKilled', podOf({}), {}), '');
     assert.equal(verdict('OOMKilled', podOf({}), { oomKilled }), 'True | ProcessKilled | once');
     assert.equal(verdict('OOMKilled', podOf({}), { previous: [oomKilled] }), 'True | ProcessKilled | once');

@@ -6,16 +6,18 @@ import type { ContainerStatus, PodCondition, PodPhase } from '../../../api/core/
 export interface ConditionFacts {
   readonly pod: Pod;
   readonly phase: PodPhase;
-  /** Init and regular container statuses. */
+  /** The statuses of init and regular containers. */
   readonly statuses: readonly ContainerStatus[];
   readonly sandboxReady: boolean;
   readonly restartingAll: boolean;
   readonly previous: readonly PodCondition[];
-  /** PodResizePending and PodResizeInProgress, from the allocation manager. */
+  /** The conditions PodResizePending and PodResizeInProgress, from the allocation manager. */
   readonly resize?: readonly PodCondition[];
-  /** Says that the kernel killed a process in the pod; one of an earlier run of the agent is kept. */
+  /**
+   * The condition that the kernel killed a process in the pod. A condition from an earlier run of the agent is kept.
+   */
   readonly oomKilled?: PodCondition;
-  /** Leaves PodReadyToStartContainers to others; it is shown when not given. */
+  /** Whether PodReadyToStartContainers is left to other clients. By default the agent sets it. */
   readonly hidesReadyToStart?: boolean | undefined;
 }
 
@@ -25,8 +27,7 @@ const met: Verdict = { status: 'True' };
 const READY_TO_START = 'PodReadyToStartContainers';
 
 /**
- * Conditions the agent owns; all others on the pod belong to other clients and are kept (upstream:
- * types/pod_status.go).
+ * The conditions that the agent owns. All others belong to other clients and are kept (upstream: types/pod_status.go).
  */
 export const ownConditions: ReadonlySet<string> = new Set([
   READY_TO_START,
@@ -41,8 +42,8 @@ export const ownConditions: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The pod's conditions in upstream's order (upstream: kubelet_pods.go generateAPIPodStatus, status/generate.go),
- * without transition times.
+ * Computes the pod's conditions in upstream's order, without transition times (upstream: kubelet_pods.go
+ * generateAPIPodStatus, status/generate.go).
  */
 export function computeConditions(facts: ConditionFacts): PodCondition[] {
   const hidden = facts.hidesReadyToStart === true ? READY_TO_START : undefined;
@@ -69,7 +70,7 @@ export function computeConditions(facts: ConditionFacts): PodCondition[] {
   const observed = own.map(([type, verdict]) =>
     generation === undefined ? { type, ...verdict } : { type, observedGeneration: generation, ...verdict },
   );
-  // The one condition to which upstream adds no generation.
+  // This is the only condition to which upstream adds no generation.
   return [
     ...kept,
     ...observed,
@@ -93,7 +94,7 @@ function initialized(facts: ConditionFacts): Verdict {
     const state = find(container.name)?.state;
     return state?.running !== undefined || state?.terminated !== undefined;
   });
-  // Once initialized, always initialized: a restart, in place or in a new sandbox, does not revert it.
+  // A pod stays initialized: a restart, in place or in a new sandbox, does not revert the condition.
   const wasInitialized = facts.previous.some(
     (condition) => condition.type === 'Initialized' && condition.status === 'True',
   );

@@ -74,7 +74,7 @@ describe('a container without a record in the runtime', () => {
     });
   });
 
-  it('a container without a record in the runtime has an unknown termination if it was reported as running, once, and not in a pod that is deleted', () => {
+  it('has an unknown termination if it was reported as running and the pod is not being deleted; this is counted once', () => {
     const published = said({ state: { running: {} }, restartCount: 4 });
     const status = statusOf(aPod(), [], { previous: [published] });
     assert.deepEqual(
@@ -90,7 +90,7 @@ describe('a container without a record in the runtime', () => {
     assert.deepEqual([waiting.restartCount, waiting.lastState], [2, {}]);
   });
 
-  it('a container without a record in the runtime was restarted together with all others of its pod, which counts once', () => {
+  it('counts as restarted once if all containers of its pod were restarted', () => {
     const published = said({ state: { running: {} }, restartCount: 1 });
     const reason = 'RestartingAllContainers';
     const message = 'The container is removed because RestartAllContainers in place';
@@ -105,7 +105,7 @@ describe('a container without a record in the runtime', () => {
 });
 
 describe('a container with a record', () => {
-  it('counts the restarts that the runtime or the API server knows, whichever are more', () => {
+  it('counts the larger of the restarts known to the runtime and to the API server', () => {
     assert.equal(statusOf(aPod(), [aRun('app', 'running', { attempt: 2 })]).restartCount, 2);
     const published = said({ restartCount: 5, containerID: 'containerd://app-2', state: { running: {} } });
     assert.equal(statusOf(aPod(), [aRun('app', 'running', { attempt: 2 })], { previous: [published] }).restartCount, 5);
@@ -137,7 +137,7 @@ describe('a container with a record', () => {
     assert.deepEqual(statusOf(aPod(), [aRun('app', 'created')]).state, { waiting: {} });
   });
 
-  it('keeps the reported state of a later run that is gone', () => {
+  it('keeps the reported state of a later run whose record was removed', () => {
     const published = said({
       restartCount: 3,
       containerID: 'containerd://gone',
@@ -207,7 +207,7 @@ describe('a container whose start failed', () => {
     assert.deepEqual([fresh.state, fresh.lastState], [waiting, published.lastState]);
   });
 
-  it('a container whose start failed does not show this reason while it runs, nor if it is an ephemeral container that was created', () => {
+  it('shows the failure neither while it runs, nor if it is an ephemeral container that was created', () => {
     assert.notEqual(statusOf(aPod(), [aRun('app', 'running')], { failures }).state?.running, undefined);
     const debug = aPod({ ephemeralContainers: [anEphemeral('debug')] });
     const made = statusOf(debug, [aRun('debug', 1)], { failures, kind: 'ephemeral' });
@@ -292,8 +292,8 @@ describe('read-only mounts', () => {
   });
 });
 
-describe('a time', () => {
-  it('a time has whole seconds, and is absent when the runtime does not report it', () => {
+describe('timestamps', () => {
+  it('a timestamp has whole seconds, and is absent if the runtime does not report it', () => {
     assert.equal(timestamp(Date.UTC(2026, 0, 1) + 999), '2026-01-01T00:00:00Z');
     assert.deepEqual([timestamp(0), timestamp(-1)], [undefined, undefined]);
   });

@@ -18,26 +18,27 @@ import { containerStatusResources } from './resources-status.ts';
 export interface ContainerStatusFacts {
   readonly pod: Pod;
   readonly runtime: PodRuntimeStatus;
-  /** The status published last; used for what the runtime no longer knows. */
+  /** The statuses that were published last. They are used for what the runtime no longer knows. */
   readonly previous: readonly ContainerStatus[];
-  /** It was published by an earlier run of the agent. */
+  /** Whether an earlier run of the agent published them. */
   readonly isPreviousRestored?: boolean;
   readonly rules: RestartRules;
   readonly failures: StartFailures;
   /** The recorded resources of the pod. */
   readonly actuated?: ActuatedRecords;
   readonly oomKills?: OomKills;
-  /** The health of a regular container's devices; undefined when it has none. */
+  /** Returns the health of a regular container's devices, or undefined if it has none. */
   readonly deviceHealth?: ((container: string) => ResourceStatus[] | undefined) | undefined;
-  /** `containerd`, the scheme of containerID. */
+  /** The scheme of containerID, for example `containerd`. */
   readonly runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
   readonly stopSignals?: boolean;
 }
 
 /**
- * The API's view of one list of containers (upstream: kubelet_pods.go convertToAPIContainerStatuses). Sources in order:
- * nothing yet → the published status → a lost container → the runtime's status → the reason of a failed start.
+ * Computes the API's view of one list of containers (upstream: kubelet_pods.go convertToAPIContainerStatuses). Sources
+ * in order: nothing yet → the published status → a lost container → the runtime's status → the reason of a failed
+ * start.
  */
 export function containerStatuses(
   facts: ContainerStatusFacts,
@@ -66,8 +67,8 @@ export function containerStatuses(
 }
 
 /**
- * As upstream, only of regular containers (devicemanager UpdateAllocatedResourcesStatus). An ended container keeps what
- * was published: its devices may belong to another pod already.
+ * Returns the devices of regular containers only, as upstream (devicemanager UpdateAllocatedResourcesStatus). An ended
+ * container keeps its published value, because its devices may belong to another pod already.
  */
 function devicesOf(
   { deviceHealth }: ContainerStatusFacts,
@@ -90,8 +91,8 @@ function devicesOf(
 }
 
 /**
- * The container's runs, newest first. In an initialized pod, an init container that was created but not started (an
- * aborted create that took effect late) is not counted as a run.
+ * Returns the container's runs, newest first. In an initialized pod, an init container that was created but not started
+ * (an aborted create that took effect late) does not count as a run.
  */
 function recordsOf(
   facts: ContainerStatusFacts,
@@ -123,7 +124,7 @@ function resourcesOf(
   };
 }
 
-/** The runtime has no record of the container: it never ran, or its records were removed. */
+/** Builds the status of a container without a record in the runtime: it never ran, or its records were removed. */
 function missing(
   facts: ContainerStatusFacts,
   container: AnyContainer,
@@ -169,7 +170,10 @@ function resetInPlace(waiting: ContainerStatus, previous: ContainerStatus): Cont
   };
 }
 
-/** The runtime has at least one record; the newest is the current state, the one before it the last termination. */
+/**
+ * Builds the status of a container with records. The newest is the current state, the one before it the last
+ * termination.
+ */
 function present(
   facts: ContainerStatusFacts,
   records: readonly ContainerRuntimeStatus[],
@@ -208,8 +212,8 @@ function present(
 }
 
 /**
- * The record of the last published run was removed, and one of an earlier run still exists: the published status is
- * kept.
+ * Whether the record of the last published run was removed while that of an earlier run still exists. Then the
+ * published status is kept.
  */
 function isBefore(
   { state, attempt, startedAtMs }: ContainerRuntimeStatus,
@@ -269,7 +273,10 @@ function terminatedState(
   return state;
 }
 
-/** What an OOM-killed container used of its limit: as the kernel said it, or as an earlier run of the agent published it. */
+/**
+ * Returns the message about the exceeded limit of an OOM-killed container, from the kernel or from an earlier run of
+ * the agent.
+ */
 function oomMessage(
   { oomKills }: ContainerStatusFacts,
   of: { record: ContainerRuntimeStatus; id: string; previous: ContainerStatus | undefined },
@@ -282,7 +289,10 @@ function oomMessage(
   );
 }
 
-/** A container about to be started (again) is waiting, with the reason of its last failed start if there was one. */
+/**
+ * Builds the status of a container that is about to be started (again): waiting, with the reason of its last failed
+ * start if there was one.
+ */
 function waitingToStart(
   facts: ContainerStatusFacts,
   subject: { container: AnyContainer; kind: 'init' | 'regular' | 'ephemeral'; status: ContainerStatus },
@@ -290,7 +300,7 @@ function waitingToStart(
   const { container, kind, status } = subject;
   const newest = recordsOf(facts, container, kind)[0];
   if (kind === 'init') {
-    // A sidecar too: while it waits to be restarted it is shown as completed successfully.
+    // This includes sidecars: a sidecar that waits to be restarted is shown as completed successfully.
     if (newest?.state === 'exited' && newest.exitCode === 0) return status;
     if (
       newest === undefined &&
@@ -315,14 +325,18 @@ function waitingToStart(
 const DONE_UNSEEN =
   'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';
 
-/** An init container without a record, in an initialized pod (that is not being restarted), must have succeeded. */
+/**
+ * Builds the status of an init container without a record. In an initialized pod (that is not being restarted), it must
+ * have succeeded.
+ */
 function doneUnseen(): ContainerStateTerminated {
   return { exitCode: 0, reason: terminatedReasons.completed, message: DONE_UNSEEN };
 }
 
 /**
- * Upstream forgets the statuses of static pods when it restarts, and says then what it assumes. This agent says so, too,
- * and keeps what it knows of the end.
+ * Whether upstream would report an assumed end for this container of a static pod. Upstream forgets the statuses of
+ * static pods when it restarts, and then reports what it assumes. This agent reports the same, and keeps what it knows
+ * of the end.
  */
 function isSilentEndOfStaticPod(
   facts: ContainerStatusFacts,
@@ -344,8 +358,8 @@ function hasRegularContainer(facts: ContainerStatusFacts): boolean {
 }
 
 /**
- * The recursive read-only setting sent to the runtime, once a container exists; before that, and when its record was
- * removed, the last published value.
+ * Returns the recursive read-only setting that was sent to the runtime. Before a container exists, and when its record
+ * was removed, it is the last published value.
  */
 function volumeMountsOf(
   container: AnyContainer,
@@ -364,7 +378,10 @@ function volumeMountsOf(
   });
 }
 
-/** RFC 3339 with whole seconds, as metav1.Time formats it; undefined for a time the runtime does not know. */
+/**
+ * Formats a time as metav1.Time does: RFC 3339 with whole seconds. Returns undefined for a time the runtime does not
+ * know.
+ */
 export function timestamp(wallMs: number): string | undefined {
   return wallMs <= 0 ? undefined : `${new Date(wallMs).toISOString().slice(0, -'.000Z'.length)}Z`;
 }

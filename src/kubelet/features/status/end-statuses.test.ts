@@ -37,7 +37,7 @@ function closed(init: readonly ContainerStatus[], regular: readonly ContainerSta
   return { init: shown.init.map(({ state }) => state), regular: shown.regular.map(({ state }) => state) };
 }
 
-test('without init containers every container without an end gets an unseen one', () => {
+test('without init containers, every container without a termination gets an unknown one', () => {
   assert.deepEqual(closed([], [status('a', waiting), status('b', ended(0)), status('c', { running: {} })]), {
     init: [],
     regular: [unseen, ended(0), unseen],
@@ -77,7 +77,7 @@ test('after the last init container succeeded, the last sidecar started, or any 
   );
 });
 
-test('in an abandoned pod only waiting containers end, with their last termination, if their turn had come', () => {
+test('in an abandoned pod only waiting containers end, with their last termination, if they had their turn to start', () => {
   const pod = {
     metadata: { name: 'p', namespace: 'n', uid: 'u' },
     spec: { initContainers: ['i', 'j', 'k'].map((name) => ({ name, image: 'x' })), containers: [] },

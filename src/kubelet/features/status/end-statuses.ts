@@ -9,12 +9,12 @@ export interface StatusLists {
   readonly ephemeral: readonly ContainerStatus[];
 }
 
-/** Which containers of a pod had their turn to start, and how their statuses end. */
+/** The containers of a pod that had their turn to start, and how their statuses end. */
 interface Ending {
   end(status: ContainerStatus): ContainerStatus;
   /** The number of init containers, from the first, that had their turn. */
   readonly reachedInit: number;
-  /** The regular containers had their turn. */
+  /** Whether the regular containers had their turn. */
   readonly isInitialized: boolean;
 }
 

@@ -12,7 +12,7 @@ export interface RestartRules {
   shouldBeStarted(pod: Pod, container: AnyContainer, newest: ContainerRuntimeStatus | undefined): boolean;
   /** Whether an exit with this code leads to a restart. */
   restartsAfterExit(pod: Pod, container: AnyContainer, exitCode: number): boolean;
-  /** Whether the container was started from another definition: another image. It is replaced under any policy. */
+  /** Whether the container was started from another definition (another image). It is replaced under any policy. */
   isDefinitionChanged(container: AnyContainer, actual: ContainerRuntimeStatus): boolean;
   shouldRestartAllContainers(pod: Pod, status: PodRuntimeStatus): boolean;
   needsNewSandbox(pod: Pod, status: PodRuntimeStatus): boolean;
@@ -22,7 +22,7 @@ export interface RestartRules {
 
 /** Probe results, as the probe manager keeps them. */
 export interface ProbeVerdicts {
-  /** undefined when that container has no result of this probe. */
+  /** Returns the result, or undefined if that container has no result of this probe. */
   get(type: ProbeType, id: ContainerId): ProbeVerdict | undefined;
 }
 
@@ -37,9 +37,9 @@ export interface ActuatedRecords {
   readonly podLevel: ResourceRequirements | undefined;
 }
 
-/** Processes that the kernel killed in a pod because memory ran out. */
+/** The processes that the kernel killed in a pod because memory ran out. */
 export interface OomKills {
-  /** What the container used of which limit at its last kill; undefined without one. */
+  /** Returns the usage and the limit at the container's last kill, or undefined without one. */
   containerMessage(id: string): string | undefined;
   readonly condition: PodCondition | undefined;
 }

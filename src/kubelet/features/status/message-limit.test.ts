@@ -39,7 +39,7 @@ test('a message that fits, and a status without one, stay as they are', () => {
   );
 });
 
-test('no character is cut in two', () => {
+test('truncation splits no character', () => {
   const [status] = limitMessages(pod(12), [ended(`x${'ü'.repeat(1000)}`)]);
   assert.equal(status?.state?.terminated?.message, `x${'ü'.repeat(511)}`);
 });

@@ -2,12 +2,12 @@ import { Buffer } from 'node:buffer';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { ContainerState, ContainerStatus } from '../../../api/core/pod-status.ts';
 
-/** All termination messages of one pod together (upstream: MaxPodTerminationMessageLogLength). */
+/** The limit for all termination messages of one pod (upstream: MaxPodTerminationMessageLogLength). */
 const POD_MESSAGE_BYTES = 12 * 1024;
 
 /**
- * Each container may use an equal part of the pod's limit, however little the others use (upstream: status_manager.go
- * normalizeStatus).
+ * Truncates messages. Each container may use an equal part of the pod's limit, however little the others use (upstream:
+ * status_manager.go normalizeStatus).
  */
 export function limitMessages(pod: Pod, statuses: readonly ContainerStatus[]): ContainerStatus[] {
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
@@ -28,7 +28,7 @@ function limited(state: ContainerState | undefined, limitBytes: number): Contain
   return { ...state, terminated: { ...state.terminated, message: beginningOf(message, limitBytes) } };
 }
 
-/** A character that does not fit completely is omitted. */
+/** Returns the beginning of a text. A character that does not fit completely is omitted. */
 function beginningOf(text: string, limitBytes: number): string {
   const bytes = Buffer.from(text, 'utf8');
   let end = limitBytes;

@@ -59,7 +59,7 @@ test('a pod runs while one container runs, and succeeds when all containers succ
   assert.equal(phase(pod, { web: ended(0), log: ended(1) }), 'Failed');
 });
 
-test('a container that will restart keeps the pod running, also while it waits for that', () => {
+test('a container that will restart keeps the pod running, even during its back-off', () => {
   const pod = podOf();
   assert.equal(phase(pod, { web: ended(0), log: ended(99) }), 'Running');
   const waitsAgain = { state: WAITING, lastState: ended(99) };

@@ -7,18 +7,18 @@ import type { RestartRules } from './interfaces.ts';
 
 export interface PhaseFacts {
   readonly pod: Pod;
-  /** Init and regular container statuses. */
+  /** The statuses of init and regular containers. */
   readonly statuses: readonly ContainerStatus[];
-  /** The pod is being stopped permanently: nothing restarts whatever its policy. */
+  /** Whether the pod is being stopped permanently. Then its policy restarts no container. */
   readonly isTerminal: boolean;
-  /** No container of the pod will ever be started again, whatever its policy. */
+  /** Whether no container of the pod will ever be started again, whatever its policy. */
   readonly isGivenUp: boolean;
-  /** A regular container of the current sandbox has been started. */
+  /** Whether a regular container of the current sandbox has been started. */
   readonly hasInitialized: boolean;
   readonly rules: RestartRules;
 }
 
-/** `ended`: a container that stopped, or that stopped and waits to be restarted. */
+/** The end of a container that stopped, or that stopped and waits to be restarted. */
 interface Ended {
   readonly kind: 'ended';
   readonly exitCode: number;
@@ -40,7 +40,9 @@ function stageOf(facts: PhaseFacts, container: AnyContainer): { stage: Container
   return { stage: { kind: 'ended', exitCode: ended.exitCode, restarts }, status };
 }
 
-/** The phase of the pod (upstream: kubelet_pods.go getPhase). Sidecars do not count for Succeeded and Failed. */
+/**
+ * Computes the phase of the pod (upstream: kubelet_pods.go getPhase). Sidecars do not count for Succeeded and Failed.
+ */
 export function computePhase(facts: PhaseFacts): PodPhase {
   const init = countInit(facts);
   if (init.failedPermanently) return 'Failed';

@@ -5,10 +5,10 @@ import type { PodStatus } from '../../../api/core/pod-status.ts';
 import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 import { container, pod, record, exited, rules, runtime, generate, conditions } from './testing/status-builder.ts';
 
-describe('readiness and conditions', () => {
+describe('the readiness and conditions of a pod', () => {
   const probed = pod({ containers: [container('web', { readinessProbe: {}, startupProbe: {} })] });
 
-  it('readiness and conditions is ready at once without probes', () => {
+  it('a pod without probes is ready at once', () => {
     assert.deepEqual(conditions(generate(pod(), runtime(record('web')))), {
       PodReadyToStartContainers: 'True',
       Initialized: 'True',
@@ -18,7 +18,7 @@ describe('readiness and conditions', () => {
     });
   });
 
-  it('readiness and conditions is ready to start containers when its volumes are, although the sandbox exists before', () => {
+  it('PodReadyToStartContainers is true when the volumes are ready, even if the sandbox was ready before', () => {
     const sandboxOnly = { ...runtime(record('web')), containers: [] };
     const readyToStart = (of: PodRuntimeStatus, waitsForVolumes: boolean): unknown =>
       conditions(generate(pod(), of, { waitsForVolumes })).PodReadyToStartContainers;
@@ -85,7 +85,7 @@ describe('readiness and conditions', () => {
     );
   });
 
-  it('readiness and conditions is not Ready until every readiness gate is true', () => {
+  it('a pod is Ready only if every readiness gate is true', () => {
     const gated = pod({ readinessGates: [{ conditionType: 'example.com/ok' }] });
     const condition = generate(gated, runtime(record('web'))).conditions?.find(
       (candidate) => candidate.type === 'Ready',
@@ -100,7 +100,7 @@ describe('readiness and conditions', () => {
     );
   });
 
-  it('readiness and conditions does not wait for an init container that a late create left and that will never be started', () => {
+  it('a pod does not wait for an init container that a late create left and that will never be started', () => {
     const subject = pod({ initContainers: [container('init')] });
     const late = record('init', { state: 'created', attempt: 1 });
     const known = generate(subject, runtime(record('web'), late, exited('init', 0)));
@@ -115,7 +115,7 @@ describe('readiness and conditions', () => {
     );
   });
 
-  describe('of a pod that is not started again', () => {
+  describe('the status of a pod that is not started again', () => {
     const over = { rules: { ...rules, isGivenUp: () => true } };
     const never = pod({
       restartPolicy: 'Never',
@@ -123,13 +123,13 @@ describe('readiness and conditions', () => {
       containers: [container('web'), container('b')],
     });
 
-    it('of a pod that is not started again is Failed when a container has no record: its success is unknown', () => {
+    it('the phase is Failed if a container has no record, because its success is unknown', () => {
       const status = generate(never, runtime(exited('init', 0), exited('web', 0)), over);
       const lost = status.containerStatuses?.find(({ name }) => name === 'b')?.state?.terminated;
       assert.deepEqual([status.phase, lost?.exitCode, lost?.reason], ['Failed', 137, 'ContainerStatusUnknown']);
     });
 
-    it('shows containers whose turn never came as waiting, and the pod as not initialized', () => {
+    it('containers that never had their turn are shown as waiting, and the pod as not initialized', () => {
       const subject = pod({
         restartPolicy: 'Never',
         initContainers: [container('a'), container('s', { restartPolicy: 'Always' }), container('z')],
@@ -144,7 +144,7 @@ describe('readiness and conditions', () => {
       assert.deepEqual([status.phase, conditions(status).Initialized], ['Failed', 'False ContainersNotInitialized']);
     });
 
-    it('of a pod that is not started again is Failed when its sandbox died before the next init container was created', () => {
+    it('the phase is Failed if the sandbox died before the next init container was created', () => {
       const subject = pod({ restartPolicy: 'Never', initContainers: [container('a'), container('z')] });
       const status = generate(subject, runtime(exited('a', 0)), over);
       assert.deepEqual(
@@ -157,18 +157,18 @@ describe('readiness and conditions', () => {
       );
     });
 
-    it('of a pod that is not started again is Failed when its sandbox died before its regular containers were created', () => {
+    it('the phase is Failed if the sandbox died before the regular containers were created', () => {
       assert.equal(generate(never, runtime(exited('init', 0)), over).phase, 'Failed');
     });
 
-    it('of a pod that is not started again is Failed when a container was created and not started', () => {
+    it('the phase is Failed if a container was created and not started', () => {
       assert.equal(
         generate(never, runtime(exited('init', 0), exited('web', 0), record('b', { state: 'created' })), over).phase,
         'Failed',
       );
     });
 
-    it('shows only the termination of a vanished container, and shows the same again', () => {
+    it('a vanished container is shown with only its termination, on every computation', () => {
       const running = generate(never, runtime(exited('init', 0), exited('web', 0), record('b')));
       const lost = generate(never, runtime(exited('init', 0), exited('web', 0)), { ...over, previous: running });
       const web = lost.containerStatuses?.find(({ name }) => name === 'b');
@@ -182,7 +182,7 @@ describe('readiness and conditions', () => {
       );
     });
 
-    it('ends even if a container of it would always be restarted', () => {
+    it('the pod ends even if one of its containers has restart policy Always', () => {
       const always = pod({ restartPolicy: 'Never', containers: [container('web', { restartPolicy: 'Always' })] });
       assert.deepEqual(
         [generate(always, runtime(exited('web', 0))).phase, generate(always, runtime(exited('web', 0)), over).phase],
@@ -190,15 +190,15 @@ describe('readiness and conditions', () => {
       );
     });
 
-    it('still runs while one of its containers does', () => {
+    it('the pod keeps running while one of its containers runs', () => {
       assert.equal(generate(never, runtime(exited('init', 0), record('web')), over).phase, 'Running');
     });
   });
 
-  describe('of a pod that is over', () => {
+  describe('the status of a pod that is over', () => {
     const over = { isTerminal: true, isOver: true };
 
-    it('of a pod that is over is Failed when its containers never ran and none waits; static pods keep their phase', () => {
+    it('the phase is Failed if no container ran and none waits; static pods keep their phase', () => {
       const status = generate(pod(), runtime(), over);
       assert.deepEqual(
         [status.phase, status.containerStatuses?.[0]?.state?.terminated?.reason],

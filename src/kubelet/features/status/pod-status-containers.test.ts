@@ -20,7 +20,7 @@ describe('container statuses', () => {
     );
   });
 
-  it('shows the devices that a container had until its end, also when they are no longer its own', () => {
+  it('shows the devices that a container had until its end, even if they were reallocated', () => {
     const health = [{ name: 'devices.test/a', resources: [{ resourceID: 'a0', health: 'Healthy' as const }] }];
     const previous = generate(pod(), runtime(record('web')), { deviceHealth: () => health });
     const after = (...records: ContainerRuntimeStatus[]) =>
@@ -38,7 +38,7 @@ describe('container statuses', () => {
     );
   });
 
-  it('shows that a sidecar succeeded, and not what it waits for, until it is restarted', () => {
+  it('shows that a sidecar succeeded until it is restarted, and not that it waits', () => {
     const failures = { get: () => ({ reason: 'CrashLoopBackOff', message: 'back-off 10s' }) };
     const subject = pod({ initContainers: [container('s', { restartPolicy: 'Always' })] });
     const shown = (exitCode: number) =>
@@ -46,7 +46,7 @@ describe('container statuses', () => {
     assert.deepEqual([shown(0)?.terminated?.reason, shown(1)?.waiting?.reason], ['Completed', 'CrashLoopBackOff']);
   });
 
-  it('reports a container that ran and vanished as unknown, 137 and restarted, without falling back to Pending', () => {
+  it('reports a container that ran and vanished as unknown, with exit code 137 and a restart, and the pod stays Running', () => {
     const previous = generate(pod(), runtime(record('web')));
     const status = generate(pod(), runtime(), { previous });
     assert.equal(status.phase, 'Running');
@@ -86,7 +86,7 @@ describe('container statuses', () => {
     );
   });
 
-  it('says of a static pod what the agent assumes of an init container without a record after a restart', () => {
+  it('reports for a static pod what the agent assumes of an init container without a record after a restart', () => {
     const spec = { initContainers: [container('init')] };
     const shown = (source: string, isPreviousRestored: boolean) => {
       const subject = pod(spec, { annotations: { 'kubernetes.io/config.source': source } });
@@ -102,7 +102,7 @@ describe('container statuses', () => {
     assert.deepEqual(shown('api', true), [...known, '']);
   });
 
-  it('counts a restart of all containers once for each, init containers too, whatever is removed first', () => {
+  it('counts a restart of all containers once for each container, whatever is removed first', () => {
     const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [42] } };
     const subject = pod({
       initContainers: [container('first')],
@@ -143,7 +143,7 @@ describe('container statuses', () => {
     ]);
   });
 
-  it('keeps what was published of a container and a sidecar while one sync replaces them, also before the successor runs', () => {
+  it('keeps the published state of containers that one sync replaces, until the successor runs', () => {
     const sidecar = container('side', { restartPolicy: 'Always' });
     const subject = pod({ initContainers: [sidecar] });
     const previous = generate(subject, runtime(record('side'), record('web')));

@@ -58,7 +58,7 @@ describe('pod phase', () => {
     it(`pod phase is ${phase} when ${name}`, () => assert.equal(generate(subject, runtime(...records)).phase, phase));
   }
 
-  it('pod phase is final: a terminal phase published once is never left', () => {
+  it('a terminal phase that was published once never changes', () => {
     assert.equal(
       generate(pod(), runtime(record('web')), { previous: { phase: 'Failed', reason: 'Evicted', message: 'm' } }).phase,
       'Failed',
@@ -99,7 +99,7 @@ describe("a result of the agent's own", () => {
     assert.deepEqual({ phase, reason, message }, override);
   });
 
-  it("a result of the agent's own is kept until the pod has stopped, if it is temporary", () => {
+  it("a temporary result is kept until the pod has stopped", () => {
     const stopped = { override: { ...override, untilStopped: true }, isTerminal: true };
     assert.equal(generate(pod(), runtime(record('web')), { ...stopped, isTerminal: false }).reason, 'Evicted');
     const ended = generate(pod({ restartPolicy: 'Never' }), runtime(exited('web', 0)), stopped);
@@ -113,7 +113,7 @@ describe("a result of the agent's own", () => {
     assert.deepEqual([lasting.phase, lasting.reason], ['Failed', 'Evicted']);
   });
 
-  it("a result of the agent's own is kept together with its phase, and removed with it", () => {
+  it("the result is kept together with its phase, and removed with it", () => {
     const previous = { phase: 'Failed' as const, reason: 'Evicted', message: 'm' };
     const kept = generate(pod(), runtime(), { previous });
     assert.deepEqual([kept.phase, kept.reason, kept.message], ['Failed', 'Evicted', 'm']);
@@ -134,12 +134,12 @@ describe("a result of the agent's own", () => {
 });
 
 describe('the end of a pod', () => {
-  it('the end of a pod is final when the API server knows it', () => {
+  it('a terminal phase in the API server is final', () => {
     const ended = { ...pod(), status: { phase: 'Succeeded' as const } };
     assert.equal(generate(ended, runtime(record('web'))).phase, 'Succeeded');
   });
 
-  it('the end of a pod is not yet decided while a worker may start its containers again', () => {
+  it('a pod has not ended while a worker may start its containers again', () => {
     const done = pod({ restartPolicy: 'Never' });
     const phaseOf = (previous?: 'Running' | 'Failed', isUndecided = true): string | undefined =>
       generate(done, runtime(exited('web', 0)), { isUndecided, previous: previous && { phase: previous } }).phase;
@@ -147,7 +147,7 @@ describe('the end of a pod', () => {
     assert.deepEqual([phaseOf('Failed'), phaseOf('Running', false)], ['Succeeded', 'Succeeded']);
   });
 
-  it('the end of a pod is Failed when nothing else is known of a pod that was stopped', () => {
+  it('a stopped pod of which nothing else is known is Failed', () => {
     const over = { isTerminal: true, isOver: true };
     assert.equal(generate(pod(), runtime(record('web')), over).phase, 'Failed');
     const own = pod({}, { annotations: { 'kubernetes.io/config.source': 'file' } });
@@ -167,7 +167,7 @@ describe('the addresses of a pod', () => {
   const previous = { phase: 'Running' as const, podIPs: [{ ip: '10.0.0.9' }] };
   const stopped = { ...runtime(), sandboxes: [] };
 
-  it('the addresses of a pod are those of its sandbox, the family of the node first', () => {
+  it("the addresses are those of its sandbox, with the node's IP family first", () => {
     const [sandbox] = runtime().sandboxes;
     assert.ok(sandbox !== undefined);
     const both = {
@@ -184,12 +184,12 @@ describe('the addresses of a pod', () => {
     assert.equal(addresses(pod(), runtime()), '[null,null,10.0.0.5,[{ip:10.0.0.5}]]');
   });
 
-  it('the addresses of a pod are kept after its sandbox stopped', () => {
+  it('the addresses are kept after the sandbox stopped', () => {
     assert.equal(addresses(pod(), stopped, { previous }), '[null,null,10.0.0.9,[{ip:10.0.0.9}]]');
     assert.equal(addresses(pod(), stopped), '[null,null,null,null]');
   });
 
-  it("the addresses of a pod are the first addresses of the node for a pod on the host's network", () => {
+  it("a pod on the host's network has the first addresses of the node", () => {
     const own = pod({ hostNetwork: true });
     const node = '192.0.2.1,[{ip:192.0.2.1},{ip:fd00::1}]';
     assert.equal(addresses(own, runtime(), { hostIps }), `[${node},${node}]`);
@@ -256,7 +256,7 @@ describe('a container that is being replaced', () => {
       .join(', ');
   };
 
-  it('a container that is being replaced is shown as it was until its successor runs', () => {
+  it('is shown unchanged until its successor runs', () => {
     assert.equal(states({}, exited('web', 0), record('b')), 'b running true, web running true');
     assert.equal(
       states({}, record('web', { attempt: 1 }), exited('web', 0), record('b')),
@@ -264,7 +264,7 @@ describe('a container that is being replaced', () => {
     );
   });
 
-  it('a container that is being replaced is shown as terminated when the worker is finished, or when its definition did not change', () => {
+  it('is shown as terminated when the worker is finished, or when its definition did not change', () => {
     assert.equal(states({ isUndecided: false }, exited('web', 0), record('b')), 'b running true, web terminated false');
     assert.equal(states({ rules }, exited('web', 0), record('b')), 'b running true, web terminated false');
   });

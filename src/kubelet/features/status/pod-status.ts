@@ -22,27 +22,33 @@ import { limitMessages } from './message-limit.ts';
 import { computePhase } from './phase.ts';
 import { podStatusResources } from './resources-status.ts';
 
-/** A result of the agent that takes precedence over what the containers say. */
+/** A result of the agent that takes precedence over the states of the containers. */
 export interface StatusOverride {
   readonly phase: PodPhase;
   readonly reason: string;
   readonly message: string;
-  /** Only until the pod has stopped: then the end of its containers determines the phase, if they have one. */
+  /**
+   * Whether the result applies only until the pod has stopped. Then the end of its containers determines the phase, if
+   * they have one.
+   */
   readonly untilStopped?: boolean;
 }
 
 export interface PodStatusFacts {
   readonly pod: Pod;
   readonly runtime: PodRuntimeStatus;
-  /** The status published last for this pod; undefined the first time. */
+  /** The status that was published last for this pod; undefined the first time. */
   readonly previous: PodStatus | undefined;
-  /** It was published by an earlier run of the agent. */
+  /** Whether an earlier run of the agent published it. */
   readonly isPreviousRestored?: boolean;
-  /** The pod is being stopped permanently. */
+  /** Whether the pod is being stopped permanently. */
   readonly isTerminal: boolean;
-  /** It was stopped, and its state is final: a container without an end has an unknown one. */
+  /** Whether the pod was stopped and its state is final. A container without a termination then has an unknown one. */
   readonly isOver?: boolean;
-  /** A worker that may restart ended containers is busy with the pod: that nothing runs is not its end. */
+  /**
+   * Whether a worker that may restart ended containers is busy with the pod. Then the pod has not ended although
+   * nothing runs.
+   */
   readonly isUndecided?: boolean;
   /** The agent's own result that overrides the container states: rejected, evicted, past its deadline. */
   readonly override?: StatusOverride;
@@ -51,24 +57,24 @@ export interface PodStatusFacts {
   readonly failures: StartFailures;
   /** The allocated and the recorded resources of the pod; `pod` has its allocated resources. */
   readonly resize?: { conditions: readonly PodCondition[]; actuated: ActuatedRecords };
-  /** Processes that the kernel killed in the pod because memory ran out. */
+  /** The processes that the kernel killed in the pod because memory ran out. */
   readonly oomKills?: OomKills;
-  /** The health of a container's devices; undefined when it has none. */
+  /** Returns the health of a container's devices, or undefined if it has none. */
   readonly deviceHealth?: ((container: string) => ResourceStatus[] | undefined) | undefined;
   readonly runtimeName: string;
   /** Whether stop signals are shown (feature gate ContainerStopSignals). */
   readonly stopSignals?: boolean;
   /** Whether volumes of the pod are not ready. Upstream creates no sandbox before they are. */
   readonly waitsForVolumes?: boolean;
-  /** Of the gate PodReadyToStartContainersCondition, where it is off. */
+  /** Whether the feature gate PodReadyToStartContainersCondition is off. */
   readonly hidesReadyToStart?: boolean | undefined;
   /** The node's addresses, primary family first; may be empty in standalone mode. */
   readonly hostIps: readonly string[];
 }
 
 /**
- * The status of a pod from all that is known of it (upstream: kubelet_pods.go generateAPIPodStatus). Pure: without
- * transition times and start time; the status manager adds those when it stores the result.
+ * Computes the status of a pod from all that is known of it (upstream: kubelet_pods.go generateAPIPodStatus). It is
+ * pure. The status manager adds transition times and the start time when it stores the result.
  */
 export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   const { pod, runtime, previous, rules, failures, runtimeName } = facts;
@@ -127,13 +133,16 @@ export function generatePodStatus(facts: PodStatusFacts): PodStatus {
   return status;
 }
 
-/** Volumes of a pod that had containers are mounted; they only show new content. */
+/**
+ * Whether the pod waits for its volumes. The volumes of a pod that had containers are mounted; only their content is
+ * refreshed.
+ */
 const isWaitingForVolumes = ({ runtime, waitsForVolumes }: PodStatusFacts): boolean =>
   waitsForVolumes === true && runtime.containers.length === 0;
 
 /**
- * A terminal phase is final, whichever run of the agent reported it. A pod that was stopped is Failed only until its
- * containers determine the phase; a later loss of records does not turn success into failure.
+ * Returns the phase. A terminal phase is final, whichever run of the agent reported it. A stopped pod is Failed only
+ * until its containers determine the phase. A later loss of records does not turn success into failure.
  */
 function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): PodPhase {
   if (isTerminalPhase(facts.pod.status?.phase)) return facts.pod.status.phase;
@@ -159,7 +168,10 @@ function phaseOf(facts: PodStatusFacts, statuses: readonly ContainerStatus[]): P
   return isTerminalPhase(said) ? said : (override?.phase ?? computed);
 }
 
-/** A finished pod is Failed if nothing else is known of it; static pods keep their phase, as in upstream. */
+/**
+ * Returns the phase of a finished pod. It is Failed if nothing else is known; static pods keep their phase, as in
+ * upstream.
+ */
 function finalPhase(facts: PodStatusFacts, phase: PodPhase): PodPhase {
   if (facts.isOver !== true || isTerminalPhase(phase)) return phase;
   return isStaticPod(facts.pod) ? (facts.previous?.phase ?? phase) : 'Failed';
@@ -178,9 +190,9 @@ function reasonOf(facts: PodStatusFacts, phase: PodPhase): Pick<PodStatus, 'reas
 }
 
 /**
- * The published status of a container that the worker has stopped because its definition changed: it stands until the
- * successor runs or the sync has failed. Its pod stays Ready meanwhile (upstream: statuses are generated between syncs,
- * and one sync both stops and starts the container).
+ * Returns the published status of a container that the worker has stopped because its definition changed. It is shown
+ * until the successor runs or the sync has failed, and the pod stays Ready (upstream: statuses are generated between
+ * syncs, and one sync both stops and starts the container).
  */
 function beingReplaced(
   { isUndecided, runtime, runtimeName, rules }: PodStatusFacts,

@@ -11,14 +11,14 @@ import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { ActuatedRecords } from './interfaces.ts';
 
 /**
- * Below these the kernel has no finer value: the allocated value is shown (upstream: cm.MinMilliCPULimit,
- * cm.MinShares).
+ * The smallest values that the kernel can store. Below them, the allocated value is shown (upstream:
+ * cm.MinMilliCPULimit, cm.MinShares).
  */
 const MIN_LIMIT_MILLI = 10;
 const MIN_REQUEST_MILLI = 2;
 
 /**
- * The current resources of a container, from the first source that has them: the values sent to the runtime, the
+ * Returns the current resources of a container from the first source that has them: the values sent to the runtime, the
  * record, the allocation (upstream: kubelet_pods.go convertContainerStatusResources).
  */
 export function containerStatusResources(
@@ -52,8 +52,8 @@ export function containerStatusResources(
 }
 
 /**
- * The allocated resources of the pod as a whole, and its recorded ones (upstream reads the latter from the pod's
- * cgroup, where they are rounded).
+ * Returns the allocated and the recorded resources of the whole pod. Upstream reads the latter from the pod's cgroup,
+ * where they are rounded.
  */
 export function podStatusResources(
   pod: Pod,
@@ -77,7 +77,7 @@ function recordsOf(pod: Pod, records: ActuatedRecords): Record<string, ResourceR
   return Object.fromEntries(
     all.flatMap(({ name, resources }) => {
       const recorded = records.container(name);
-      // Recorded limits are effective ones, which may come from the pod's own limits.
+      // Recorded limits are effective limits, which may come from the pod-level limits.
       return recorded === undefined || resources === undefined
         ? []
         : [[name, { ...resources, ...pick(recorded, resources) }] as const];

@@ -8,7 +8,7 @@ import { podUid } from '../../model/ids.ts';
 import { timestamp } from './container-statuses.ts';
 import type { StatusLine } from './status-record.ts';
 
-/** A new status of a pod was stored. Listeners run at once and must not block. */
+/** Called when a new status of a pod was stored. Listeners run at once and must not block. */
 export type StatusListener = (change: {
   uid: PodUid;
   pod: Pod;
@@ -20,11 +20,11 @@ interface Stored {
   readonly pod: Pod;
   readonly status: PodStatus;
   readonly version: number;
-  /** The same object until the pod is forgotten. */
+  /** An object that identifies the pod until its state is dropped. */
   readonly life: object;
-  /** Conditions first seen by this run, with that moment as their transition time, because there is no record. */
+  /** The conditions that this run saw first. Without a record, their transition time is that moment. */
   readonly assumed: ReadonlySet<string>;
-  /** Conditions that have not changed since the record of an earlier run was read. */
+  /** The conditions that have not changed since the record of an earlier run was read. */
   readonly recorded: ReadonlySet<string>;
 }
 
@@ -37,22 +37,21 @@ export interface StatusManagerOptions {
   readonly whenRecorded?: () => Promise<void>;
 }
 
-/** A status that is on record. `version`: as `StatusManager.version`. */
+/** A recorded status. `version` is that of `StatusManager.version`. */
 interface Recorded {
   readonly status: PodStatus;
   readonly version: number;
 }
 
 /**
- * The latest status of each pod, and the only place that stores one.
+ * Stores the latest status of each pod. It is the only place that does.
  * 1. An equal status is not stored again and notifies no listener.
- * 2. A condition's transition time changes only when its status does, or when the API server turns out to have
- *    another one for the same status: of a run whose record is lost, or, if it is later, one that is newer than the
- *    record.
+ * 2. A condition's transition time changes only if its status changes, or if the API server has another time for the
+ *    same status: from a run whose record is lost, or a later time than in the record.
  * 3. startTime never changes once set.
- * 4. Versions only increase, so that a later uploader knows what it has sent.
- * 5. Clients of the node see only what is on record (`recorded`): an agent that starts after a kill -9 begins with the
- *    record, and must not show an older status than the one a client has seen. The agent itself works with the newest.
+ * 4. Versions only increase, so that an uploader knows what it has sent.
+ * 5. Clients of the node see only recorded statuses (`recorded`). An agent that starts after a kill -9 begins with the
+ *    record, and must not show an older status than a client has seen. The agent itself works with the newest status.
  */
 export class StatusManager {
   readonly #clock: Clock;
@@ -81,12 +80,15 @@ export class StatusManager {
     return this.#stored.get(uid)?.status ?? this.#restored.get(uid);
   }
 
-  /** The newest status of the pod that is on record: what clients may see. */
+  /** Returns the newest recorded status of the pod, which clients may see. */
   recorded(uid: PodUid): Recorded | undefined {
     return this.#recorded.get(uid);
   }
 
-  /** As `onChange`, when the status is on record. The changes of a pod that is forgotten meanwhile are left out. */
+  /**
+   * Adds a listener that is called when a status is recorded. Changes of a pod whose state is dropped in the meantime
+   * are omitted.
+   */
   onRecorded(listener: StatusListener): () => void {
     this.#recordListeners.add(listener);
     return () => this.#recordListeners.delete(listener);
@@ -97,8 +99,8 @@ export class StatusManager {
   }
 
   /**
-   * Stores a generated status. `startedAtMs`: when the node accepted the pod, for a pod seen the first time. Returns
-   * whether it was new.
+   * Stores a generated status. `startedAtMs` is when the node accepted the pod, for a new pod. Returns whether the
+   * status changed.
    */
   set(pod: Pod, generated: PodStatus, startedAtMs?: number): boolean {
     const uid = podUid(pod.metadata.uid ?? '');
@@ -116,7 +118,7 @@ export class StatusManager {
         stored === undefined ? last === undefined : last !== undefined && stored.assumed.has(condition.type);
       const isRecorded = last !== undefined && (stored === undefined || stored.recorded.has(condition.type));
       if (isRecorded) recorded.add(condition.type);
-      // The record of an earlier run may be older than what it sent to the API server, which may be received late.
+      // The record of an earlier run may be older than what that run sent to the API server, which may arrive late.
       const published = isUnrecorded || isRecorded ? findSame(pod.status?.conditions, condition) : undefined;
       if (isUnrecorded && published === undefined) assumed.add(condition.type);
       const kept = isRecorded ? later(last, published) : (published ?? last);
@@ -152,9 +154,9 @@ export class StatusManager {
   }
 
   /**
-   * The pod is over and starts again under its uid. Only the restart counts and the last terminations of its containers
-   * are kept (upstream: static pods that are removed and added again; counting continues from the records in the
-   * runtime).
+   * Starts a status for a pod that is over and starts again under its UID. Only the restart counts and the last
+   * terminations of its containers are kept (upstream: static pods that are removed and added again; counting continues
+   * from the records in the runtime).
    */
   beginAgain(uid: PodUid): void {
     const earlier = this.get(uid);
@@ -171,16 +173,14 @@ export class StatusManager {
     this.#record({ uid, status });
   }
 
-  /**
-   * Drops the statuses of an earlier run for pods that are not known now. To be called when every source has reported.
-   */
+  /** Drops the statuses of an earlier run for unknown pods. It must be called when every source has reported. */
   forgetRestored(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
     for (const uid of [...this.#restored.keys()]) if (!known.has(uid as PodUid)) this.forget(uid as PodUid);
   }
 
   /**
-   * Preserves start times, restart counts and readiness across a restart of the agent, also for pods not seen again
-   * yet.
+   * Returns all statuses to be stored. They preserve start times, restart counts and readiness across a restart of the
+   * agent, even for pods that were not seen again yet.
    */
   snapshot(): StatusLine[] {
     const stored = [...this.#stored].map(([uid, { status }]) => ({ uid, status }));
@@ -209,7 +209,7 @@ function startedAgain({
   };
 }
 
-/** The one with the later transition. Times in RFC 3339 without fractions compare as texts. */
+/** Returns the condition with the later transition. Times in RFC 3339 without fractions compare as texts. */
 function later(recorded: PodCondition, published: PodCondition | undefined): PodCondition {
   return (published?.lastTransitionTime ?? '') > (recorded.lastTransitionTime ?? '')
     ? (published ?? recorded)

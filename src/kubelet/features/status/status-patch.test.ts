@@ -75,7 +75,7 @@ describe('the status of a pod to be sent to the API server', () => {
 });
 
 describe('a patch of a status', () => {
-  it('a patch of a status is absent when nothing differs', () => {
+  it('is not needed if nothing differs', () => {
     assert.equal(
       computeStatusPatch(
         'u',
@@ -86,7 +86,7 @@ describe('a patch of a status', () => {
     );
   });
 
-  it('a patch of a status is absent for reordered conditions, but not for reordered addresses', () => {
+  it('is not needed for reordered conditions, but is for reordered addresses', () => {
     const scheduled: PodCondition = { type: 'PodScheduled', status: 'True' };
     assert.equal(
       computeStatusPatch('u', { conditions: [ready, scheduled] }, { conditions: [scheduled, ready] }),

@@ -4,22 +4,22 @@ import type { ContainerStatus, PodCondition, PodStatus } from '../../../api/core
 import { isTerminalPhase } from '../../../api/pod.ts';
 import { ownConditions } from './conditions.ts';
 
-/** Upstream: the eviction API and the agent both set it. */
+/** The condition that both the eviction API and the agent set. */
 const SHARED = 'DisruptionTarget';
-/** The part of a status that the agent neither sets nor changes. */
+/** The fields of a status that the agent neither sets nor changes. */
 const foreignFields: ReadonlySet<string> = new Set([
   'nominatedNodeName',
   'resourceClaimStatuses',
   'extendedResourceClaimStatus',
   'nodeAllocatableResourceClaimStatuses',
 ]);
-/** Lists whose elements have a key, and the key. All others are replaced as a whole. */
+/** The lists whose elements have a key, with that key. All other lists are replaced as a whole. */
 const listKeys: Readonly<Record<string, string>> = lookupTable({ conditions: 'type', podIPs: 'ip', hostIPs: 'ip' });
 
 /**
- * The status to send to the API server: the agent's own status, with other clients' parts from `published`, the current
- * status in the API (upstream: status_manager.go mergePodStatus). A terminal phase and an observed generation are never
- * reverted.
+ * Returns the status to send to the API server: the agent's own status, with other clients' parts from the current
+ * status in the API (`published`). A terminal phase and an observed generation are never reverted (upstream:
+ * status_manager.go mergePodStatus).
  */
 export function mergeStatus(published: PodStatus, own: PodStatus): PodStatus {
   const merged: Record<string, unknown> = { ...own };
@@ -32,7 +32,7 @@ export function mergeStatus(published: PodStatus, own: PodStatus): PodStatus {
   status.conditions = mergeConditions(published, own);
   if (isTerminalPhase(published.phase) && !isTerminalPhase(own.phase))
     Object.assign(status, { phase: published.phase, reason: published.reason, message: published.message });
-  // Set once, by whichever run of the agent: the start time does not change.
+  // The start time is set once, by any run of the agent, and does not change.
   if (published.startTime !== undefined) status.startTime = published.startTime;
   if (published.qosClass !== undefined) status.qosClass = published.qosClass;
   if (published.observedGeneration !== undefined && (own.observedGeneration ?? 0) < published.observedGeneration)
@@ -47,7 +47,7 @@ function mergeConditions(published: PodStatus, own: PodStatus): PodCondition[] {
   const foreign = (published.conditions ?? []).filter(({ type }) => !ownConditions.has(type));
   const mine = (own.conditions ?? []).filter(({ type }) => ownConditions.has(type));
   const disruption = (own.conditions ?? []).find(({ type }) => type === SHARED);
-  // Clients take this phase for the end of the pod, so it is published when the pod has ended, not before.
+  // Clients treat this phase as the end of the pod, so it is published only when the pod has ended.
   if (disruption === undefined || !isTerminalPhase(own.phase) || isTerminalPhase(published.phase))
     return [...foreign, ...mine];
   return [...foreign.filter(({ type }) => type !== SHARED), disruption, ...mine];
@@ -60,7 +60,7 @@ function byName(statuses: readonly ContainerStatus[]): ContainerStatus[] {
 type Json = Record<string, unknown>;
 
 /**
- * The strategic merge patch from `before` to `after`; undefined when there is nothing to change. The uid in it is a
+ * Computes the strategic merge patch from `before` to `after`, or undefined if nothing changes. The UID in it is a
  * precondition: a later pod of the same name rejects it (upstream: pkg/util/pod PatchPodStatus).
  */
 export function computeStatusPatch(
@@ -106,7 +106,7 @@ function diffList(
 
 const asList = (value: unknown): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]) : []);
 
-/** Undefined, null and an empty list count as absent: the API omits them. */
+/** Whether a value counts as absent. The API omits undefined, null and empty lists. */
 const isAbsent = (value: unknown): boolean =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 

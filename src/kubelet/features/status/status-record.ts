@@ -4,7 +4,7 @@ import type { PodStatus } from '../../../api/core/pod-status.ts';
 /** One line of the record of published statuses: the newest status of a pod, or that the pod has none any more. */
 export type StatusLine = { readonly uid: string; readonly status: PodStatus } | { readonly gone: string };
 
-/** The newest status of each pod in the record of an earlier run. Lines of another shape count as lost. */
+/** Reads the newest status of each pod from the record of an earlier run. Invalid lines count as lost. */
 export function readStatuses(lines: readonly unknown[]): Map<string, PodStatus> {
   const statuses = new Map<string, PodStatus>();
   for (const line of lines) {

@@ -18,7 +18,9 @@ const uid = podUid('uid-1');
 const key = { namespace: 'default', name: 'web' };
 const running: PodStatus = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 
-/** `slowMs`: how long each request takes. `made`: what the API server turns a status into. */
+/**
+ * Creates an uploader. `slowMs` is the duration of each request. `made` returns the status that the API server stores.
+ */
 function setUp({
   changes = {},
   slowMs = 0,
@@ -214,7 +216,7 @@ describe('the upload of pod statuses', () => {
     assert.equal(uploaded()?.phase, 'Running');
   });
 
-  it('the upload of pod statuses does not repeat a rejected status until it changes', async () => {
+  it('a rejected status is not repeated until it changes', async () => {
     const { clock, api, uploader, say } = setUp();
     api.fail('patch', 'pods', new ApiStatusError('Invalid', 'no'), 1);
     say(running);
@@ -231,7 +233,7 @@ describe('the upload of pod statuses', () => {
 describe('the object of a deleted pod', () => {
   const deleted = { 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z', 'metadata.deletionGracePeriodSeconds': 30 };
 
-  it("the object of a deleted pod is deleted when the pod's resources are released and its final status was sent, and not before", async () => {
+  it("is deleted only when the pod's resources are released and its final status was sent", async () => {
     const { clock, api, released, uploader, say } = setUp({ changes: deleted });
     say({ phase: 'Succeeded' });
     await clock.settle();
@@ -243,7 +245,7 @@ describe('the object of a deleted pod', () => {
     assert.deepEqual(api.calls.at(-1)?.body, { gracePeriodSeconds: 0, preconditions: { uid } });
   });
 
-  it('the object of a deleted pod is kept while the pod has not ended, although nothing runs any more', async () => {
+  it('is kept while the pod has not ended, although nothing runs any more', async () => {
     const { clock, api, released, uploader, say } = setUp({ changes: deleted });
     released.add(uid);
     say(running);
@@ -252,7 +254,7 @@ describe('the object of a deleted pod', () => {
     assert.deepEqual(api.writes, ['patch pods/status default/web']);
   });
 
-  it('the object of a deleted pod is deleted once, even if finalizers keep it', async () => {
+  it('is deleted once, even if finalizers keep it', async () => {
     const { clock, api, released, uploader, say } = setUp({
       changes: { ...deleted, 'metadata.finalizers': ['example.com/keep'] },
     });
@@ -264,7 +266,7 @@ describe('the object of a deleted pod', () => {
     assert.deepEqual(api.writes, ['patch pods/status default/web', 'delete pods default/web']);
   });
 
-  it('the object of a deleted pod is deleted although its last status was rejected', async () => {
+  it('is deleted although its last status was rejected', async () => {
     const { clock, api, released, say } = setUp({ changes: deleted });
     api.fail('patch', 'pods', new ApiStatusError('Invalid', 'no'), 1);
     released.add(uid);
@@ -273,7 +275,7 @@ describe('the object of a deleted pod', () => {
     assert.equal(api.peek(pods, key), undefined);
   });
 
-  it('the object of a deleted pod is not deleted if it is a mirror pod or already gone', async () => {
+  it('is not deleted if it is a mirror pod or already gone', async () => {
     const mirror = setUp({ changes: { ...deleted, 'metadata.annotations': { 'kubernetes.io/config.mirror': 'h' } } });
     mirror.released.add(uid);
     mirror.say({ phase: 'Failed' });

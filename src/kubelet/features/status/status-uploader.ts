@@ -18,17 +18,17 @@ import type { Sent, Upload } from './upload-decision.ts';
 import { computeUpload, textOf } from './upload-decision.ts';
 
 export interface StatusUploaderParts {
-  /** Its requests end, with or without success. */
+  /** The API client. Its requests always end, with or without success. */
   readonly client: Pick<ApiClient, 'patch' | 'delete'>;
   readonly statuses: Pick<StatusManager, 'get' | 'version'>;
   /**
-   * The object of a pod that runs here, for a static pod its mirror pod, in the newest version; undefined while it is
-   * not known to exist in the API.
+   * Returns the newest version of the object of a pod that runs here, which for a static pod is its mirror pod. Returns
+   * undefined while it is not known to exist in the API.
    */
   readonly apiPod: (uid: PodUid) => Pod | undefined;
-  /** Everything the pod held on the node was released. */
+  /** Whether all resources that the pod used on the node were released. */
   readonly isReleased: (uid: PodUid) => boolean;
-  /** Stores the API server's response; returns it as stored, undefined if it cannot be decoded. */
+  /** Stores the API server's response. Returns the stored pod, or undefined if the response cannot be decoded. */
   readonly onWritten: (pod: Pod) => Pod | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -40,22 +40,22 @@ interface Progress {
   failures: number;
   retry: Timer | undefined;
   reconciledAtMs: number | undefined;
-  /** The uid whose object was deleted: it may still exist for a while, because of finalizers. */
+  /** The UID of the deleted object. It may still exist for a while, because of finalizers. */
   deleted: string | undefined;
 }
 
 const retryCurve: BackoffCurve = { initialMs: 200, maxMs: 15_000, factor: 2 };
-/** A write conflict: nothing is overloaded, and each retry may succeed. */
+/** The back-off after a write conflict. It is short, because no component is overloaded and each retry may succeed. */
 const conflictCurve: BackoffCurve = { initialMs: 50, maxMs: 1_000, factor: 2 };
-/** After this many rejections in a row the failure is not temporary. */
+/** After this many consecutive rejections the failure is not temporary. */
 const TELLING_FAILURES = 6;
 
 /**
  * Sends the statuses of this node's pods to the API server, and deletes the objects of pods of which nothing is left.
- * 1. One request per pod at a time; what changes meanwhile is sent with the next one, in its newest version.
+ * 1. One request per pod at a time. A change during a request is sent with the next one, in its newest version.
  * 2. A request that would change nothing is not sent.
- * 3. A pod never gets the status of an earlier one of its name: the uid is a precondition of every write.
- * 4. An object is deleted only when everything the pod held on the node was released and its last status was sent.
+ * 3. A pod never gets the status of an earlier pod of its name: the UID is a precondition of every write.
+ * 4. An object is deleted only when all the pod's resources on the node were released and its last status was sent.
  * 5. A rejection delays only that pod, with a growing back-off; `wakeAll` retries at once.
  */
 export class StatusUploader {
@@ -74,7 +74,7 @@ export class StatusUploader {
     });
   }
 
-  /** Something of the pod changed: its status, its object, or its released resources. */
+  /** Called when something of the pod changed: its status, its object, or its released resources. */
   wake(uid: PodUid): void {
     const progress = this.#progress.get(uid);
     if (this.#stopped || (progress?.retry !== undefined && progress.failures > 0)) return;
@@ -82,7 +82,7 @@ export class StatusUploader {
     this.#queues.submit(uid, undefined);
   }
 
-  /** The API server has responded: waiting retries run now. */
+  /** Called when the API server has responded again: waiting retries run now. */
   wakeAll(uids: Iterable<PodUid>): void {
     for (const uid of uids) {
       const progress = this.#progress.get(uid);
@@ -91,23 +91,23 @@ export class StatusUploader {
     }
   }
 
-  /** The pod is no longer known. */
+  /** Drops the state of a removed pod. */
   forget(uid: PodUid): void {
     this.#progress.get(uid)?.retry?.cancel();
     this.#progress.delete(uid);
   }
 
-  /** For how many pods state is kept. */
+  /** The number of pods with state. */
   get size(): number {
     return this.#progress.size;
   }
 
-  /** Resolves when no request is under way; does not wait for retries. */
+  /** Resolves when no request is running. It does not wait for retries. */
   whenIdle(): Promise<void> {
     return this.#queues.whenIdle();
   }
 
-  /** Nothing more is sent. Pending responses are not awaited: the API server may be unavailable. */
+  /** Stops sending. Running requests are not awaited, because the API server may be unavailable. */
   stop(): void {
     this.#stopped = true;
     for (const { retry } of this.#progress.values()) retry?.cancel();
@@ -120,13 +120,13 @@ export class StatusUploader {
         await this.#send(task, progress);
         progress.failures = 0;
       } catch (error) {
-        // The pod may have been dropped while the request was pending: its result is then ignored.
+        // The pod may have been dropped during the request. The result is then ignored.
         if (this.#progress.get(uid) !== progress || !this.#refused(uid, task, error)) return;
       }
     }
   }
 
-  /** What to send now; undefined when there is nothing, or nothing yet. */
+  /** Returns what to send now, or undefined if there is nothing, or nothing yet. */
   #next(uid: PodUid): Task | undefined {
     const { statuses, apiPod, isReleased, clock } = this.#parts;
     const pod = apiPod(uid);
@@ -174,12 +174,12 @@ export class StatusUploader {
     };
   }
 
-  /** Whether to continue at once. */
+  /** Handles a failed request. Returns whether to continue at once. */
   #refused(uid: PodUid, task: Task, error: unknown): boolean {
     const { log } = this.#parts;
     const progress = this.#of(uid);
     const fields = { pod: podKey(task.pod), podUid: uid, what: task.kind, error: errorMessage(error) };
-    // Deleted, or replaced by another pod of its name: the watch will show it.
+    // The object was deleted, or replaced by another pod of its name. The watch will report it.
     if (isApiError(error, 'NotFound')) {
       if (task.kind === 'delete') progress.deleted = task.pod.metadata.uid;
       return false;
@@ -195,7 +195,7 @@ export class StatusUploader {
       return true;
     }
     progress.failures++;
-    // Failures of the API server as a whole are logged elsewhere, once.
+    // General failures of the API server are logged elsewhere, once.
     if (progress.failures === TELLING_FAILURES && isApiError(error, 'Forbidden', 'Conflict', 'RequestEntityTooLarge'))
       log.warn('the status of a pod cannot be sent to the API server; retrying', fields);
     else
@@ -234,5 +234,5 @@ export class StatusUploader {
   }
 }
 
-/** What to send, with the object and the version of the status on which the decision is based. */
+/** The upload, with the object and the version of the status on which it is based. */
 type Task = Exclude<Upload, { kind: 'nothing' | 'later' }> & { pod: Pod; version: number };

@@ -5,25 +5,25 @@ import { computeStatusPatch, mergeStatus } from './status-patch.ts';
 
 /** The last status of a pod that was sent to the API server. */
 export interface Sent {
-  /** The object it was sent to: a mirror pod may be deleted and recreated while its pod keeps running. */
+  /** The UID of the object that received it. A mirror pod may be deleted and recreated while its pod keeps running. */
   readonly objectUid: string;
   readonly version: number;
-  /** The result in the API server; undefined when it was rejected permanently. */
+  /** The resulting status in the API server. It is undefined when the status was rejected permanently. */
   readonly answered: PodStatus | undefined;
-  /** The patch, as text. */
+  /** The patch as text. */
   readonly patch: string;
 }
 
 export interface UploadFacts {
-  /** The pod in the API, for a static pod its mirror pod; in the newest known version. */
+  /** The newest known version of the pod in the API, which for a static pod is its mirror pod. */
   readonly pod: Pod;
   readonly own: PodStatus;
   /** Increases with each change of `own`; 0 for a status of an earlier run of the agent. */
   readonly version: number;
   readonly sent: Sent | undefined;
-  /** Everything the pod held on the node was released. */
+  /** Whether all resources that the pod used on the node were released. */
   readonly isReleased: boolean;
-  /** How long ago a status was last sent again because others had changed it; undefined for never. */
+  /** The time since a status was last restored because other clients had changed it; undefined for never. */
   readonly reconciledAgoMs: number | undefined;
 }
 
@@ -31,16 +31,19 @@ export type Upload =
   | { kind: 'nothing' }
   | { kind: 'patch'; patch: { metadata: { uid: string }; status: Record<string, unknown> }; reconciles: boolean }
   | { kind: 'later'; inMs: number }
-  /** Of the object, which was waiting for the end of the pod. */
+  /** Deletes the object, which was waiting for the end of the pod. */
   | { kind: 'delete' };
 
 /**
- * When other clients change the agent's part of a status, it is restored at most this often (upstream compares every 10
- * s).
+ * The minimum interval for restoring the agent's part of a status after other clients changed it. Upstream compares
+ * every 10 s.
  */
 const RECONCILE_MS = 10_000;
 
-/** What to send to the API server for a pod now (upstream: status_manager.go syncPod, needsReconcile, canBeDeleted). */
+/**
+ * Decides what to send to the API server for a pod now (upstream: status_manager.go syncPod, needsReconcile,
+ * canBeDeleted).
+ */
 export function computeUpload(facts: UploadFacts): Upload {
   const { pod, own, version, isReleased } = facts;
   const sent = facts.sent?.objectUid === pod.metadata.uid ? facts.sent : undefined;
@@ -53,7 +56,7 @@ export function computeUpload(facts: UploadFacts): Upload {
   if (isReleased && isDeleted(pod) && !isMirrorPod(pod) && (isTerminalPod(pod) || isRefused)) return { kind: 'delete' };
   if (patch === undefined || isRefused) return { kind: 'nothing' };
   // A status that the API server itself changed is not sent again. A patch of an outdated version leaves a different
-  // remainder.
+  // result.
   const answered = sent?.answered ?? {};
   const isItsOwn =
     computeStatusPatch(pod.metadata.uid, status, mergeStatus(status, answered)) === undefined &&
@@ -64,8 +67,8 @@ export function computeUpload(facts: UploadFacts): Upload {
 }
 
 /**
- * What other clients' parts are taken from. A static pod that a shutdown of the node ended runs again when the shutdown
- * is cancelled: only there does the end in the API not stand, because the agent alone writes the status of a mirror.
+ * Returns the status that provides other clients' parts. Only for a mirror pod, the end in the API is not final: the
+ * agent alone writes its status, and the static pod runs again when a shutdown of the node is cancelled.
  */
 function baseOf(pod: Pod, own: PodStatus): PodStatus {
   const { phase, conditions, ...rest } = pod.status ?? {};

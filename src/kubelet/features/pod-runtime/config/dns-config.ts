@@ -58,7 +58,7 @@ export function parseResolvConf(text: string): DnsConfig {
 }
 
 /**
- * What exceeds the limits in the node's own file for any pod of the policy ClusterFirst (upstream: network/dns
+ * Returns which limits for ClusterFirst pods the node's own resolv.conf exceeds (upstream: network/dns
  * CheckLimitsForResolvConf).
  */
 export function nodeResolverProblem(

@@ -177,8 +177,8 @@ function isProfileType(type: string): type is SecurityProfile['type'] {
 }
 
 /**
- * Upstream: kuberuntime/helpers.go fieldSeccompProfile, which treats an unknown type as Unconfined; here it is refused.
- * The old annotations have no effect since 1.27.
+ * Returns the seccomp profile (upstream: kuberuntime/helpers.go fieldSeccompProfile). Upstream treats an unknown type
+ * as Unconfined; here it is rejected. The old annotations have no effect since 1.27.
  */
 function seccompProfile(profile: SeccompProfile | undefined, settings: SecurityFacts['settings']): SecurityProfile {
   if (profile === undefined) return { type: settings.seccompDefault ? 'RuntimeDefault' : 'Unconfined' };

@@ -5,8 +5,7 @@ import type { PodUid, SandboxId } from '../../../model/ids.ts';
 
 /**
  * Whether a failed create may have taken effect, or met the name of an earlier one that did. Runtimes report a reserved
- * name with differing codes, so anything but a plain refusal is checked; that costs one list call, and only after a
- * failure.
+ * name with different codes. So every failure except a plain refusal is checked; that costs one list call.
  */
 export function mayExistAfter(kind: ErrorKind): boolean {
   switch (kind) {
@@ -26,8 +25,8 @@ export function mayExistAfter(kind: ErrorKind): boolean {
 
 /** Whether the name is known to be taken, so that the next attempt number helps. */
 export function isNameTaken(kind: ErrorKind, message: string): boolean {
-  // The only place that parses a message: containerd answers with code Unknown here, and nothing else distinguishes
-  // this from other failures.
+  // This is the only place that parses a message: containerd answers with code Unknown here, and nothing else
+  // distinguishes this failure from others.
   return (
     kind === 'AlreadyExists' || (kind === 'Internal' && /name .* is reserved|name .* is already in use/.test(message))
   );
@@ -51,7 +50,7 @@ export async function findSandboxOf(
   return listed.find((candidate) => candidate.attempt === wanted.attempt);
 }
 
-/** What to do about a container found under the wanted name. */
+/** Decides what to do about a container found under the wanted name. */
 export function computeAdoption(
   found: Pick<Listed, 'state' | 'sandboxId'>,
   sandbox: SandboxId,

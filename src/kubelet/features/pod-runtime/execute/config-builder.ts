@@ -39,14 +39,14 @@ export interface BuiltConfig {
   readonly nextAttempt: number;
 }
 
-/** What is known of a container when its configuration is built. */
+/** The facts that are known when a container's configuration is built. */
 export interface StartFacts {
   readonly image: Extract<ImageOutcome, { kind: 'present' }>;
   readonly imageVolumes: ReadonlyMap<string, MountedImage>;
   readonly targetId: ContainerId | undefined;
 }
 
-/** Gathers the input of the pure container configuration, as early and as much in parallel as possible. */
+/** Collects the input of the container configuration, as early and as parallel as possible. */
 export class ConfigBuilder {
   readonly #deps: PodRuntimeDeps;
   readonly #sandboxes: SandboxMaker;
@@ -61,7 +61,7 @@ export class ConfigBuilder {
   }
 
   /**
-   * Begins all that does not need the sandbox: image and volumes now, log directory and files at the pod's turn.
+   * Starts everything that does not need the sandbox: image and volumes now, log directory and files at the pod's turn.
    * Failures are reported when the container is started.
    */
   begin(run: SyncRun, container: AnyContainer): void {
@@ -83,7 +83,7 @@ export class ConfigBuilder {
     return image;
   }
 
-  /** Images that the container mounts as volumes. */
+  /** Waits for the images that the container mounts as volumes. */
   imageVolumes(run: SyncRun, container: AnyContainer): Promise<ImageVolumesOutcome> {
     return this.#imageVolumes.ready(run, container, () => this.#sandboxes.runtimeHandler(run));
   }
@@ -93,7 +93,8 @@ export class ConfigBuilder {
     const { pod } = run;
     const node = this.#deps.node();
     const podIps = podAddresses(pod, run.sandbox?.ips ?? [], node.hostIps);
-    // Awaited one after the other, as each may release the slot while it waits; all have long been running in parallel.
+    // They are awaited one after another, because each wait may release the slot. All have been running in parallel for
+    // some time.
     const volumes = await this.#volumes(run);
     const files = await run.waitFor(this.#prepared(run, container));
     const [placement, env, sandboxConfig, runtimeHandler] = await Promise.all([
@@ -132,7 +133,7 @@ export class ConfigBuilder {
       imageRef: start.image.imageRef,
       imageUser: start.image.user,
       runtimeHandler,
-      // What the pod's author sets takes precedence.
+      // The pod's own settings take precedence.
       env: new Map([...Object.entries(owned?.envs ?? {}), ...env]),
       mounts,
       targetId: start.targetId,
@@ -144,7 +145,7 @@ export class ConfigBuilder {
     };
   }
 
-  /** Does not hold the slot while it waits for plugins. */
+  /** Requests the devices. It does not hold the slot while it waits for plugins. */
   async #devices(run: SyncRun, container: AnyContainer): Promise<DeviceAllocation | undefined> {
     const { devices } = this.#deps;
     if (devices === undefined || !devices.needsDevices(run.pod, container)) return undefined;
@@ -176,7 +177,7 @@ export class ConfigBuilder {
     });
   }
 
-  /** The pod's directory on the host. */
+  /** Returns the pod's directory on the host. */
   podDir(pod: Pod): string {
     return this.#files.podDir(pod);
   }
@@ -199,7 +200,7 @@ export class ConfigBuilder {
     }
   }
 
-  /** Host paths of mounts that name a part of their volume. */
+  /** Returns the host paths of mounts, including those of parts of volumes. */
   async #resolve(run: SyncRun, container: AnyContainer, planned: readonly PlannedMount[]): Promise<Mount[]> {
     const podDir = this.podDir(run.pod);
     return Promise.all(

@@ -4,7 +4,7 @@ import type { PodUid } from '../../../model/ids.ts';
 import type { KillFailure } from './kill-pod.ts';
 
 /**
- * What could not be stopped of a pod, in the format of upstream's kubelet (container/sync_result.go
+ * Describes what of a pod could not be stopped, in the format of upstream's kubelet (container/sync_result.go
  * PodSyncResult.Error).
  */
 export function describeKillFailures(uid: PodUid, failures: readonly KillFailure[]): string {

@@ -17,7 +17,7 @@ import { describeStep, resizeKey } from '../plan/steps.ts';
 import type { SyncRun } from '../sync-run.ts';
 import { VolumesFailed } from '../sync-run.ts';
 
-/** `stop`: the remaining steps are pointless now. */
+/** Whether to continue with the next step. `stop`: the remaining steps are pointless now. */
 export type StepVerdict = 'next' | 'stop';
 export type Executors = { [K in StepKind]: (run: SyncRun, step: StepOf<K>) => Promise<StepVerdict> };
 
@@ -60,7 +60,7 @@ export class StepExecutors {
     return this.#dispatch(run, step);
   }
 
-  /** The compiler ties each kind to its own step only inside a generic. */
+  /** Calls the executor of the step. Only a generic function ties each kind to its own step. */
   #dispatch<K extends StepKind>(run: SyncRun, step: StepOf<K>): Promise<StepVerdict> {
     const execute = this.#executors[step.kind as K] as (run: SyncRun, step: StepOf<K>) => Promise<StepVerdict>;
     return execute(run, step);
@@ -74,8 +74,8 @@ export class StepExecutors {
     signal.throwIfAborted();
     this.#result(run, step.kind, outcome.failures[0]?.message);
     if (outcome.failures.length > 0) return 'stop';
-    // All containers may have ended successfully by being stopped; then the pod's phase is final, and nothing may be
-    // started in it.
+    // All containers may have ended successfully by being stopped. Then the pod's phase is final, and no container may
+    // be started.
     return isGivenUp(pod, run.status) ? 'stop' : 'next';
   }
 
@@ -115,7 +115,7 @@ export class StepExecutors {
         message: errorMessage(error),
       });
       this.#result(run, step.kind, errorMessage(error));
-      // A second instance beside one that may still run must never be started.
+      // A container that may still run must never get a second instance.
       return 'stop';
     }
   }
@@ -153,7 +153,7 @@ export class StepExecutors {
     const { pacer, backoff, failures, starter, deps } = this.#parts;
     const container = findContainer(run.pod, step.name)?.container;
     if (container === undefined) return 'next';
-    // Judged by the status on which this was planned: a container that was just killed has not crashed.
+    // The planned status decides: a container that was just killed has not crashed.
     const exited = run.planned.containers.find(
       (candidate) => candidate.name === step.name && candidate.state === 'exited',
     );
@@ -172,7 +172,7 @@ export class StepExecutors {
       failures.set(run.uid, step.name, failure);
       deps.onChange(run.uid, { kind: 'failure' });
       this.#result(run, step.kind, `${step.name}: ${failure.reason}: ${failure.message}`);
-      // What comes after an init container waits for it; anything else goes on without it.
+      // Containers after an init container wait for it. After other containers, the sync continues.
       return step.role === 'init' ? 'stop' : 'next';
     } catch (error) {
       if (!(error instanceof VolumesFailed)) throw error;
@@ -183,7 +183,7 @@ export class StepExecutors {
     }
   }
 
-  /** The next pass retries what fails; the rest of this one goes on. */
+  /** Resizes. If it fails, the next sync retries it, and the rest of this sync continues. */
   async #resize(
     run: SyncRun,
     step: StepOf<'resizePod' | 'resizeContainer'>,
@@ -199,7 +199,7 @@ export class StepExecutors {
     return 'next';
   }
 
-  /** Begins, while earlier steps still run, what the starts of a plan will need. */
+  /** Starts to prepare what the plan's starts will need, while earlier steps still run. */
   begin(run: SyncRun, steps: readonly Step[]): void {
     const starting = new Set<string>();
     for (const step of steps) {
@@ -215,7 +215,7 @@ export class StepExecutors {
     if (later.length > 0) this.#parts.deps.images.prefetch(run.pod, later, run.signal);
   }
 
-  /** A container in back-off: reported in an event and kept as its waiting reason. */
+  /** Reports a container in back-off: as an event and as its waiting reason. */
   noteWaits(run: SyncRun, describe: (delayMs: number) => string): void {
     const { deps, failures } = this.#parts;
     const { name, namespace, uid } = run.pod.metadata;

@@ -7,12 +7,12 @@ import { restoreFromAnnotations } from '../config/labels.ts';
 import type { KillReason } from '../plan/steps.ts';
 
 /**
- * However little grace is left, the runtime gets this much, to avoid needless SIGKILLs (upstream:
+ * The minimum grace for the runtime, however little is left, to avoid needless SIGKILLs (upstream:
  * minimumGracePeriodInSeconds).
  */
 export const MIN_RUNTIME_GRACE_MS = 2000;
 
-/** All facts that a kill needs, from the pod or, when that is lost, from the container's annotations. */
+/** The facts that a kill needs, from the pod or from the container's annotations. */
 export interface KillSpec {
   readonly pod: Pod;
   readonly container: AnyContainer;
@@ -21,7 +21,7 @@ export interface KillSpec {
 }
 
 /**
- * The facts for a kill. For a pod that is no longer known, or a container that is not in it, they are restored from the
+ * Computes the facts for a kill. If the pod is unknown, or the container is not in it, they are restored from the
  * runtime's records.
  */
 export function computeKillSpec(
@@ -45,7 +45,7 @@ export function computeKillSpec(
 }
 
 /**
- * The deleter's grace, else a probe's own for a kill by that probe, else the pod's (upstream:
+ * Returns the grace period: of the deletion, else of the probe that causes the kill, else of the pod (upstream:
  * setTerminationGracePeriod).
  */
 function graceOf(pod: Pod, container: AnyContainer, reason: KillReason): number {
@@ -62,7 +62,7 @@ function graceOf(pod: Pod, container: AnyContainer, reason: KillReason): number 
   return Number(probe?.terminationGracePeriodSeconds ?? grace) * 1000;
 }
 
-/** A pod that only the runtime knows, reconstructed for events and hooks. */
+/** Rebuilds a pod that only the runtime knows, for events and hooks. */
 function podOfRecords(status: PodRuntimeStatus): Pod {
   const { uid, name, namespace } = status;
   return { metadata: { uid, name, namespace }, spec: { containers: [] } };

@@ -16,7 +16,7 @@ const withSidecars = aPod({
 });
 const preStop = { lifecycle: { preStop: { exec: { command: ['drain'] } } } };
 
-/** When each process ended, since the kill began. */
+/** Returns when each process ended, relative to the start of the kill. */
 function ends(h: Harness, sinceMs: number): string[] {
   return h.runtime.journal.processes
     .filter(({ what, atMs }) => what === 'exited' && atMs >= sinceMs)
@@ -61,7 +61,7 @@ describe('grace', () => {
     annotations: Record<string, string> = {},
   ): number => computeKillSpec(subject, aStatus(), aRun('app', 'running', { annotations }), reason).graceMs;
 
-  test("is the pod's, a probe's own for its kills, and the deleter's over all", () => {
+  test("is the pod's; a probe's own grace replaces it for that probe's kills, and the grace of a deletion replaces both", () => {
     assert.deepEqual([spec(pod), spec(pod, 'LivenessProbe'), spec(pod, 'StartupProbe')], [30_000, 5000, 3000]);
     const deleted = { ...pod, metadata: { ...pod.metadata, deletionGracePeriodSeconds: 7 } };
     assert.deepEqual([spec(deleted), spec(deleted, 'LivenessProbe')], [7000, 7000]);

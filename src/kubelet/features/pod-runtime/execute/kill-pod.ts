@@ -14,15 +14,15 @@ import type { KillReason } from '../plan/steps.ts';
 import { computeTerminationOrder } from '../plan/termination-order.ts';
 import { waitWithin } from '../wait-within.ts';
 
-/** How long a stop may hold its slot: a container that uses its grace must not delay other pods. */
+/** The time for which a stop holds its slot: a container that uses its grace must not delay other pods. */
 const STOP_LEASE_MS = 250;
 const STOP_SANDBOX_LEASE_MS = 2000;
 
 export interface KillPodRequest {
-  /** undefined when no source knows it any more; then grace and hooks come from the runtime's records. */
+  /** The pod. It is undefined if no source knows it any more; grace and hooks then come from the runtime's records. */
   readonly pod: Pod | undefined;
   readonly status: PodRuntimeStatus;
-  /** Overrides every other grace. */
+  /** Overrides every other grace period. */
   readonly graceMs?: number;
   readonly signal: AbortSignal;
 }
@@ -36,23 +36,23 @@ export interface KillFailure {
 
 export interface KillOutcome {
   readonly failures: readonly KillFailure[];
-  /** The status known afterwards; every result is in the runtime cache too. */
+  /** The status after the kill. Every result is in the runtime cache too. */
   readonly status: PodRuntimeStatus;
-  /** The abort came first; the stop may be requested again with a shorter grace. */
+  /** Whether the kill was aborted first. The stop may be requested again with a shorter grace. */
   readonly aborted: boolean;
 }
 
 export interface KillContainerRequest extends KillPodRequest {
   readonly container: ContainerRuntimeStatus;
   readonly reason: KillReason;
-  /** Text of the Killing event; "Stopping container NAME" by default. */
+  /** The text of the Killing event. The default is "Stopping container NAME". */
   readonly message?: string;
   /** Resolves when the containers that must end first have ended. */
   readonly turn?: Promise<unknown>;
 }
 
 /**
- * A kill under way. It outlives an abort, so that a new request with less grace repeats neither the hook nor the event.
+ * A running kill. It outlives an abort, so that a new request with less grace repeats neither the hook nor the event.
  */
 interface KillInFlight {
   hook?: { done: Tracked<void>; controller: AbortController };
@@ -104,7 +104,10 @@ export class PodKiller {
     return { failures, status, aborted: signal.aborted };
   }
 
-  /** Resolves to the change of the pod's status. Rejects when the container may still run, or with `Aborted`. */
+  /**
+   * Kills one container. Resolves to the change of the pod's status. Rejects if the container may still run, or with
+   * `Aborted`.
+   */
   async killContainer(request: KillContainerRequest): Promise<(status: PodRuntimeStatus) => PodRuntimeStatus> {
     const { container, status, signal, reason } = request;
     const { runtime, events, clock } = this.#deps;
@@ -131,7 +134,7 @@ export class PodKiller {
       await runtime.stopContainer(container.id, Math.max(leftMs(), MIN_RUNTIME_GRACE_MS), { signal });
     } catch (error) {
       if (isKind(error, 'Aborted')) throw error;
-      // A stop that timed out or failed may have worked all the same: the runtime's current state decides.
+      // A stop that timed out or failed may have taken effect, so the runtime's current state decides.
       const after = isKind(error, 'NotFound') ? undefined : await this.#look(container, signal);
       if (after !== undefined && after.state !== 'exited') throw error;
     }
@@ -183,7 +186,7 @@ export class PodKiller {
       }
     });
     const results = await Promise.allSettled(kills);
-    // All have settled before anything is reported, so that no kill goes on unnoticed by the caller.
+    // All kills have ended before an error is thrown, so that none continues without the caller.
     for (const result of results) if (result.status === 'rejected') throw result.reason;
     return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   }
@@ -254,7 +257,7 @@ export class PodKiller {
         message = errorMessage(error);
       }
       log.warn('preStop hook failed', { pod: pod.metadata.name, container: container.name, error: message });
-      // The message is left out of the event: it may contain secrets of the container.
+      // The event does not contain the message, which may contain secrets of the container.
       events.event(pod, 'Warning', containerEvents.failedPreStopHook, 'PreStopHook failed', container.name);
     };
     return { done: track(run()), controller };
@@ -269,7 +272,7 @@ export class PodKiller {
     }
   }
 
-  /** Reads its final state, once, for status and cache. A failure to read does not mean that it still runs. */
+  /** Reads the container's final state once, for status and cache. A failed read does not mean that it still runs. */
   async #noteEnd(
     status: PodRuntimeStatus,
     container: ContainerRuntimeStatus,

@@ -13,7 +13,8 @@ import { Harness } from '../testing/harness.ts';
 const MiB = 2 ** 20;
 
 /**
- * The records and the pod's cgroup around a harness; writes to the cgroup are noted beside the calls to the runtime.
+ * The records and the pod's cgroup around a harness. Writes to the cgroup are recorded together with the calls to the
+ * runtime.
  */
 class Fixture {
   readonly containers = new Map<string, ResourceRequirements>();
@@ -31,7 +32,7 @@ class Fixture {
   readonly written: CgroupLimits[] = [];
   readonly h: Harness;
 
-  /** `of`: the records and the cgroup that another agent left. */
+  /** Creates the fixture. `of` has the records and the cgroup that another agent left. */
   constructor(before?: { of: Fixture }) {
     if (before !== undefined) {
       for (const [name, resources] of before.of.containers) this.containers.set(name, resources);
@@ -60,7 +61,7 @@ class Fixture {
     this.h = new Harness({ resize: { actuated, cgroups } });
   }
 
-  /** The calls to the runtime since the last read. */
+  /** Returns the calls to the runtime since the last read. */
   calls(): string[] {
     return this.h.runtime.journal.writes
       .filter(({ op }) => op !== 'runSandbox')
@@ -179,7 +180,7 @@ test('a wrong cgroup of an earlier agent is corrected, once, and no container is
   const world = await running(of('500m', '64Mi'));
   world.wanted = { cpuShares: 512, cpuQuotaUs: 50_000, cpuPeriodUs: 100_000, memoryBytes: 64 * MiB };
   const next = new Fixture({ of: world });
-  // Its own runtime does not know the sandbox.
+  // The runtime of this harness does not know the sandbox.
   next.h.runtime.fail('updateSandboxResources', { kind: 'Unimplemented' });
   await next.h.finish(next.h.begin(pod(of('500m', '64Mi')), { status: await world.h.status(pod(of('500m', '64Mi'))) }));
   assert.deepEqual(next.written, [
@@ -223,7 +224,7 @@ describe('an agent that died before it could record its change', () => {
     assert.deepEqual(world.containers.get('app'), of('100m', '128Mi'));
   });
 
-  test('is followed by one that raises the cgroup again which it had set back to the old record', async () => {
+  test('is followed by one that raises a cgroup again which was set back to an outdated record', async () => {
     const world = await running(of('100m', '128Mi'), fields);
     world.containers.set('app', { ...of('100m', '64Mi'), requests: { cpu: '100m', memory: '128Mi' } });
     world.values = {

@@ -30,16 +30,16 @@ import type { SyncRun } from '../sync-run.ts';
  */
 export class PodResizer {
   readonly #deps: PodRuntimeDeps;
-  /** Pods whose cgroup could not be brought to its desired state. */
+  /** The pods whose cgroup could not be brought to its desired state. */
   readonly #unsettled = new Set<PodUid>();
-  /** Pods whose cgroup this agent has checked, or has had created. */
+  /** The pods whose cgroup this agent has checked, or has had created. */
   readonly #looked = new Set<PodUid>();
 
   constructor(deps: PodRuntimeDeps) {
     this.#deps = deps;
   }
 
-  /** undefined where nothing is resized. */
+  /** Returns the actuated resources of the pod, or undefined if nothing is resized. */
   facts(pod: Pod): ActuatedFacts | undefined {
     const { resize } = this.#deps;
     if (resize === undefined) return undefined;
@@ -51,7 +51,7 @@ export class PodResizer {
     };
   }
 
-  /** Records what an earlier agent actuated before it died. */
+  /** Records what an earlier agent actuated before it stopped. */
   adopt(pod: Pod, status: PodRuntimeStatus): void {
     const actuated = this.#deps.resize?.actuated;
     if (actuated === undefined) return;
@@ -61,15 +61,15 @@ export class PodResizer {
       if (actual === undefined || !isDoneUnrecorded(pod, container, actual, actuated.container(uid, container.name)))
         continue;
       actuated.setContainer(uid, container.name, recordOf(pod, container));
-      // With an outdated record, the cgroup may have been set back to it.
+      // With an outdated record, the cgroup may have been set back to that record.
       this.#looked.delete(uid);
     }
   }
 
   /**
-   * Checks once the cgroup of a pod that an earlier agent left: it may have died after a container shrank and before
-   * the cgroup did, which no record shows, or the records are lost. A sandbox has a cgroup also while all of its
-   * containers are down, and they start in it. What cannot be read is not reported.
+   * Checks once the cgroup of a pod that an earlier agent left. That agent may have stopped after a container shrank
+   * and before the cgroup did, which no record shows, or the records are lost. A sandbox has a cgroup even while all
+   * its containers are down, and they start in it. A cgroup that cannot be read is not reported.
    */
   async look(run: SyncRun): Promise<void> {
     const { resize, log } = this.#deps;
@@ -84,8 +84,8 @@ export class PodResizer {
   }
 
   /**
-   * A container was started with its allocated resources. A record that says otherwise is corrected on disk at once: a
-   * restart of the agent must not restart the container again.
+   * Records that a container was started with its allocated resources. A different record is corrected on disk at once:
+   * otherwise a restart of the agent would restart the container again.
    */
   async noteStarted(run: SyncRun, container: Pick<Container, 'name' | 'resources'>): Promise<void> {
     const actuated = this.#deps.resize?.actuated;
@@ -95,7 +95,10 @@ export class PodResizer {
     if (known && changed) await actuated.flush();
   }
 
-  /** The pod's cgroup matches the allocation; so will its containers, unless the allocation changes before they start. */
+  /**
+   * Records that the pod's cgroup matches the allocation. The containers will match too, unless the allocation changes
+   * before they start.
+   */
   noteSandbox(run: SyncRun): void {
     const actuated = this.#deps.resize?.actuated;
     if (actuated === undefined) return;
@@ -120,7 +123,7 @@ export class PodResizer {
         }
         if (step.phase !== 'lower') return;
         this.#recordPodLevel(run, step.resource, actuated);
-        // The last step of a resize.
+        // This is the last step of a resize.
         if (step.resource === 'cpu') this.#unsettled.delete(run.uid);
       },
       () => void this.#unsettled.add(run.uid),
@@ -177,7 +180,7 @@ export class PodResizer {
     }
   }
 
-  /** A limit below the current usage would kill the processes. */
+  /** Throws if the current usage exceeds the new limit, because such a limit would kill the processes. */
   async #checkUsage(
     run: SyncRun,
     step: StepOf<'resizePod'>,
@@ -211,7 +214,7 @@ export class PodResizer {
   ): Promise<void> {
     const before = { ...values };
     Object.assign(values, limits);
-    // The runtime first: it may refuse.
+    // The runtime comes first, because it may reject the change.
     await this.#updateRuntime(run, resource, values);
     try {
       await cgroups.update(run.pod, limits);
@@ -257,7 +260,7 @@ function hasGroup({ sandboxes, containers }: PodRuntimeStatus): boolean {
   return sandboxes.some(({ ready }) => ready) || containers.some(({ state }) => state === 'running');
 }
 
-/** Brings the cgroup of a pod of which nothing runs to the pod's allocation. */
+/** Brings the cgroup of a pod to the pod's allocation while nothing of the pod runs. */
 export async function settleGroup(pod: Pod, cgroups: PodCgroups): Promise<void> {
   const values = await cgroups.read(pod);
   if (values === undefined) return;
@@ -269,7 +272,7 @@ export async function settleGroup(pod: Pod, cgroups: PodCgroups): Promise<void> 
   }
 }
 
-/** The record of a container with `resources`: its effective limits, as upstream records them. */
+/** Returns the record of a container with `resources`: its effective limits, as upstream records them. */
 function recordOf(pod: Pod, { resources = {} }: Pick<Container, 'resources'>): ResourceRequirements {
   const limits = effectiveLimits(pod.spec.resources, { resources });
   return { ...withoutClaims(resources), ...(Object.keys(limits).length === 0 ? {} : { limits }) };
@@ -279,7 +282,7 @@ function withoutClaims({ limits, requests }: ResourceRequirements): ResourceRequ
   return { ...(limits === undefined ? {} : { limits }), ...(requests === undefined ? {} : { requests }) };
 }
 
-/** `resource` as wanted, the other one as it is, everything else as wanted. */
+/** Returns the wanted values, except that the other resource keeps its current value. */
 function mixed(
   wanted: ResourceRequirements,
   current: ResourceRequirements,
@@ -296,8 +299,8 @@ function mixed(
 }
 
 /**
- * Limits before requests when growing, requests before limits when shrinking; unchanged values are not written. A limit
- * that the pod does not name stays as it is.
+ * Returns the changes in order: limits before requests when growing, requests before limits when shrinking. Unchanged
+ * values are not written. A limit that the pod does not set stays unchanged.
  */
 function changesOf(
   { resource, phase }: Pick<StepOf<'resizePod'>, 'resource' | 'phase'>,
@@ -319,9 +322,9 @@ function changesOf(
   return phase === 'raise' ? changes : changes.reverse();
 }
 
-/** Shares that were read back from a cgroup v2 weight differ by the rounding of that conversion. */
+/** The rounding error of shares that were read back from a cgroup v2 weight. */
 const WEIGHT_LOSS = 27;
-/** The kernel keeps memory limits in whole pages, which are of 64 KiB at most. */
+/** The rounding error of memory limits. The kernel uses whole pages, of at most 64 KiB. */
 const PAGE_LOSS_BYTES = 65_536;
 
 function differs(values: CgroupValues, { memoryBytes = 0, cpuQuotaUs = 0, cpuShares }: CgroupLimits): boolean {
@@ -336,7 +339,7 @@ function unlimitedIsMost(amount: number): number {
   return amount < 0 ? Infinity : amount;
 }
 
-/** The pod's cgroup also includes the sandbox's overhead; the runtime gets the two separately. */
+/** Removes the sandbox's overhead, which the pod's cgroup includes and the runtime receives separately. */
 function withoutOverhead(pod: Pod, { cpuShares, cpuQuotaUs, cpuPeriodUs, memoryBytes }: CgroupValues): LinuxResources {
   const { overhead } = pod.spec;
   const [milli, bytes] = [milliOf(overhead, 'cpu'), bytesOf(overhead, 'memory')];

@@ -30,11 +30,15 @@ export class SandboxMaker {
     this.#pacer = pacer;
   }
 
-  /** Whether the pod has a sandbox now. A failure is noted in the run; rejects only with `Aborted`. */
+  /**
+   * Creates the sandbox. Returns whether the pod has one now. A failure is recorded in the run; it rejects only with
+   * `Aborted`.
+   */
   async create(run: SyncRun, step: StepOf<'createSandbox'>): Promise<boolean> {
     const { events, clock, log } = this.#deps;
     try {
-      // Wait for the slot first: done for all waiting pods at once, the following work would delay the first of them.
+      // The slot is awaited first. Otherwise the following work would run for all waiting pods at once and delay the
+      // first of them.
       const slot = await run.takeSlot(this.#pacer);
       const [handler, { dns, remarks }, placed] = await Promise.all([
         this.runtimeHandler(run),
@@ -51,7 +55,7 @@ export class SandboxMaker {
       const made = await this.#runUntilKnown(run, configOf, { attempt: step.attempt, handler });
       slot.observe(clock.monotonicMs() - beganMs);
       run.sandboxConfig = made.config;
-      // Reported for a sandbox that was created: neither with each try, nor again with each container in it.
+      // The remarks are reported for a sandbox that was created, not with each attempt nor with each container in it.
       for (const { about, reason, message } of remarks) {
         if (about === 'node') events.nodeEvent('Warning', reason, message);
         else events.event(run.pod, 'Warning', reason, message);
@@ -77,7 +81,7 @@ export class SandboxMaker {
     }
   }
 
-  /** The configuration of the sandbox; built when the sandbox already existed. */
+  /** Returns the configuration of the sandbox. If the sandbox already existed, it is built now. */
   async configOf(run: SyncRun): Promise<SandboxConfig> {
     if (run.sandboxConfig !== undefined) return run.sandboxConfig;
     const [{ dns }, placement] = await Promise.all([this.#dns(run.pod), run.placement()]);
@@ -90,7 +94,10 @@ export class SandboxMaker {
     return run.sandboxConfig;
   }
 
-  /** For a sandbox that is kept, the handler with which it was created: its containers no longer need the class. */
+  /**
+   * Returns the runtime handler. A kept sandbox has the handler with which it was created, so its containers no longer
+   * need the class.
+   */
   runtimeHandler(run: SyncRun): Promise<string> {
     const kept = run.status.sandboxes.find(({ id }) => id === run.sandbox?.id);
     run.runtimeHandler ??= Promise.resolve().then(() => kept?.runtimeHandler ?? this.#deps.handlers.lookup(run.pod));
@@ -134,7 +141,7 @@ export class SandboxMaker {
           });
           return { id: found.id, config };
         }
-        // One that exists and is not ready keeps the name until garbage collection.
+        // A sandbox that exists and is not ready keeps its name until garbage collection.
         const taken = found !== undefined || isNameTaken(kind, errorMessage(error));
         if (!taken || attempt + 1 >= first.attempt + MAX_TRIES) throw error;
       }

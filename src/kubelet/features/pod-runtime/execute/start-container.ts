@@ -21,7 +21,7 @@ const MAX_TRIES = 3;
 
 type Created = { kind: 'created'; id: ContainerId } | { kind: 'running'; id: ContainerId };
 
-/** A failed start with a reason that users know. */
+/** A failed start with a waiting reason that users know. */
 class StartError extends Error {
   readonly failure: ContainerFailure;
   constructor(reason: string, message: string, retryAtMs?: number) {
@@ -46,7 +46,8 @@ export class ContainerStarter {
   }
 
   /**
-   * undefined when it started. Rejects with `Aborted`, and with `VolumesFailed`, which is no failure of this container.
+   * Starts the container. Resolves to undefined if it started. Rejects with `Aborted`, and with `VolumesFailed`, which
+   * is no failure of this container.
    */
   async start(
     run: SyncRun,
@@ -93,7 +94,7 @@ export class ContainerStarter {
         targetId: this.#targetOf(run, container),
       });
       ({ configOf, sandboxConfig } = built);
-      // Without a record in the runtime, the log files show how often it ran before.
+      // If the runtime has no record, the log files show how often the container ran before.
       if (attempt === 0) attempt = built.nextAttempt;
       first = configOf(attempt);
     } catch (error) {
@@ -112,7 +113,7 @@ export class ContainerStarter {
     return created;
   }
 
-  /** Its own image came first, as the more telling of two failures. */
+  /** Waits for the image volumes. The container's own image came first, because its failure is more informative. */
   async #imageVolumes(run: SyncRun, container: AnyContainer): Promise<ReadonlyMap<string, MountedImage>> {
     try {
       const outcome = await this.#builder.imageVolumes(run, container);
@@ -162,7 +163,7 @@ export class ContainerStarter {
     }
   }
 
-  /** Searches for the container that a failed create may have left: ours to continue with, or a conflict. */
+  /** Searches for the container that a failed create may have left. It is either adopted, or a conflict. */
   async #adopt(
     run: SyncRun,
     want: { name: string; attempt: number; sandbox: SandboxId },
@@ -203,7 +204,7 @@ export class ContainerStarter {
       } catch (error) {
         if (isKind(error, 'Aborted')) throw error;
         const status = await this.#note(run, container, created.id, 'own');
-        // A start that timed out may have worked: then the container runs, or has run.
+        // A start that timed out may have taken effect. Then the container runs, or has run.
         if (status?.state !== 'running') {
           throw this.#failedBy(run, container, waitingReasons.runContainerError, error, created.id);
         }
@@ -223,8 +224,8 @@ export class ContainerStarter {
   }
 
   /**
-   * Reads the container's status once; passes it to the cache and to the status publisher. `exitIs` says what an exit is
-   * for the cache: `own` where the caller handles it.
+   * Reads the container's status once, and passes it to the cache and to the status publisher. `exitIs` tells the cache
+   * how to treat an exit: `own` if the caller handles it.
    */
   async #note(
     run: SyncRun,
@@ -250,7 +251,10 @@ export class ContainerStarter {
     }
   }
 
-  /** Blocks what comes after it, without holding a start slot; a failure kills the container. */
+  /**
+   * Runs the postStart hook. The next containers wait for it, without a start slot. If it fails, the container is
+   * killed.
+   */
   async #postStart(run: SyncRun, container: AnyContainer, status: ContainerRuntimeStatus): Promise<void> {
     const handler = container.lifecycle?.postStart;
     if (handler === undefined || status.state !== 'running') return;
@@ -259,7 +263,7 @@ export class ContainerStarter {
     const result = await run.waitFor(track(hook));
     if (result.ok) return;
     log.warn('postStart hook failed', { pod: run.pod.metadata.name, container: container.name, error: result.message });
-    // The message is left out of the event: it may contain secrets of the container.
+    // The event does not contain the message, which may contain secrets of the container.
     events.event(run.pod, 'Warning', containerEvents.failedPostStartHook, 'PostStartHook failed', container.name);
     const { pod, signal } = run;
     try {
@@ -284,8 +288,8 @@ export class ContainerStarter {
   }
 
   /**
-   * Of an ephemeral container: the container whose processes it shares. Throws `CreateContainerConfigError` when that
-   * does not exist.
+   * Returns the container whose processes an ephemeral container shares. Throws `CreateContainerConfigError` if that
+   * container does not exist.
    */
   #targetOf(run: SyncRun, container: AnyContainer): ContainerId | undefined {
     const name = (container as Partial<EphemeralContainer>).targetContainerName ?? '';
@@ -298,8 +302,8 @@ export class ContainerStarter {
   }
 
   /**
-   * In the runtime's words. The id, different with each try, is replaced by the container's name, so that its events
-   * are counted as one.
+   * Builds an error in the runtime's words. The container's name replaces the ID, which differs with each attempt, so
+   * that repeated events are counted as one.
    */
   #failedBy(run: SyncRun, container: AnyContainer, reason: string, error: unknown, id?: ContainerId): StartError {
     const said = rpcMessage(errorMessage(error));

@@ -215,7 +215,7 @@ describe('ephemeral containers', () => {
 describe('back-off of init containers and of resets', () => {
   const waiting = { waitMs: 5000, delayMs: 10_000 };
 
-  test('an init container in back-off delays what comes after it, a sidecar does not', () => {
+  test('an init container in back-off delays the containers after it, and a sidecar does not', () => {
     const pod = aPod({ initContainers: [aContainer('side', { restartPolicy: 'Always' }), aContainer('i2')] });
     const crashed = aStatus([aRun('i2', 1), aRun('side', 1)]);
     assert.deepEqual(plan(pod, crashed), ['start sidecar side#1', 'start init i2#1'], 'in the order of the pod');
@@ -223,7 +223,7 @@ describe('back-off of init containers and of resets', () => {
     assert.deepEqual(plan(pod, crashed, { crashWait: sideWaits }), ['start init i2#1']);
   });
 
-  test('only a run of the very container that ended makes it wait', () => {
+  test('only a run of the same container delays its next start', () => {
     const crashWait: PlanFacts['crashWait'] = (_, exited) => (exited.name === 'app' ? waiting : undefined);
     const other = aStatus([aRun('app', 1), aRun('log', 'unknown')]);
     assert.deepEqual(plan(two, other, { crashWait }), ['kill log-0 Unknown', 'start regular log#1']);
@@ -237,13 +237,13 @@ describe('back-off of init containers and of resets', () => {
   const both = aPod({ restartPolicy: 'Never', containers: [reset('app'), reset('log'), aContainer('web')] });
   const asked = aStatus([aRun('app', 42), aRun('log', 42), aRun('web', 'running')]);
 
-  test('a reset waits while one of those that ask for it has to wait, and the others run on', () => {
+  test('a reset waits while one of the containers that request it is in back-off, and the others continue', () => {
     const steps = plan(both, asked, { crashWait: ({ name }) => (name === 'app' ? waiting : undefined) });
     assert.deepEqual(steps, ['start regular log#1']);
     assert.deepEqual(plan(both, asked)[0], 'kill web-0 RestartAllContainers 0');
   });
 
-  test('a container that runs asks for no reset, whatever it ended with before', () => {
+  test('a running container requests no reset, whatever its last exit code was', () => {
     const runs = aStatus([aRun('app', 'running', { exitCode: 42 }), aRun('log', 'running'), aRun('web', 'running')]);
     assert.deepEqual(plan(both, runs), []);
   });

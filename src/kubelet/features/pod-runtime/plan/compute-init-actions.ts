@@ -10,16 +10,16 @@ import { initRole, isInitFailed, restartsAfterExit, restartsAfterKill } from './
 
 /** The decision about one init container. */
 type Verdict =
-  /** Nothing to do, and it is not known to have succeeded: what follows waits. */
+  /** There is nothing to do, and the container is not known to have succeeded: later containers wait. */
   | 'pending'
-  /** It has succeeded, or (a sidecar) has started: the next may start. */
+  /** The container has succeeded, or (a sidecar) has started: the next one may start. */
   | 'done'
-  /** Like done, but this sidecar is killed and started again. */
+  /** The same as done, but this sidecar is killed and started again. */
   | 'done-restart'
   | 'start'
-  /** Killed by a step already in the draft, then started. */
+  /** A step in the draft kills the container; then it is started. */
   | 'restart'
-  /** It failed permanently, and the pod with it. */
+  /** The container failed permanently, so the pod failed. */
   | 'pod-over';
 
 /**
@@ -32,7 +32,7 @@ export function computeInitActions(facts: PlanFacts, draft: Draft): boolean {
   const { pod, status } = facts;
   const containers = pod.spec.initContainers ?? [];
   if (containers.length === 0) return true;
-  // Exited regular containers prove nothing: they may belong to the previous sandbox.
+  // Exited regular containers prove nothing, because they may belong to the previous sandbox.
   let initialized = pod.spec.containers.some((container) => {
     const state = newestContainer(status, container.name)?.state;
     return state === 'running' || state === 'created';
@@ -70,7 +70,7 @@ export function computeInitActions(facts: PlanFacts, draft: Draft): boolean {
 function initVerdict(facts: PlanFacts, draft: Draft, container: Container, actual: ContainerRuntimeStatus): Verdict {
   switch (actual.state) {
     case 'created':
-      // Create and start are one step here: a container in this state failed to start.
+      // Create and start are one step, so a container in this state failed to start.
       return 'start';
     case 'running':
       // Validation allows no init container to restart for its resources.

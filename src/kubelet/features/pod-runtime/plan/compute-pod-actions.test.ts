@@ -126,7 +126,7 @@ describe('sandbox', () => {
   for (const [name, pod, status, expected] of rows) test(name, () => assert.deepEqual(plan(pod, status), expected));
 });
 
-describe('a pod that is given up', () => {
+describe('a pod that will not be started again', () => {
   const dead = [aSandbox({ ready: false })];
   const never = (spec: Partial<Pod['spec']> = {}): Pod => aPod({ restartPolicy: 'Never', ...spec });
   const rows: [name: string, pod: Pod, status: PodRuntimeStatus, expected: boolean][] = [
@@ -288,7 +288,7 @@ describe('regular containers', () => {
   for (const [name, pod, status, expected, more] of rows)
     test(name, () => assert.deepEqual(plan(pod, status, more), expected));
 
-  test('a restart is named in the message, a plain kill is not', () => {
+  test('the message mentions a restart, and a plain kill has no such message', () => {
     const probe: PlanFacts['probe'] = (type, id) => (type === 'liveness' && id === 'app-0' ? 'failure' : undefined);
     const running = aStatus([aRun('app', 'running'), aRun('log', 'running')]);
     const messages = [policy('Always'), never].map(
@@ -303,16 +303,16 @@ describe('regular containers', () => {
   });
 });
 
-describe('a container that is not in the pod any more', () => {
+describe('a container that was removed from the pod', () => {
   const fromFile = aPod({}, { annotations: { 'kubernetes.io/config.source': 'file' } });
   const both = aStatus([aRun('app', 'running'), aRun('log', 'running')]);
 
-  test('is stopped alone when its manifest keeps the UID, and nothing follows', () => {
+  test('is the only one stopped if its manifest keeps the UID', () => {
     assert.deepEqual(plan(fromFile, both), ['kill log-0 DefinitionChanged']);
     assert.deepEqual(plan(fromFile, aStatus([aRun('app', 'running'), aRun('log', 143)])), []);
   });
 
-  test('of an API server’s pod runs on: that pod may be older than the container', () => {
+  test('keeps running in an API pod, because that pod object may be older than the container', () => {
     assert.deepEqual(plan(aPod(), both), []);
   });
 });
@@ -412,7 +412,7 @@ describe('back-off', () => {
     ]);
   });
 
-  test('a pod whose only container waits is not stopped', () => {
+  test('a pod whose only container is in back-off is not stopped', () => {
     assert.deepEqual(plan(aPod(), aStatus([aRun('app', 1)]), { crashWait: () => ({ waitMs: 1, delayMs: 2 }) }), []);
   });
 
@@ -438,12 +438,12 @@ describe('the plan besides its steps', () => {
     assert.equal(initialized(aPod({ ...init.spec, restartPolicy: 'Never' }), aStatus([aRun('i1', 1)])), false);
   });
 
-  test('one running regular container is proof enough', () => {
+  test('one running regular container proves that the pod is initialized', () => {
     const pod = aPod({ containers: two.spec.containers, initContainers: [aContainer('i1')] });
     assert.deepEqual(plan(pod, aStatus([aRun('app', 'running')])), ['start regular log#0']);
   });
 
-  test('logs stay only when the whole pod restarts in place: their numbers carry the count over', () => {
+  test('logs are kept only when the whole pod restarts in place, because their numbers carry the restart count', () => {
     const keeps = (pod: Pod, status: PodRuntimeStatus): boolean[] =>
       computePodActions(factsOf(pod, status)).steps.flatMap((step) =>
         step.kind === 'removeContainer' ? [step.keepLogs] : [],
@@ -472,14 +472,14 @@ describe('the plan besides its steps', () => {
 describe('a pod that is over and whose sandbox is not ready', () => {
   const never = aPod({ restartPolicy: 'Never' });
 
-  test('is stopped as long as a container or an older sandbox may still live', () => {
+  test('is stopped as long as a container or an older sandbox may still run', () => {
     const dead = [aSandbox({ ready: false, attempt: 1 })];
     assert.deepEqual(plan(never, aStatus([aRun('app', 'unknown')], dead)), ['killPod nothing-to-run 30000']);
     assert.deepEqual(plan(never, aStatus([aRun('app', 1)], [...dead, aSandbox()])), ['killPod nothing-to-run 30000']);
     assert.deepEqual(plan(never, aStatus([aRun('app', 1)], dead)), []);
   });
 
-  test('is not given up while any of its sandboxes lives, or while it is to restart in place', () => {
+  test('continues while any of its sandboxes may run, or while it must restart in place', () => {
     const dead = aSandbox({ ready: false, attempt: 1 });
     assert.equal(isGivenUp(never, aStatus([aRun('app', 1)], [dead, aSandbox()])), false);
     assert.equal(isGivenUp(never, aStatus([aRun('app', 1)], [dead])), true);
@@ -490,7 +490,7 @@ describe('a pod that is over and whose sandbox is not ready', () => {
     assert.equal(isGivenUp(aPod({ ...never.spec, containers: [asks] }), aStatus([aRun('app', 42)], [dead])), false);
   });
 
-  test('is not over when a container neither ran nor ended: it may have been created for this pod', () => {
+  test('is not over if a container neither ran nor ended, because it may have been created for this pod', () => {
     const dead = [aSandbox({ ready: false })];
     const onFailure = aPod({ restartPolicy: 'OnFailure' });
     assert.equal(isGivenUp(onFailure, aStatus([aRun('app', 'created')], dead)), false);

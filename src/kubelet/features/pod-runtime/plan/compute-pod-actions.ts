@@ -24,11 +24,11 @@ import { computeSandboxDecision } from './sandbox-changed.ts';
 import type { ContainerRole, KillReason, Step, StepOf, Wait } from './steps.ts';
 
 export interface PodActions {
-  /** In the order of execution; empty when the pod is as it should be. */
+  /** The steps in the order of execution; empty if the pod is in its desired state. */
   readonly steps: readonly Step[];
-  /** Containers that would be started now without their back-off. */
+  /** The containers that would be started now without their back-off. */
   readonly waits: readonly Wait[];
-  /** The sandbox to use; undefined when the pod is killed and not created again. */
+  /** The sandbox to use. It is undefined when the pod is killed and not created again. */
   readonly sandbox: SandboxDecision | undefined;
   /** Whether all init containers have succeeded. */
   readonly initialized: boolean;
@@ -54,7 +54,8 @@ export function computePodActions(facts: PlanFacts): PodActions {
   };
   for (const container of pod.spec.ephemeralContainers ?? []) {
     const actual = newestContainer(status, container.name);
-    // Never restarted; but one that was created and not started (the agent died in between) is started now.
+    // An ephemeral container is never restarted. One that was created and not started, because the agent stopped in
+    // between, is started now.
     if (actual === undefined || actual.state === 'created') draft.starts.push({ container, role: 'ephemeral' });
   }
   const initialized = computeInitActions(facts, draft);
@@ -96,7 +97,10 @@ function mustResizePod({ pod, actuated }: PlanFacts, starts: readonly Step[]): b
   );
 }
 
-/** When one container runs more than once (a create that took effect late, a manual start) only the newest is kept. */
+/**
+ * Kills surplus containers. If one container runs more than once (a create that took effect late, a manual start), only
+ * the newest is kept.
+ */
 function surplusKills(status: PodRuntimeStatus): StepOf<'killContainer'>[] {
   return status.containers
     .filter((run) => run.state === 'running' && newestContainer(status, run.name) !== run)
@@ -104,9 +108,9 @@ function surplusKills(status: PodRuntimeStatus): StepOf<'killContainer'>[] {
 }
 
 /**
- * Containers that run and are not in the pod any more. Only a manifest that sets the UID can drop a container: without
- * one, its content is another UID and so another pod; and the API server refuses such an update. Upstream leaves the
- * container running, out of the status, until the pod ends.
+ * Kills running containers that were removed from the pod. Only a manifest that sets the UID can remove a container:
+ * without a UID, different content means another pod, and the API server rejects such an update. Upstream leaves the
+ * container running, without a status, until the pod ends.
  */
 function droppedKills(pod: Pod, status: PodRuntimeStatus): StepOf<'killContainer'>[] {
   if (!isStaticPod(pod)) return [];
@@ -117,7 +121,7 @@ function droppedKills(pod: Pod, status: PodRuntimeStatus): StepOf<'killContainer
     .map((run) => killStep(run, 'DefinitionChanged', `Container ${run.name} is not in the manifest any more`));
 }
 
-/** Regular containers (upstream: second half of computePodActions). */
+/** Plans the regular containers (upstream: second half of computePodActions). */
 function planRegular(facts: PlanFacts, draft: Draft): void {
   const { pod, status } = facts;
   let kept = 0;
@@ -126,7 +130,7 @@ function planRegular(facts: PlanFacts, draft: Draft): void {
     const actual = newestContainer(status, container.name);
     if (actual === undefined || actual.state !== 'running') {
       if (!shouldBeStarted(pod, container, actual)) continue;
-      // It may still run: there must never be two instances of one container.
+      // The container may still run, and there must never be two instances of it.
       if (actual?.state === 'unknown') draft.kills.push(killStep(actual, 'Unknown', unknownMessage('Container')));
       draft.starts.push({ container, role: 'regular' });
       started++;
@@ -149,7 +153,7 @@ function planRegular(facts: PlanFacts, draft: Draft): void {
     draft.starts.push({ container, role: 'regular' });
     started++;
   }
-  // Sidecars must not keep a finished pod alive.
+  // Sidecars must not keep a finished pod running.
   if (kept === 0 && started === 0) draft.killPod = true;
 }
 
@@ -170,10 +174,10 @@ function killCause(
   return undefined;
 }
 
-/** Everything is stopped and created again, init containers first. */
+/** Plans to stop everything and create it again, init containers first. */
 function planNewSandbox(facts: PlanFacts, sandbox: Extract<SandboxDecision, { kind: 'create' }>): PodActions {
   const { pod, status } = facts;
-  // A new pod has nothing to stop; leftovers of a changed sandbox are stopped even when nothing follows.
+  // A new pod has nothing to stop. Leftovers of a changed sandbox are stopped even if nothing is started.
   const stop = status.sandboxes.length > 0 || status.containers.length > 0;
   const over: PodActions = {
     steps: stop ? [killPodStep(pod, 'nothing-to-run')] : [],
@@ -202,8 +206,8 @@ function planNewSandbox(facts: PlanFacts, sandbox: Extract<SandboxDecision, { ki
 }
 
 /**
- * With Never, containers that once existed are not created again; if none ever was, the sandbox is retried. Others end
- * when all is done.
+ * Whether the sandbox is not created again. With policy Never, containers that once existed are not created again; if
+ * none existed, the sandbox is retried. With other policies, the pod ends when all containers are done.
  */
 function isNeverMadeAgain(
   pod: Pod,
@@ -228,7 +232,7 @@ export function isGivenUp(pod: Pod, status: PodRuntimeStatus): boolean {
   return sandbox.kind === 'create' && isNeverMadeAgain(pod, status, sandbox);
 }
 
-/** A pod that is over and already stopped needs no step: "nothing to do" is the empty plan. */
+/** Returns the empty plan for a pod that is over and already stopped. */
 function settle(over: PodActions, status: PodRuntimeStatus): PodActions {
   const stopped =
     !status.sandboxes.some((sandbox) => sandbox.ready) &&
@@ -237,8 +241,9 @@ function settle(over: PodActions, status: PodRuntimeStatus): PodActions {
 }
 
 /**
- * Ended, and no policy or rule would run it again. Upstream checks OnFailure only and would run a container with its
- * own `Never` again in each new sandbox, which never converges; here the container's `Never` counts like the pod's.
+ * Whether the container ended and no policy or rule restarts it. Upstream checks OnFailure only and would run a
+ * container with its own `Never` again in each new sandbox, without end. Here the container's `Never` counts like the
+ * pod's.
  */
 function isDonePermanently(pod: Pod, container: Container, status: PodRuntimeStatus): boolean {
   const newest = newestContainer(status, container.name);
@@ -253,14 +258,18 @@ function hasAnyRegularCreated(pod: Pod, status: PodRuntimeStatus): boolean {
 }
 
 /**
- * A container that asks for a reset repeatedly gets a back-off like any crash, and the others run on meanwhile.
- * Upstream has no back-off there: the reset removes the records of ended runs, which carry it.
+ * Whether the reset must wait. A container that requests a reset repeatedly gets a back-off as after a crash, and the
+ * others continue. Upstream has no back-off here, because its reset removes the records of ended runs, which contain
+ * it.
  */
 function mustResetWait({ pod, status, crashWait }: PlanFacts): boolean {
   return resetSources(pod, status).some(({ container, exited }) => crashWait(container, exited) !== undefined);
 }
 
-/** RestartAllContainers: kill without grace and remove, regular before init, those that triggered it last. */
+/**
+ * Plans RestartAllContainers: it kills without grace and removes regular containers before init containers, and the
+ * triggering ones last.
+ */
 function planReset(facts: PlanFacts, sandbox: SandboxDecision): PodActions {
   const { pod, status } = facts;
   const [targets, sources] = [[] as Step[], [] as Step[]];
@@ -283,7 +292,7 @@ function planReset(facts: PlanFacts, sandbox: SandboxDecision): PodActions {
   return { steps: [...targets, ...sources], waits: [], sandbox, initialized: false };
 }
 
-/** Of each init container only the newest ended run is kept (upstream: pruneInitContainersBeforeStart). */
+/** Keeps only the newest ended run of each init container (upstream: pruneInitContainersBeforeStart). */
 function pruneSteps(pod: Pod, status: PodRuntimeStatus): Step[] {
   return (pod.spec.initContainers ?? []).flatMap((container) =>
     status.containers
@@ -314,9 +323,9 @@ function purgeSteps(pod: Pod, status: PodRuntimeStatus): Step[] {
 }
 
 /**
- * Turns containers to start into steps, and containers in back-off into waits. An init container that waits delays all
- * that come after it; a sidecar or regular container only itself. Ephemeral containers never ran before, so they never
- * wait.
+ * Turns containers to start into steps, and containers in back-off into waits. An init container in back-off delays all
+ * later containers; a sidecar or regular container delays only itself. Ephemeral containers never ran before, so they
+ * never wait.
  */
 function splitByBackoff(
   facts: PlanFacts,
@@ -358,7 +367,7 @@ function startStep(
     newest.sandboxId === sandbox.sandbox.id &&
     !isDefinitionChanged(container, newest);
   if (usable) return { ...step, attempt: newest.attempt, adopt: newest.id };
-  // The running one comes first and need not have the highest number.
+  // The running container comes first and need not have the highest attempt number.
   return {
     ...step,
     attempt:

@@ -300,7 +300,7 @@ describe('without a record', () => {
     assert.equal(isDoneUnrecorded(pod, grown, run, undefined), false);
     assert.equal(isDoneUnrecorded(pod, grown, aRun('app', 1, { resources: made }), before), false);
     assert.equal(isDoneUnrecorded(pod, grown, aRun('app', 'running'), before), false);
-    // The runtime does not know requests of memory.
+    // The runtime does not report memory requests.
     assert.equal(isDoneUnrecorded(pod, grown, run, of({ cpu: '100m', memory: '32Mi' }, { memory: '96Mi' })), false);
     const other = aRun('app', 'running', { resources: { ...made, memoryLimitBytes: 96 * 2 ** 20 } });
     assert.equal(isDoneUnrecorded(pod, grown, other, before), false);
@@ -348,7 +348,7 @@ describe('any resize', () => {
     policies: fc.array(fc.record({ cpu: policy, memory: policy }), { minLength: 3, maxLength: 3 }),
     podLevel: fc.option(resources, { nil: undefined }),
     podRecord: fc.option(resources, { nil: undefined }),
-    /** How many steps are done before the agent dies and plans again. */
+    /** The number of steps that are done before the agent stops and plans again. */
     dies: fc.nat(8),
   });
 
@@ -424,7 +424,7 @@ describe('any resize', () => {
         const changed = new Set(first.flatMap((step) => (step.kind === 'resizeContainer' ? [step.name] : [])));
         assert.ok(first.every((step) => step.kind !== 'startContainer' || !changed.has(step.name)));
         for (const step of first.slice(0, dies)) run(step);
-        // What was killed when the agent died starts again in its order, sidecars first.
+        // What was killed before the agent stopped starts again in order, sidecars first.
         for (let round = 0; round < 3; round++) for (const step of steps()) run(step);
         assert.deepEqual(steps(), []);
         assert.equal(isResizeUnderWay(pod, status, facts()), false);

@@ -11,15 +11,15 @@ import type { Step } from './steps.ts';
 
 export type ResizedResource = 'memory' | 'cpu';
 
-/** The actuated resources on record for this pod; undefined where there is no record. */
+/** The recorded actuated resources of a pod; undefined if there is no record. */
 export interface ActuatedFacts {
   readonly container: (name: string) => ResourceRequirements | undefined;
   readonly podLevel: ResourceRequirements | undefined;
-  /** The pod's cgroup is known to differ from what it should be. */
+  /** Whether the pod's cgroup is known to differ from its desired state. */
   readonly podUnsettled?: boolean;
 }
 
-/** What to do about one running container whose resources differ from its allocation. */
+/** The steps for one running container whose resources differ from its allocation. */
 export type ContainerResize =
   | { kind: 'none' }
   | { kind: 'restart' }
@@ -28,7 +28,7 @@ export type ContainerResize =
 export interface ResourceChange {
   readonly resource: ResizedResource;
   readonly direction: 'up' | 'down';
-  /** The new memory limit, when that decreases. */
+  /** The new memory limit, if it decreases. */
   readonly lowerLimitBytes?: number;
 }
 
@@ -41,7 +41,7 @@ interface Amounts {
 
 /**
  * Compares the allocation of a running container with its actuated record (upstream: computePodResizeAction). Without a
- * record the runtime's own facts count, and without those the container counts as correct: a lost file restarts
+ * record, the runtime's values are used. Without those, the container counts as correct, so that a lost file restarts
  * nothing.
  */
 export function computeContainerResize(
@@ -73,7 +73,7 @@ export function computeContainerResize(
 
 /**
  * Whether the container last ran with other resources than it will be started with. Then the pod's cgroup has not been
- * changed either. (Upstream leaves that cgroup as it was, and a container that was down during its resize keeps the old
+ * changed either. (Upstream does not change that cgroup, so a container that was down during its resize keeps the old
  * limit.)
  */
 export function isStartedOtherwise(pod: Pod, container: Container, actuated: ActuatedFacts): boolean {
@@ -89,8 +89,8 @@ export function isStartedOtherwise(pod: Pod, container: Container, actuated: Act
 }
 
 /**
- * Actuated and not on record: the agent died in between. Without this check a container would be restarted for it once
- * more.
+ * Whether the change was actuated and not recorded, because the agent stopped in between. Without this check the
+ * container would be restarted once more.
  */
 export function isDoneUnrecorded(
   pod: Pod,
@@ -104,8 +104,8 @@ export function isDoneUnrecorded(
 }
 
 /**
- * The record of a container that has none, from the runtime; undefined when it matches the allocation, or when the
- * runtime reports nothing.
+ * Builds the record of a container from the runtime's values. Returns undefined if they match the allocation, or if the
+ * runtime reports none.
  */
 export function recordOfRuntime(
   pod: Pod,
@@ -132,7 +132,7 @@ function amountsOf(podLevel: ResourceRequirements | undefined, own: ResourceRequ
   };
 }
 
-/** The limit decides the direction; the request does where the limit stays. 0 means none. */
+/** Returns the direction of the change. The limit decides; if it is unchanged, the request decides. 0 means none. */
 function changeOf(
   resource: ResizedResource,
   { limit, request }: Record<'limit' | 'request', readonly [number, number]>,
@@ -156,7 +156,7 @@ function restartsFor(container: Container, resource: ResizedResource): boolean {
   );
 }
 
-/** Whether the pod-level CPU or memory differs from the record. A pod without any needs no record. */
+/** Whether the pod-level CPU or memory differs from the record. A pod without them needs no record. */
 export function isPodLevelChanged(pod: Pod, actuated: ActuatedFacts): boolean {
   if (actuated.podUnsettled === true) return true;
   const { resources } = pod.spec;
@@ -174,7 +174,7 @@ function rawAmounts(resources: ResourceRequirements | undefined): number[] {
   ];
 }
 
-/** Whether anything that runs of the pod does not match its allocation yet (upstream: IsPodResizeInProgress). */
+/** Whether something that runs of the pod does not match its allocation yet (upstream: IsPodResizeInProgress). */
 export function isResizeUnderWay(pod: Pod, status: PodRuntimeStatus, actuated: ActuatedFacts): boolean {
   const someContainer = resizable(pod).some((container) => {
     const actual = newestContainer(status, container.name);
@@ -187,16 +187,16 @@ export function isResizeUnderWay(pod: Pod, status: PodRuntimeStatus, actuated: A
   );
 }
 
-/** What the planner collects while it goes through the containers. */
+/** The results that the planner collects for a resize. */
 export interface ResizeDraft {
   readonly updates: { container: Container; actual: ContainerRuntimeStatus; changes: readonly ResourceChange[] }[];
-  /** A container restarts for its new resources. */
+  /** Whether a container restarts for its new resources. */
   restarts: boolean;
 }
 
 /**
- * Memory first, then CPU. For each, the pod's cgroup grows before its containers do and shrinks after them, and
- * containers that shrink come before those that grow (upstream: doPodResizeAction).
+ * Orders the steps: memory first, then CPU. For each, the pod's cgroup grows before its containers and shrinks after
+ * them. Containers that shrink come before those that grow (upstream: doPodResizeAction).
  */
 export function computeResizeSteps(draft: ResizeDraft, podLevelChanged: boolean): Step[] {
   return (['memory', 'cpu'] as const).flatMap((resource) => {

@@ -5,10 +5,10 @@ import { runtimeAnnotations } from '../../../../api/annotations.ts';
 import type { ContainerRuntimeStatus } from '../../../model/runtime-status.ts';
 
 /**
- * The hash in `io.kubernetes.container.hash`: lower-case hex, FNV-32a over the JSON of name and image in the form in
- * which Go's object dumper prints a byte slice, so that this agent adopts containers of upstream's kubelet unchanged
- * and vice versa (upstream: pkg/kubelet/container/helpers.go HashContainer). No other field matters: those cannot
- * change in a running pod.
+ * Computes the hash in `io.kubernetes.container.hash`: lower-case hex, FNV-32a over the JSON of name and image in the
+ * form in which Go's object dumper prints a byte slice. So this agent adopts containers of upstream's kubelet
+ * unchanged, and vice versa (upstream: pkg/kubelet/container/helpers.go HashContainer). Other fields do not matter,
+ * because they cannot change in a running pod.
  */
 export function containerHash(container: Pick<AnyContainer, 'name' | 'image'>): string {
   const json = goJson({ image: container.image ?? '', name: container.name });
@@ -16,8 +16,8 @@ export function containerHash(container: Pick<AnyContainer, 'name' | 'image'>): 
 }
 
 /**
- * Whether the running container was created from another definition. One without a hash counts as changed, as upstream
- * reads it as 0.
+ * Whether the running container was created from another definition. A container without a hash counts as changed,
+ * because upstream reads its hash as 0.
  */
 export function isDefinitionChanged(
   container: Pick<AnyContainer, 'name' | 'image'>,

@@ -26,12 +26,12 @@ interface Model {
   readonly status: PodRuntimeStatus;
 }
 
-/** The effect of a container that ends with 1. */
+/** Builds a rule for a container that exits with 1. */
 function ruleFor(action: ContainerRestartRule['action'] | undefined): ContainerRestartRule[] | undefined {
   return action === undefined ? undefined : [{ action, exitCodes: { operator: 'In', values: [1] } }];
 }
 
-/** Any pod in any state that a runtime could report, including ones that no agent would have produced. */
+/** Generates any pod in any state that a runtime could report, including states that no agent would have produced. */
 const worlds: fc.Arbitrary<Model> = fc
   .record({
     policy: fc.constantFrom(...policies),
@@ -79,7 +79,7 @@ const worlds: fc.Arbitrary<Model> = fc
     };
   });
 
-/** The runtime executes the steps. Init containers then succeed; others run on. */
+/** Executes the steps. Afterwards init containers have succeeded, and other containers run. */
 function apply(world: Model): { kinds: string[]; next: PodRuntimeStatus } {
   const { pod } = world;
   let { status } = world;
@@ -146,8 +146,8 @@ function apply(world: Model): { kinds: string[]; next: PodRuntimeStatus } {
 }
 
 /**
- * A regular container starts only when the last init container has succeeded, or has been running as a sidecar, or
- * others of its kind run.
+ * Checks the order: a regular container starts only if the last init container has succeeded or runs as a sidecar, or
+ * if other regular containers run.
  */
 function checkInitOrder(
   pod: Pod,
@@ -159,7 +159,7 @@ function checkInitOrder(
     status.containers.find((run) => run.name === container.name);
   const last = inits.at(-1);
   if (last === undefined || !pod.spec.containers.some((container) => container.name === name)) return;
-  // A regular container that ran when this was planned proves initialisation, also when the plan killed it.
+  // A regular container that ran when this was planned proves initialization, even if the plan killed it.
   const lived = pod.spec.containers.some((container) =>
     before.containers.some(
       (run) => run.name === container.name && (run.state === 'running' || run.state === 'created'),
@@ -170,7 +170,7 @@ function checkInitOrder(
   assert.ok(done || lived, `${name} starts before ${last.name} is done (${run?.state ?? 'never ran'})`);
 }
 
-test('from any state the plans converge, in a few rounds, to a pod that needs nothing, with never two instances of a container', () => {
+test('from any state the plans converge in a few rounds, without ever running two instances of a container', () => {
   fc.assert(
     fc.property(worlds, ({ pod, status }) => {
       let current = status;

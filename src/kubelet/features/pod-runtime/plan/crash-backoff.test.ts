@@ -23,7 +23,7 @@ function setUp(config = crashBackoffConfig()): {
   };
 }
 
-/** The delays of a container that crashes at once each time it is started. */
+/** Returns the delays of a container that crashes at once after each start. */
 async function delays(config: ReturnType<typeof crashBackoffConfig>, crashes: number): Promise<number[]> {
   const { clock, backoff, crash } = setUp(config);
   const met: number[] = [];
@@ -103,7 +103,7 @@ describe('the crash back-off', () => {
     assert.equal(limited({ cpu: '1', memory: '1Gi' }), limited({ memory: '1Gi', cpu: '1' }));
   });
 
-  test('of a container that resets the whole pod counts once, and is over for the run that asked for it', () => {
+  test('counts a reset of the whole pod once, and does not delay the run that requested it', () => {
     const { backoff, crash } = setUp();
     const first = crash();
     backoff.noteReset(pod, app, first);
@@ -112,20 +112,20 @@ describe('the crash back-off', () => {
     assert.equal(backoff.wait(pod, app, crash())?.delayMs, 10_000);
   });
 
-  test('of a pod that is not known can be reset, too', () => {
+  test('can be reset for an unknown pod', () => {
     const { backoff, crash } = setUp();
     backoff.reset(pod, app);
     assert.equal(backoff.wait(pod, app, crash()), undefined);
   });
 
-  test('does not remember when each of a thousand runs ended, but of the newest it does', () => {
+  test('keeps the times of only the newest of a thousand runs', () => {
     const { clock, backoff, crash } = setUp();
     backoff.noteStart(pod, app, crash());
     const oldest = crash();
     backoff.wait(pod, app, oldest);
     const newest = Array.from({ length: 32 }, () => crash());
     for (const run of newest.slice(0, 30)) backoff.wait(pod, app, run);
-    // A step of the wall clock shows whether the end of a run is remembered: it does not move what is.
+    // A step of the wall clock changes only the times that are not kept.
     clock.stepWall(5000);
     assert.equal(backoff.wait(pod, app, oldest)?.waitMs, 10_000);
     for (const run of newest) backoff.wait(pod, app, run);
@@ -156,7 +156,7 @@ describe('a restarted agent', () => {
     );
   });
 
-  test('derives it from the number of attempts when the run before is gone or the pause makes no sense', () => {
+  test('derives it from the number of attempts when the run before is gone or the pause is invalid', () => {
     assert.deepEqual(
       [0, 1, 2, 5, 50].map((attempt) => deriveCrashDelayMs([aRun('app', 1, { attempt })], config)),
       [undefined, 10_000, 20_000, 160_000, 300_000],
@@ -212,14 +212,14 @@ describe('a restarted agent', () => {
     assert.deepEqual(backoff.wait(both, other, log), { waitMs: 10_000, delayMs: 10_000 });
   });
 
-  test('leaves a container alone that has no runs', () => {
+  test('ignores a container without runs', () => {
     const { clock, backoff } = setUp();
     backoff.adopt(aPod({ containers: [aContainer('app'), aContainer('new')] }), aStatus([]));
     const first = aRun('app', 1, { finishedAtMs: clock.nowMs() });
     assert.equal(backoff.wait(pod, app, first), undefined);
   });
 
-  test('continues the wait of the former one', () => {
+  test('continues the wait of the previous agent', () => {
     const { clock, backoff } = setUp();
     const now = clock.nowMs();
     const crashed = aRun('app', 1, {
@@ -232,7 +232,7 @@ describe('a restarted agent', () => {
     assert.deepEqual(backoff.wait(pod, app, crashed), { waitMs: 32_000, delayMs: 40_000 });
   });
 
-  test('does not delay a container that ran well for long, one of another image, or a known pod', () => {
+  test('does not delay a container that ran well for a long time, one with another image, or a known pod', () => {
     const { clock, backoff, crash } = setUp();
     const now = clock.nowMs();
     const long = aRun('app', 1, {

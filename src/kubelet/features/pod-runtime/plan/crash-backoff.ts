@@ -7,18 +7,18 @@ import type { ContainerId } from '../../../model/ids.ts';
 import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../../model/runtime-status.ts';
 import { isDefinitionChanged } from './container-hash.ts';
 
-/** Upstream: kubelet.go newCrashLoopBackOff. */
+/** The settings of the crash back-off (upstream: kubelet.go newCrashLoopBackOff). */
 export interface CrashBackoffConfig {
   readonly initialMs: number;
   readonly maxMs: number;
-  /** A longer run counts as healthy: the delay starts over. */
+  /** The duration of a healthy run. After a longer run, the delay starts over. */
   readonly resetAfterMs: number;
 }
 
 /**
- * 10 s doubling to the node's `crashLoopBackOff.maxContainerRestartPeriod` (300 s); with the gate
- * ReduceDefaultCrashLoopBackOffDecay from 1 s, and to 60 s where no period is configured. Reset after a run of 600 s,
- * whatever the cap (upstream: kubelet.go newCrashLoopBackOff).
+ * Returns the settings: 10 s doubling to the node's `crashLoopBackOff.maxContainerRestartPeriod` (300 s). With the gate
+ * ReduceDefaultCrashLoopBackOffDecay it starts at 1 s and, if no period is configured, ends at 60 s. A run of 600 s
+ * resets it, whatever the maximum (upstream: kubelet.go newCrashLoopBackOff).
  */
 export function crashBackoffConfig(periodMs?: number, reducedDecay = false): CrashBackoffConfig {
   const maxMs = periodMs ?? (reducedDecay ? 60_000 : 300_000);
@@ -36,7 +36,9 @@ export interface CrashEntry {
   readonly startedAtMs: number;
 }
 
-/** The remaining back-off after a run that ended at `finishedAtMs`; undefined when it may start now. */
+/**
+ * Returns the remaining back-off after a run that ended at `finishedAtMs`, or undefined if the container may start now.
+ */
 function computeCrashWait(
   entry: CrashEntry | undefined,
   finishedAtMs: number,
@@ -49,7 +51,7 @@ function computeCrashWait(
 }
 
 /**
- * The entry after starting again at `nowMs` a container whose last run ended at `finishedAtMs` (upstream:
+ * Computes the entry after a container whose last run ended at `finishedAtMs` is started again at `nowMs` (upstream:
  * flowcontrol.Backoff Next).
  */
 function computeNextCrash(
@@ -68,9 +70,9 @@ function isExpired(entry: CrashEntry, finishedAtMs: number, config: CrashBackoff
 }
 
 /**
- * The current delay of a container that a restarted agent finds, derived from the runtime's records: the pause before
- * its newest run, else its number of attempts. Errs on the long side, so that restarting the agent does not release a
- * crash loop. Runs newest first.
+ * Derives the current delay of a container that a restarted agent finds. It uses the pause before the newest run, or
+ * else the number of attempts. If in doubt the delay is longer, so that restarting the agent does not release a crash
+ * loop. Runs are sorted newest first.
  */
 export function deriveCrashDelayMs(
   runs: readonly ContainerRuntimeStatus[],
@@ -90,7 +92,7 @@ export function deriveCrashDelayMs(
 }
 
 /**
- * The key of a back-off; a change of image or resources starts a new one (upstream: kuberuntime/helpers.go
+ * Returns the key of a back-off. A change of image or resources starts a new one (upstream: kuberuntime/helpers.go
  * GetBackoffKey).
  */
 export function crashKey(pod: Pod, container: AnyContainer): string {
@@ -108,14 +110,14 @@ function listText(list: ResourceList | undefined): string {
 interface PodEntries {
   readonly entries: Map<string, CrashEntry>;
   readonly finishedAt: Map<ContainerId, number>;
-  /** The run whose end resets the whole pod, once that has begun. */
+  /** The run whose end resets the whole pod. It is set once the reset has begun. */
   resetFor?: ContainerId;
 }
 
 /**
- * Back-off of all containers of the node.
+ * The crash back-off of all containers of the node.
  * 1. Reading changes nothing except the time at which a finished run was first seen.
- * 2. The wall clock is read once per finished run, to learn how long ago it ended; from then on only monotonic time
+ * 2. The wall clock is read once per finished run, to determine how long ago it ended. From then on only monotonic time
  *    counts.
  */
 export class CrashBackoff {
@@ -138,7 +140,7 @@ export class CrashBackoff {
     return computeCrashWait(entry, this.#finishedAt(pod, exited), this.#clock.monotonicMs(), this.#config);
   }
 
-  /** A start is about to be tried after the run `exited`: the next delay is longer. */
+  /** Records that the container is about to be started after the run `exited`. The next delay is longer. */
   noteStart(pod: Pod, container: AnyContainer, exited: ContainerRuntimeStatus): void {
     const { entries } = this.#pod(pod.metadata.uid);
     const key = crashKey(pod, container);
@@ -149,8 +151,8 @@ export class CrashBackoff {
   }
 
   /**
-   * All containers of the pod are about to be reset because of the run `exited`: that counts as one restart of its
-   * container. From now on this run has no back-off, so that a reset is not left incomplete.
+   * Records that all containers of the pod are about to be reset because of the run `exited`. This counts as one
+   * restart of its container. From now on this run has no back-off, so that a reset is not left incomplete.
    */
   noteReset(pod: Pod, container: AnyContainer, exited: ContainerRuntimeStatus): void {
     const known = this.#pod(pod.metadata.uid);
@@ -159,10 +161,7 @@ export class CrashBackoff {
     known.resetFor = exited.id;
   }
 
-  /**
-   * Restores the back-off of a former agent process from the runtime's records. Does nothing for a pod that is known
-   * already.
-   */
+  /** Restores the back-off of an earlier agent from the runtime's records. Does nothing for a known pod. */
   adopt(pod: Pod, status: PodRuntimeStatus): void {
     if (this.#pods.has(pod.metadata.uid)) return;
     const { entries } = this.#pod(pod.metadata.uid);
@@ -177,7 +176,7 @@ export class CrashBackoff {
     }
   }
 
-  /** Lets a container start at once, for "retry now". */
+  /** Ends the back-off of a container, for "retry now". */
   reset(pod: Pod, container: AnyContainer): void {
     this.#pods.get(pod.metadata.uid)?.entries.delete(crashKey(pod, container));
   }
@@ -200,7 +199,7 @@ export class CrashBackoff {
     const known = finishedAt.get(exited.id);
     if (known !== undefined) return known;
     const monotonic = this.#toMonotonic(exited.finishedAtMs);
-    // Only the newest runs are ever queried: keep a few.
+    // Only the newest runs are ever queried, so few are kept.
     if (finishedAt.size >= 32) finishedAt.delete(finishedAt.keys().next().value as ContainerId);
     finishedAt.set(exited.id, monotonic);
     return monotonic;

@@ -8,34 +8,34 @@ import type { ActuatedFacts, ResizeDraft } from './compute-resize.ts';
 import { computeContainerResize } from './compute-resize.ts';
 import type { ContainerRole, KillReason, StepOf } from './steps.ts';
 
-/** All facts that the planner needs; it reads nothing else and is synchronous. */
+/** All facts that the planner needs. It reads nothing else and is synchronous. */
 export interface PlanFacts {
   readonly pod: Pod;
   readonly status: PodRuntimeStatus;
-  /** The probe result of this very container; undefined when it was never probed. */
+  /** Returns the probe result of exactly this container, or undefined if it was never probed. */
   readonly probe: (type: ProbeType, id: ContainerId) => ProbeVerdict | undefined;
   /**
-   * The rest of the crash back-off of a container whose newest finished run is `exited`; undefined when it may start
-   * now.
+   * Returns the remaining crash back-off of a container whose newest finished run is `exited`, or undefined if it may
+   * start now.
    */
   readonly crashWait: (
     container: AnyContainer,
     exited: ContainerRuntimeStatus,
   ) => { waitMs: number; delayMs: number } | undefined;
-  /** Wall time, to report until when something waits. */
+  /** The wall time, to report until when something waits. */
   readonly nowMs: number;
-  /** Whether all containers should be reset; by default read from the runtime's records. */
+  /** Whether all containers should be reset. By default this is read from the runtime's records. */
   readonly restartAll?: boolean;
-  /** The actuated resources on record; without it nothing is resized. */
+  /** The recorded actuated resources. Without them nothing is resized. */
   readonly actuated?: ActuatedFacts;
 }
 
-/** What the parts of the planner collect. */
+/** The results that the parts of the planner collect. */
 export interface Draft {
   readonly kills: StepOf<'killContainer'>[];
   readonly starts: { container: AnyContainer; role: ContainerRole }[];
   readonly resize: ResizeDraft;
-  /** The pod as a whole is over, or must be stopped. */
+  /** Whether the whole pod is over, or must be stopped. */
   killPod: boolean;
 }
 

@@ -16,7 +16,7 @@ test('an init container failed when it ended with an error, ran out of memory, o
   );
 });
 
-test('a running container is not started, one of unknown state or one that was only created is', () => {
+test('a container is started if it is not running, has an unknown state or was only created', () => {
   const never = aPod({ restartPolicy: 'Never' });
   const app = aContainer('app');
   const starts = [aRun('app', 'running'), aRun('app', 'unknown'), aRun('app', 'created'), aRun('app', 1)].map((run) =>
@@ -26,7 +26,7 @@ test('a running container is not started, one of unknown state or one that was o
   assert.equal(shouldBeStarted(aPod(), app, aRun('app', 'running')), false, 'whatever the policy');
 });
 
-test('a rule without exit codes matches none, and one that lists none matches all others', () => {
+test('a rule without exit codes matches no exit, and NotIn an empty list matches every exit', () => {
   const never = aPod({ restartPolicy: 'Never' });
   const withRule = (exitCodes?: { operator: 'In' | 'NotIn'; values?: number[] }): boolean =>
     restartsAfterExit(
@@ -40,7 +40,7 @@ test('a rule without exit codes matches none, and one that lists none matches al
   assert.deepEqual([withRule(), withRule({ operator: 'In' }), withRule({ operator: 'NotIn' })], [false, false, true]);
 });
 
-test('the run that asks for the reset of all is named with its container', () => {
+test('the run that requests the reset is returned with its container', () => {
   const asks = aContainer('app', {
     restartPolicy: 'Never',
     restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } }],

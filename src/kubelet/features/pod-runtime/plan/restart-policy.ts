@@ -6,7 +6,9 @@ import type { ContainerRuntimeStatus, PodRuntimeStatus } from '../../../model/ru
 import { newestContainer } from '../../../model/runtime-status.ts';
 import type { ContainerRole } from './steps.ts';
 
-/** The first rule whose exit codes match (upstream: pkg/api/v1/pod/util.go FindMatchingContainerRestartRule). */
+/**
+ * Returns the first rule whose exit codes match (upstream: pkg/api/v1/pod/util.go FindMatchingContainerRestartRule).
+ */
 function matchingRestartRule(container: AnyContainer, exitCode: number): ContainerRestartRule | undefined {
   return (container.restartPolicyRules ?? []).find((rule) => {
     const listed = rule.exitCodes?.values?.includes(exitCode) ?? false;
@@ -49,7 +51,7 @@ export function shouldBeStarted(
   return restartsAfterExit(pod, container, newest.exitCode);
 }
 
-/** An init container that ended without success (upstream: kuberuntime/helpers.go isInitContainerFailed). */
+/** Whether an init container ended without success (upstream: kuberuntime/helpers.go isInitContainerFailed). */
 export function isInitFailed(status: ContainerRuntimeStatus): boolean {
   return (
     status.reason === 'OOMKilled' || (status.state === 'exited' && status.exitCode !== 0) || status.state === 'unknown'
@@ -60,7 +62,7 @@ export function initRole(container: Pick<Container, 'restartPolicy'>): Container
   return isRestartableInit(container) ? 'sidecar' : 'init';
 }
 
-/** Init and regular containers: those that RestartAllContainers affects. */
+/** Returns the init and regular containers, which RestartAllContainers affects. */
 export function restartableContainers(pod: Pod): Container[] {
   return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
 }
@@ -84,7 +86,7 @@ export function shouldRestartAllContainers(pod: Pod, status: PodRuntimeStatus): 
   return resetSources(pod, status).length > 0;
 }
 
-/** The containers whose newest run asks for the reset of all. */
+/** Returns the containers whose newest run requests the reset. */
 export function resetSources(
   pod: Pod,
   status: PodRuntimeStatus,

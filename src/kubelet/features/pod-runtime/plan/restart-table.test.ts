@@ -6,13 +6,13 @@ import { computePodActions } from './compute-pod-actions.ts';
 import { aContainer, anEphemeral, aPod, aRun, aStatus, factsOf } from '../testing/builders.ts';
 
 /**
- * What happens to a container that ended with 0, 1 or 42, beside one that runs on. `*` stands for every policy that a
- * pod can have.
- * - again: it is started again
- * - stays: it is left as it is
- * - next: its work is done, the next one starts
+ * The table says what happens to a container that ended with 0, 1 or 42, while another container runs. `*` stands for
+ * every pod policy.
+ * - again: the container is started again
+ * - stays: it is left unchanged
+ * - next: its work is done, and the next one starts
  * - over: the pod is stopped
- * - reset: all containers of the pod are removed, to start over
+ * - reset: all containers of the pod are removed and start over
  */
 const TABLE = `
 kind       pod        own        rule             0      1      42
@@ -85,7 +85,7 @@ function podWith(kind: string, restartPolicy: Policy, fields: Partial<Container>
   }
 }
 
-/** The word of the table for what is planned. */
+/** Returns the table's word for the planned steps. */
 function fate(kind: string, pod: Pod, exitCode: number): string {
   // While an init container runs, nothing else runs yet.
   const status = aStatus([aRun('subject', exitCode), ...(kind === 'init' ? [] : [aRun('other', 'running')])]);

@@ -5,7 +5,7 @@ import type { SandboxReason } from './steps.ts';
 
 export type SandboxDecision =
   | { kind: 'keep'; sandbox: SandboxRuntimeStatus }
-  /** `replaces` is the newest existing sandbox; absent for a new pod. */
+  /** A new sandbox is needed. `replaces` is the newest existing sandbox; it is absent for a new pod. */
   | { kind: 'create'; attempt: number; reason: SandboxReason; replaces?: SandboxRuntimeStatus };
 
 /** Whether the pod's newest sandbox can be kept (upstream: kuberuntime/util/util.go PodSandboxChanged). */
@@ -25,7 +25,7 @@ function changeReason(pod: Pod, status: PodRuntimeStatus, newest: SandboxRuntime
   return undefined;
 }
 
-/** For the pod status, which follows the same rule. */
+/** Whether the pod needs a new sandbox. The pod status uses the same rule. */
 export function needsNewSandbox(pod: Pod, status: PodRuntimeStatus): boolean {
   return computeSandboxDecision(pod, status).kind === 'create';
 }

@@ -62,7 +62,7 @@ test('a kill with its own grace names it, and a resize names its target', () => 
   );
 });
 
-test('each part of a resize is remembered on its own', () => {
+test('each part of a resize has its own key', () => {
   const pod = { kind: 'resizePod', resource: 'cpu', phase: 'raise', lowered: [] } as const;
   const container = { kind: 'resizeContainer', id: containerId('c'), name: 'web', resource: 'cpu' } as const;
   const keys = [

@@ -1,12 +1,10 @@
 import type { ContainerId, SandboxId } from '../../../model/ids.ts';
 import { unreachable } from '../../../../base/errors.ts';
 
-/** The role of a container in its pod; decides order, restarts and dependencies. */
+/** The role of a container in its pod. It decides order, restarts and dependencies. */
 export type ContainerRole = 'init' | 'sidecar' | 'regular' | 'ephemeral';
 
-/**
- * Why a container is killed (upstream: kuberuntime_manager.go containerKillReason). Decides which grace period applies.
- */
+/** The reason for a kill, which decides the grace period (upstream: kuberuntime_manager.go containerKillReason). */
 export type KillReason =
   | 'StartupProbe'
   | 'LivenessProbe'
@@ -15,7 +13,7 @@ export type KillReason =
   | 'DefinitionChanged'
   | 'Unknown';
 
-/** Why a new sandbox is needed (upstream: kuberuntime/util PodSandboxChanged). */
+/** The reason for a new sandbox (upstream: kuberuntime/util PodSandboxChanged). */
 export type SandboxReason = 'new-pod' | 'several-ready' | 'not-ready' | 'network-mode-changed' | 'no-ip';
 
 /** The parameters of each kind of step. */
@@ -23,9 +21,9 @@ export interface StepArgs {
   /** Stops every running container and every sandbox, with the pod's own grace. */
   readonly killPod: { reason: 'sandbox-changed' | 'nothing-to-run'; graceMs: number };
   readonly createSandbox: { attempt: number; reason: SandboxReason };
-  /** `graceMs` absent: the pod's grace, or the probe's own. */
+  /** Kills a container. Without `graceMs`, the grace period is the pod's or the probe's own. */
   readonly killContainer: { id: ContainerId; name: string; reason: KillReason; message: string; graceMs?: number };
-  /** `keepLogs` leaves the log files, whose numbers carry the restart count. */
+  /** Removes a container. `keepLogs` keeps the log files, whose numbers carry the restart count. */
   readonly removeContainer: {
     id: ContainerId;
     name: string;
@@ -42,11 +40,12 @@ export interface StepArgs {
     phase: 'raise' | 'lower';
     lowered: readonly { id: ContainerId; name: string; limitBytes: number }[];
   };
-  /** New CPU or memory for a container, which keeps running. */
+  /** Gives a running container new CPU or memory. */
   readonly resizeContainer: { id: ContainerId; name: string; resource: 'memory' | 'cpu' };
   /**
-   * `attempt` is one more than the newest attempt in the runtime, or 0 when the runtime knows none; then the executor
-   * raises it past what the log directory holds (a runtime that lost its state must not append to an old log).
+   * Starts a container. `attempt` is one more than the newest attempt in the runtime, or 0 if the runtime knows none.
+   * Then the executor raises it above the log files, because a runtime that lost its state must not append to an old
+   * log.
    */
   readonly startContainer: {
     name: string;
@@ -57,19 +56,19 @@ export interface StepArgs {
 }
 
 export type StepKind = keyof StepArgs;
-/** One decision, as data: it can be printed before it runs, recorded and replayed. */
+/** One decision as data. It can be printed before it runs, recorded and replayed. */
 export type Step = { [K in StepKind]: { kind: K } & StepArgs[K] }[StepKind];
 export type StepOf<K extends StepKind> = Extract<Step, { kind: K }>;
 
 /**
- * A container that will be started later. Wall milliseconds in `untilMs`; `waitMs` is what was left when this was
+ * A container that will be started later. `untilMs` is wall time; `waitMs` was the remaining time when this was
  * computed.
  */
 export interface Wait {
   readonly container: string;
   readonly untilMs: number;
   readonly waitMs: number;
-  /** The whole delay, of which this wait is the rest. */
+  /** The whole delay, of which this wait is the remaining part. */
   readonly delayMs: number;
   readonly why: 'CrashLoopBackOff';
 }
@@ -97,7 +96,7 @@ const roleNames: Readonly<Record<ContainerRole, string>> = {
 
 const resourceNames: Readonly<Record<StepArgs['resizePod']['resource'], string>> = { memory: 'memory', cpu: 'CPU' };
 
-/** One sentence about a step, for `kubelet explain` and `kubelet plan`. */
+/** Describes a step as one sentence, for `kubelet explain` and `kubelet plan`. */
 export function describeStep(step: Step): string {
   switch (step.kind) {
     case 'killPod':
@@ -127,12 +126,12 @@ function seconds(ms: number): string {
   return `${Math.ceil(ms / 1000)} s`;
 }
 
-/** Enough of a runtime id for a person to find it. */
+/** Shortens a runtime ID so that users can still find it. */
 function shortId(id: ContainerId | SandboxId): string {
   return id.slice(0, 12);
 }
 
-/** What a pass remembers of a resize that it tried. */
+/** Returns the key under which a sync remembers a step of a resize that it tried. */
 export function resizeKey(step: StepOf<'resizePod' | 'resizeContainer'>): string {
   return step.kind === 'resizePod'
     ? `${step.kind} ${step.resource} ${step.phase}`

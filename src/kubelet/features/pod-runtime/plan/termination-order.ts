@@ -2,9 +2,9 @@ import type { Pod } from '../../../../api/core/pod.ts';
 import { isRestartableInit } from '../../../../api/pod.ts';
 
 /**
- * The containers that must have ended before a container is stopped (upstream: kuberuntime_termination_order.go): a
- * sidecar waits for all regular containers and for the sidecars after it; no other container waits. Only containers in
- * `running` are waited for.
+ * Returns the containers that must have ended before a container is stopped (upstream:
+ * kuberuntime_termination_order.go). A sidecar waits for all regular containers and for the sidecars after it; no other
+ * container waits. Only containers in `running` are waited for.
  */
 export function computeTerminationOrder(pod: Pod, running: readonly string[]): Map<string, string[]> {
   const alive = new Set(running);

@@ -60,7 +60,7 @@ export function aSandbox(fields: Partial<SandboxRuntimeStatus> = {}): SandboxRun
 
 export type RunState = 'running' | 'created' | 'unknown' | number;
 
-/** One run of a container; a number is the exit code of one that ended. */
+/** Builds one run of a container. A number is the exit code of an ended run. */
 export function aRun(
   name: string,
   state: RunState,

@@ -43,22 +43,22 @@ export const testNode: NodeFacts = {
   handlers: new Map(),
 };
 
-/** As in a pass; the placement is fixed. */
+/** The request of a sync with a fixed placement. */
 type HarnessRequest = Omit<SyncPodRequest, 'placement'> & { placement: PodPlacement | Promise<PodPlacement> };
 
-/** PodRuntime on fakes: its output is kept, its input can be scripted. */
+/** PodRuntime on fakes. Its output is recorded, and its input can be scripted. */
 export class Harness {
   readonly clock = new FakeClock();
   readonly runtime: FakeRuntime;
   readonly files: FakeHostFiles;
   readonly mounts: FakeMounts;
   readonly pods: PodRuntime;
-  /** `TYPE REASON MESSAGE`, as recorded. */
+  /** The recorded events as `TYPE REASON MESSAGE`. */
   readonly events: string[] = [];
-  /** Notifications to the cache and the status publisher, in order. */
+  /** The notifications to the cache and the status publisher, in order. */
   readonly notices: string[] = [];
   readonly timeline: string[] = [];
-  /** By `liveness app#0`. */
+  /** The probe results by `liveness app#0`. */
   readonly verdicts = new Map<string, ProbeVerdict>();
   readonly hookCalls: string[] = [];
   image: (name: string) => Promise<ImageOutcome> = async (name) => ({
@@ -138,7 +138,7 @@ export class Harness {
     });
   }
 
-  /** The actual state of the runtime, as an up-to-date cache would return it. */
+  /** Returns the actual state of the runtime, as an up-to-date cache would. */
   async status(pod: Pod): Promise<PodRuntimeStatus> {
     const uid = podUid(pod.metadata.uid);
     const quiet = { timeoutMs: 0 };
@@ -158,12 +158,12 @@ export class Harness {
     };
   }
 
-  /** One pass, with as much virtual time as it needs. */
+  /** Runs one sync, with as much virtual time as it needs. */
   async sync(pod: Pod, more: Partial<HarnessRequest> = {}): Promise<SyncOutcome> {
     return this.finish(this.begin(pod, { status: await this.status(pod), ...more }));
   }
 
-  /** A pass under way. */
+  /** Starts a sync and returns its promise. */
   begin(pod: Pod, more: Partial<HarnessRequest> & { status: PodRuntimeStatus }): Promise<SyncOutcome> {
     const { placement = { cgroupParent: '/kubepods/pod' }, ...rest } = more;
     return this.pods.syncPod({
@@ -191,7 +191,7 @@ export class Harness {
     return work;
   }
 
-  /** `app#0 running`, oldest first. */
+  /** Lists the containers as `app#0 running`, oldest first. */
   get containers(): string[] {
     return this.runtime
       .containers()

@@ -4,7 +4,7 @@ import { computePodActions } from '../plan/compute-pod-actions.ts';
 import type { PlanFacts } from '../plan/plan-facts.ts';
 import { factsOf } from './builders.ts';
 
-/** The plan in short words: `kill app-0 LivenessProbe`, `start regular app#1`. */
+/** Returns the plan as short texts: `kill app-0 LivenessProbe`, `start regular app#1`. */
 export function plan(pod: Pod, status: PodRuntimeStatus, more: Partial<PlanFacts> = {}): string[] {
   return computePodActions(factsOf(pod, status, more)).steps.map((step) => {
     switch (step.kind) {

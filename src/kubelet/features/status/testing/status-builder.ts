@@ -13,7 +13,7 @@ export const container = (name: string, extra: Partial<Container> = {}): Contain
   image: 'web:1',
   ...extra,
 });
-/** A pod of one container that always restarts. */
+/** Builds a pod with one container and restart policy Always. */
 export const pod = (spec: Partial<Pod['spec']> = {}, metadata: Partial<Pod['metadata']> = {}): Pod => ({
   metadata: { name: 'a', namespace: 'default', uid: 'u1', ...metadata },
   spec: { containers: [container('web')], restartPolicy: 'Always', ...spec },
@@ -46,7 +46,7 @@ export const exited = (name: string, exitCode: number, extra: Partial<ContainerR
     finishedAtMs: START + 5000,
     ...extra,
   });
-/** What runs of it: a ready sandbox and these containers, newest first. */
+/** Builds the runtime status: a ready sandbox and these containers, newest first. */
 export const runtime = (...containers: ContainerRuntimeStatus[]): PodRuntimeStatus => ({
   uid: podUid('u1'),
   name: 'a',
@@ -70,7 +70,7 @@ export const runtime = (...containers: ContainerRuntimeStatus[]): PodRuntimeStat
   containers,
   observedAtMs: 0,
 });
-/** The restart policy of the pod or the container, and nothing else. */
+/** Restart rules that follow only the restart policy of the pod or the container. */
 export const rules: RestartRules = {
   shouldBeStarted: (subject, candidate, newest) =>
     subject.metadata.deletionTimestamp === undefined &&
@@ -85,7 +85,7 @@ export const rules: RestartRules = {
   needsNewSandbox: (_pod, status) => status.sandboxes[0]?.ready !== true,
   isGivenUp: () => false,
 };
-/** The status of a pod without probes and failures. */
+/** Computes the status of a pod without probes and failures. */
 export const generate = (subject: Pod, actual: PodRuntimeStatus, extra: Partial<PodStatusFacts> = {}): PodStatus =>
   generatePodStatus({
     pod: subject,
@@ -99,7 +99,7 @@ export const generate = (subject: Pod, actual: PodRuntimeStatus, extra: Partial<
     hostIps: [],
     ...extra,
   });
-/** Status and reason of each condition, by type. */
+/** Returns status and reason of each condition, by type. */
 export const conditions = (status: PodStatus): Record<string, string> =>
   Object.fromEntries(
     (status.conditions ?? []).map((condition) => [
