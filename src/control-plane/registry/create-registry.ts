@@ -39,30 +39,30 @@ import { watchKind } from './read/watch-kind.ts';
 import { asServed, servedBody } from './write/write-tools.ts';
 import type { WriteTools } from './write/write-tools.ts';
 
-/** How many objects of a collection are deleted before the event loop gets its turn. */
+/** The number of objects of a collection that are deleted before the event loop gets its turn. */
 const DELETIONS_PER_TURN = 20;
 
 export interface RegistryOptions {
   readonly homes: Homes;
   readonly reader: ObjectReader;
-  /** The main store, which keeps allocations. */
+  /** The main store, which contains allocations. */
   readonly storage: Storage;
   readonly definitions: DefinitionIndex;
   readonly clock: Clock;
-  /** By which writes share turns of the event loop with others. Absent: the clock. */
+  /** The clock by which writes share turns of the event loop. The default is the system's clock. */
   readonly workedMs?: () => number;
   readonly random: Random;
   readonly allocationSettings: AllocationStore['settings'];
-  /** For objects that represent allocations. */
+  /** Returns the client for objects that represent allocations. */
   readonly allocationClient: () => AllocationObjects;
   readonly policy: ClusterPolicy;
-  /** In the order in which they are asked. */
+  /** The admission plugins in the order in which they run. */
   readonly admission: readonly AdmissionPlugin[];
   readonly services: ActionServices;
   readonly reviewAccess: (context: RequestContext) => AccessQuestions;
 }
 
-/** The verbs over a cache that has been started. */
+/** Creates the API verbs on a running cache. */
 export function createRegistry({
   storage,
   allocationSettings,
@@ -80,7 +80,7 @@ type SharedTools = Omit<WriteTools, 'cache' | 'storage' | 'term'>;
 
 class ObjectRegistry implements Registry {
   readonly #shared: SharedTools;
-  /** What is stored as another kind is converted once, however many read it. */
+  /** The converted objects of kinds that are stored as another kind. Each is converted once for all readers. */
   readonly #converted = new WeakMap<ResourceDefinition, WeakMap<Served, Served>>();
 
   constructor(shared: SharedTools) {
@@ -153,16 +153,16 @@ class ObjectRegistry implements Registry {
     selection: Parameters<Registry['list']>[1],
     options: unknown,
   ): Promise<ServedList> {
-    // A deletion does not ask whether an object is initialized, and this is many of them.
+    // A deletion does not check whether an object is initialized, and this deletes many objects.
     const list = await this.list(request, { ...selection, includeUninitialized: true });
     for (const [index, { object }] of list.items.entries()) {
       const { name, namespace } = object.metadata;
-      // A dry run does not wait.
+      // A dry run never waits, so it needs explicit pauses.
       if (index % DELETIONS_PER_TURN === 0) await nextTurn();
       try {
         await this.delete({ ...request, name, namespace }, options);
       } catch (error) {
-        // Another client has deleted it already.
+        // Another client has already deleted it.
         if (!(error instanceof ApiStatusError) || error.reason !== 'NotFound') throw error;
       }
     }
@@ -181,7 +181,7 @@ class ObjectRegistry implements Registry {
     return converted;
   }
 
-  /** The response to a write of a subresource with its own kind has that kind. */
+  /** Converts the response of a write to the subresource's own kind. */
   #partOf({ definition, subresource }: ResourceRequest, written: Written): Written {
     if (subresource === '' || subresource === 'status') return written;
     const part = readPart(definition, subresource, written.object);

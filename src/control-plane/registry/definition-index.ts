@@ -44,7 +44,7 @@ export class DefinitionIndex implements DefinitionsTarget {
     if (isStored(definition)) this.#byStoragePath.set(definition.storagePath, definition);
   }
 
-  /** Another definition may have replaced it already. */
+  /** Removes a definition, unless another one has already replaced it. */
   #remove(definition: ResourceDefinition): void {
     this.#all.delete(definition);
     const forget = (map: Map<string, ResourceDefinition>, key: string): void => {
@@ -59,13 +59,13 @@ export class DefinitionIndex implements DefinitionsTarget {
     return this.#byResource.get(resourceName(type));
   }
 
-  /** By apiVersion and kind: `apps/v1`, `Deployment`. */
+  /** Finds a definition by apiVersion and kind: `apps/v1`, `Deployment`. */
   byKind(apiVersion: string, kind: string): ResourceDefinition | undefined {
     return this.#byKind.get(`${apiVersion}/${kind}`);
   }
 
   /**
-   * The definition that owns a key of the store, and which object it is. Places are one word long (`pods`) or two
+   * Finds the definition that owns a key of the store, and the object's key. Places have one part (`pods`) or two
    * (`services/specs`).
    */
   locate(storageKey: string): { definition: ResourceDefinition; objectKey: string } | undefined {
@@ -79,7 +79,7 @@ export class DefinitionIndex implements DefinitionsTarget {
     return long === undefined ? undefined : { definition: long, objectKey: rest.slice(second + 1) };
   }
 
-  /** The definition whose objects are stored for this one. */
+  /** Returns the definition in which the objects of this one are stored. */
   storedOf(definition: ResourceDefinition): ResourceDefinition {
     return definition.storedAs === undefined ? definition : (this.byType(definition.storedAs.stored) ?? definition);
   }
@@ -90,7 +90,10 @@ const resourceName = ({ group, version, plural }: Pick<ResourceType, 'group' | '
 
 const kindName = ({ type }: ResourceDefinition): string => `${apiVersionOf(type)}/${type.kind}`;
 
-/** Reviews are not stored; others are computed, or stored as objects of another kind. */
+/**
+ * Whether objects of the definition are stored. Reviews are not; other kinds are computed, or stored as objects of
+ * another kind.
+ */
 export function isStored({ review, storedAs, storagePath }: ResourceDefinition): boolean {
   return review === undefined && storedAs === undefined && storagePath !== '';
 }

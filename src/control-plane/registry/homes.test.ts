@@ -11,7 +11,7 @@ import { DefinitionIndex, storageKey } from './definition-index.ts';
 import { Homes } from './homes.ts';
 import { plainKinds } from './testing/registry-fixture.ts';
 
-test('kinds are found where they are, counted once, and fresh in every store', async (t) => {
+test('kinds are found in their stores, counted once, and read fresh in every store', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'homes-'));
   const clock = new FakeClock();
   const parts = { clock, log: recordingLog() };
@@ -44,7 +44,7 @@ test('kinds are found where they are, counted once, and fresh in every store', a
     spec: {},
   });
   const key = storageKey(gadgets, { namespace: '', name: 'a' });
-  // One that was left in the main store before the flag was given.
+  // This object was left in the main store before the flag was set.
   await Promise.all([other.put(key, gadget, { expected: 0 }), main.put(key, gadget, { expected: 0 })]);
   await homes.fresh();
   assert.deepEqual([homes.of(gadgets).storage, homes.of(widgets).storage], [other, main]);

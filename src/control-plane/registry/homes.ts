@@ -3,7 +3,7 @@ import type { Storage } from '../storage/storage.ts';
 import type { KindCache, WatchCache } from './cache/watch-cache.ts';
 import type { DefinitionIndex } from './definition-index.ts';
 
-/** A store, and the cache that follows it. */
+/** A store with its watch cache. */
 export interface Home {
   readonly cache: WatchCache;
   readonly storage: Storage;
@@ -15,7 +15,7 @@ export interface HomeOfKinds extends Home {
 }
 
 /**
- * The store of each kind: the main store, except for kinds with a store of their own. Resource versions of different
+ * Maps each kind to its store: the main store, except for kinds with a separate store. Resource versions of different
  * stores cannot be compared.
  */
 export class Homes {
@@ -35,7 +35,7 @@ export class Homes {
     return this.#byStored.get(this.#definitions.storedOf(definition)) ?? this.#main;
   }
 
-  /** Undefined for kinds that are not stored. */
+  /** Returns the cache of a kind, or undefined if the kind is not stored. */
   find(definition: ResourceDefinition): KindCache | undefined {
     return this.of(definition).cache.find(definition);
   }
@@ -45,7 +45,7 @@ export class Homes {
     await Promise.all(this.all.map(({ cache }) => cache.fresh()));
   }
 
-  /** How many objects there are of each kind, for metrics. */
+  /** Returns the number of objects of each kind, for metrics. */
   counts(): ReadonlyMap<ResourceDefinition, number> {
     const counted = this.all.flatMap((home) =>
       [...home.cache.counts()].filter(([definition]) => this.of(definition) === home),

@@ -23,7 +23,7 @@ const leaseOf = (holderIdentity: string, resourceVersion: number): Lease => ({
   spec: { holderIdentity },
 });
 
-/** The holder of a lease that was written just now. */
+/** Returns the holder of a lease that was just written. */
 async function lead(storage: Storage, holder: string): Promise<LeaderTerm & { readonly ends: number[] }> {
   const expected = (await storage.get(LEASE_KEY))?.revision ?? 0;
   const result = await storage.put(LEASE_KEY, holder, { expected });
@@ -47,7 +47,7 @@ const namesOf = async (client: ApiClient): Promise<string[]> =>
   (await client.list(type, 'default')).items.map(({ metadata }) => metadata.name);
 const isFenced = (error: unknown): boolean => isApiError(error, 'ServiceUnavailable');
 
-test('a leader that was deposed writes nothing, whatever it writes', async (t) => {
+test('a former leader can no longer write anything', async (t) => {
   const fixture = await startRegistry();
   t.after(() => fixture.stop());
   const term = await lead(fixture.storage, 'one');
@@ -69,7 +69,7 @@ test('a leader that was deposed writes nothing, whatever it writes', async (t) =
   assert.equal((await clientOf(fixture).get(type, { namespace: 'default', name: 'kept' })).spec.size, 2);
 });
 
-test('a write that was under way when its leader was deposed is refused when it arrives', async (t) => {
+test('a write that was in flight when its leader lost the lease is rejected when it arrives', async (t) => {
   const held = Promise.withResolvers<void>();
   let isHeld = false;
   const fixture = await startRegistry([], {
@@ -94,7 +94,7 @@ test('a write that was under way when its leader was deposed is refused when it 
   assert.deepEqual(await namesOf(next), ['next']);
 });
 
-test('a new leader takes no decision until its cache has all writes before its term', async (t) => {
+test('a new leader makes no decision until its cache contains all writes before its term', async (t) => {
   const fixture = await startRegistry();
   t.after(() => fixture.stop());
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ test('a holder of an outdated lease cannot begin a term', async (t) => {
   assert.equal((await storage.get(term.key))?.revision, term.revision);
 });
 
-/** A store whose watch tells of nothing before `released`. */
+/** Returns a store whose watch reports nothing before `released`. */
 function withLateWatch(storage: Storage, released: Promise<void>): Storage {
   return overriding(storage, {
     watch: (prefix, after, listener, onEnd) =>
@@ -134,7 +134,7 @@ function withLateWatch(storage: Storage, released: Promise<void>): Storage {
   });
 }
 
-/** The same store but for these methods. */
+/** Returns the same store with some methods replaced. */
 function overriding(storage: Storage, methods: Partial<Storage>): Storage {
   const bound = (name: keyof Storage): unknown => methods[name] ?? (storage[name] as () => unknown).bind(storage);
   return new Proxy(storage, { get: (_, name) => bound(name as keyof Storage) });

@@ -7,30 +7,30 @@ import type { Storage, WriteGuard, WriteResult } from '../storage/storage.ts';
 const PREFIX = '/registry/leaderterms/';
 
 /**
- * The time during which one process leads, as a key of the store. Every write of the leader is made under the condition
- * that this key still has the revision with which the term began.
+ * The time during which one process leads, as a key of the store. Every write of the leader requires that this key
+ * still has the revision of the beginning of the term.
  */
 export interface LeaderTerm extends WriteGuard {
-  /** The store that holds the key. Writes to other stores (`--etcd-servers-overrides`) cannot be guarded by it. */
+  /** The store that contains the key. It cannot guard writes to other stores (`--etcd-servers-overrides`). */
   readonly storage: Storage;
-  /** Called when a write was refused because another term has begun. */
+  /** Called when a write was rejected because another term has begun. */
   readonly onOver: () => void;
 }
 
 export interface TermOptions {
   readonly storage: Storage;
-  /** As this process wrote it when it became the leader. */
+  /** The lease that this process wrote when it became the leader. */
   readonly lease: Lease;
-  /** Where the store keeps the lease. */
+  /** The store key of the lease. */
   readonly leaseKey: string;
   readonly onOver: () => void;
 }
 
 /**
- * Begins the term of the process that holds the lease. The store refuses all writes of earlier terms from then on,
- * however late they arrive: those of a leader that was paused, and those that were under way when it died. So a
- * read of the store after this shows everything that earlier leaders did. Rejects with `Conflict` when the lease was
- * written again meanwhile.
+ * Begins the term of the process that holds the lease. From then on the store rejects all writes of earlier terms,
+ * however late they arrive: those of a paused leader, and those in flight when a leader died. So a later read of the
+ * store shows everything that earlier leaders did. Rejects with `Conflict` if the lease was written again in the
+ * meantime.
  */
 export async function beginTerm({ storage, lease, leaseKey, onOver }: TermOptions): Promise<LeaderTerm> {
   const key = PREFIX + formatKey(lease.metadata);
@@ -43,7 +43,7 @@ export async function beginTerm({ storage, lease, leaseKey, onOver }: TermOption
   return { key, revision: result.revision, storage, onOver };
 }
 
-/** The condition of a write to this store. */
+/** Returns the condition for a write to this store. */
 export function guardOf({ storage, term }: { readonly storage: Storage; readonly term: LeaderTerm | undefined }): {
   readonly guard?: WriteGuard;
 } {

@@ -17,7 +17,7 @@ const newWidget = (name: string, size = 1): Widget => ({
   spec: { size },
 });
 
-describe('the API for callers in this process', () => {
+describe('the API client for callers in this process', () => {
   let fixture: RegistryFixture;
   let client: ApiClient;
   let asked: AuthorizationAttributes[];
@@ -28,7 +28,7 @@ describe('the API for callers in this process', () => {
     [asked, mayNot] = [[], undefined];
     client = createLocalClient({
       registry: fixture.registry,
-      // As the fixture has them.
+      // The fixture has these types.
       definitions: new DefinitionIndex([widgets, gadgets] as unknown as ResourceDefinition[]),
       user: { name: 'system:serviceaccount:kube-system:x', groups: [] },
       fieldManager: 'manager',
@@ -42,7 +42,7 @@ describe('the API for callers in this process', () => {
   });
   afterEach(() => fixture.stop());
 
-  it('every verb is authorized as the same request from outside is', async () => {
+  it('every verb is authorized like the same request from outside', async () => {
     const made = await client.create(type, newWidget('a'));
     await client.get(type, key);
     await client.list(type, 'default');
@@ -66,7 +66,7 @@ describe('the API for callers in this process', () => {
     );
   });
 
-  it('an unauthorized request is rejected before it takes effect', async () => {
+  it('an unauthorized request is rejected before it has an effect', async () => {
     mayNot = 'create';
     const message =
       'widgets.test.io is forbidden: User "system:serviceaccount:kube-system:x" cannot create resource "widgets" in API group "test.io" in the namespace "default": no role';
@@ -85,7 +85,7 @@ describe('the API for callers in this process', () => {
     );
   });
 
-  it('a kind that is not served is not found', async () => {
+  it('a kind that is not served causes NotFound', async () => {
     await assert.rejects(client.get(configMaps, key), (error) => isApiError(error, 'NotFound'));
   });
 
@@ -111,7 +111,7 @@ describe('the API for callers in this process', () => {
     assert.deepEqual((await client.list(type, '')).items, []);
   });
 
-  it('lists come in pages', async () => {
+  it('lists are returned in pages', async () => {
     for (const name of ['a', 'b', 'c']) await client.create(type, newWidget(name));
     const first = await client.list(type, 'default', { limit: 2 });
     const second = await client.list(type, 'default', { limit: 2, continue: first.continue ?? '' });

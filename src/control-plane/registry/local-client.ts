@@ -24,15 +24,15 @@ export interface LocalClientOptions {
   readonly definitions: DefinitionIndex;
   readonly user: UserInfo;
   readonly authorize: (attributes: AuthorizationAttributes) => AuthorizationDecision | Promise<AuthorizationDecision>;
-  /** The field manager of writes that name none. */
+  /** The default field manager of writes. */
   readonly fieldManager: string;
-  /** Of callers that may act only while this process leads. */
+  /** The leader's term, for callers that may write only while this process leads. */
   readonly term?: LeaderTerm | undefined;
 }
 
 /**
- * An API client for callers in this process, with the rights of one user. It needs no sockets and no serialization, but
- * the same rules apply. It returns objects of the cache, which are shared and must not be changed.
+ * Creates an API client for callers in this process, with the rights of one user. It needs no sockets and no
+ * serialization, but the same rules apply. It returns objects of the cache, which are shared and must not be changed.
  */
 export function createLocalClient(options: LocalClientOptions): ApiClient {
   return new LocalClient(options);
@@ -176,7 +176,7 @@ class LocalClient implements ApiClient {
       dryRun: write.dryRun ?? false,
       fieldManager: write.fieldManager ?? fieldManager,
       fieldValidation: 'Strict',
-      // Controllers do not wait for initializers: they see the object once it is initialized.
+      // Controllers do not wait for initializers. They see the object once it is initialized.
       takesUninitialized: true,
       ...(write.force !== undefined && { force: write.force }),
       warn: () => undefined,
@@ -186,7 +186,7 @@ class LocalClient implements ApiClient {
   }
 }
 
-/** The requested kind determines the type of the objects. */
+/** Casts the object to its type, which the requested kind determines. */
 function shown<T extends ApiObject>(served: Served): T {
   return served.object as T;
 }

@@ -10,7 +10,7 @@ import { plainText } from '../storage/value-codec.ts';
 import type { ValueCodec } from '../storage/value-codec.ts';
 import { storedJson } from './cache/stored-form.ts';
 
-/** `k8s` and a zero. */
+/** The prefix of protobuf values: `k8s` and a zero byte. */
 const magic = Buffer.from('k8s\0');
 
 const isProtobuf = (bytes: Uint8Array): boolean => magic.equals(bytes.subarray(0, magic.length));
@@ -18,8 +18,8 @@ const isProtobuf = (bytes: Uint8Array): boolean => magic.equals(bytes.subarray(0
 export type StorageMediaType = 'application/json' | 'application/vnd.kubernetes.protobuf';
 
 /**
- * Encodes values of a store that is shared with upstream's API servers. It reads objects of built-in kinds in protobuf
- * or JSON, and writes them in the configured format. All other values are text.
+ * Encodes values of a store that is shared with upstream's API servers. Objects of built-in kinds are read in protobuf
+ * or JSON, and written in the configured format. All other values are text.
  */
 export function objectValues(definitions: readonly ResourceDefinition[], mediaType: StorageMediaType): ValueCodec {
   const byKind = new Map(definitions.map((each) => [`${apiVersionOf(each.type)}/${each.type.kind}`, each]));
@@ -32,7 +32,7 @@ export function objectValues(definitions: readonly ResourceDefinition[], mediaTy
 
 type DefinitionsByKind = ReadonlyMap<string, ResourceDefinition>;
 
-/** Undefined for values without a protobuf form. */
+/** Returns undefined for values without a protobuf form. */
 function toProtobuf(text: string, byKind: DefinitionsByKind): Uint8Array | undefined {
   if (!text.startsWith('{"kind":')) return undefined;
   const { kind = '', apiVersion = '', ...value } = parseExactJson(text) as ApiObject;

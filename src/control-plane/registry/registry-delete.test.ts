@@ -6,7 +6,8 @@ import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { planDeletion } from './write/plan-deletion.ts';
 
-// In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
+// The tests are in a suite, because all test files share one process and hooks outside suites would apply to all of
+// them.
 describe('the registry deletes', () => {
   let fixture: RegistryFixture;
   beforeEach(async () => {
@@ -25,7 +26,7 @@ describe('the registry deletes', () => {
       () => false,
     );
 
-  test('an object nothing holds is gone at once, and the answer is a Status that says which', async () => {
+  test('an object without finalizers is deleted at once, and the response is a Status that names it', async () => {
     const { metadata } = await fixture.create({ name: 'a' });
     const { gone, object } = await remove(widgets, 'a');
     assert.equal(gone, true);
@@ -38,7 +39,7 @@ describe('the registry deletes', () => {
     assert.equal(await exists(widgets, 'a'), false);
   });
 
-  test('a kind may warn of a deletion that does not say what becomes of dependents', async () => {
+  test('a kind may warn about a deletion without a propagation policy', async () => {
     await fixture.create({ name: 'g' }, gadgets);
     await remove(gadgets, 'g', { propagationPolicy: 'Orphan' });
     await remove(gadgets, 'g', { orphanDependents: false });
@@ -47,7 +48,7 @@ describe('the registry deletes', () => {
     assert.deepEqual(fixture.warnings, ['say what becomes of its parts']);
   });
 
-  test('finalizers keep it until the last is taken away, and none can be added', async () => {
+  test('finalizers keep an object until the last one is removed, and none can be added', async () => {
     await fixture.create({
       name: 'a',
       metadata: { name: 'a', namespace: '', uid: '', finalizers: ['x.io/y'] },
@@ -65,7 +66,7 @@ describe('the registry deletes', () => {
     assert.equal(await exists(widgets, 'a'), false);
   });
 
-  test('a dry run that takes the last finalizer away removes nothing', async () => {
+  test('a dry run that removes the last finalizer deletes nothing', async () => {
     const finalizers = ['x.io/y'];
     await fixture.create({ name: 'a', metadata: { name: 'a', namespace: '', uid: '', finalizers } } as never);
     await remove(widgets, 'a');
@@ -78,7 +79,7 @@ describe('the registry deletes', () => {
     assert.equal(await exists(widgets, 'a'), false);
   });
 
-  test('propagation is remembered as a finalizer, orphan and foreground replacing each other', async () => {
+  test('the propagation policy is stored as a finalizer, and orphan and foreground replace each other', async () => {
     await fixture.create({ name: 'a' });
     await remove(widgets, 'a', { propagationPolicy: 'Foreground' });
     const finalizers = async (): Promise<unknown> =>
@@ -102,7 +103,7 @@ describe('the registry deletes', () => {
         });
   });
 
-  test('a graceful deletion sets the time it ends, is only ever shortened, and ends at grace 0', async () => {
+  test('a graceful deletion sets the end time, can only be shortened, and ends at grace period 0', async () => {
     await fixture.create({ name: 'g' }, gadgets);
     const nowMs = fixture.clock.nowMs();
     const graceOf = async (): Promise<number | undefined> =>
@@ -120,7 +121,7 @@ describe('the registry deletes', () => {
     assert.equal((await remove(gadgets, 'g', { gracePeriodSeconds: 0 })).gone, true);
   });
 
-  test('preconditions that do not hold are conflicts; options that contradict themselves are invalid', async () => {
+  test('failed preconditions are conflicts, and contradictory options are invalid', async () => {
     await fixture.create({ name: 'a' });
     await assert.rejects(
       remove(widgets, 'a', { preconditions: { uid: 'other' } }),
@@ -154,7 +155,7 @@ describe('the registry deletes', () => {
     assert.equal(await exists(widgets, 'a'), true);
   });
 
-  test('a collection is deleted by selector, and the rest stays', async () => {
+  test('a collection is deleted by selector, and other objects stay', async () => {
     for (const [name, size] of [
       ['a', 1],
       ['b', 2],
@@ -173,7 +174,7 @@ describe('the registry deletes', () => {
     assert.deepEqual([await exists(widgets, 'a'), await exists(widgets, 'b')], [true, false]);
   });
 
-  test('the deletion of a collection passes over what another client has deleted, and ends at the first refusal', async () => {
+  test('the deletion of a collection ignores objects that another client has deleted, and stops at the first rejection', async () => {
     const other = await startRegistry([
       {
         name: 'guard',
@@ -198,7 +199,7 @@ describe('the registry deletes', () => {
     }
   });
 
-  test('a mutating plugin that takes its time may refuse a deletion, too', async () => {
+  test('a slow mutating plugin may reject a deletion too', async () => {
     const other = await startRegistry([
       {
         name: 'guard',
@@ -219,7 +220,7 @@ describe('the registry deletes', () => {
     }
   });
 
-  test('a dry run of deleting many, which waits for nothing, lets others have their turn', async () => {
+  test('a dry run of the deletion of a collection lets other work run', async () => {
     for (let index = 0; index < 100; index++) await fixture.create({ name: `w${index}` });
     let turns = 0;
     let isOver = false;

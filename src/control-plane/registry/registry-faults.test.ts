@@ -16,7 +16,7 @@ import type { Truth } from './testing/faulty-run.ts';
 import { startRegistry } from './testing/registry-fixture.ts';
 import type { Widget } from './testing/registry-fixture.ts';
 
-/** Two servers on one store that delays, loses and forgets; six clients, six watchers. */
+/** Runs two servers on one store with delays, lost writes and lost history, with six clients and six watchers. */
 async function runWith(seed: number): Promise<void> {
   const random = seededRandom(seed);
   const storages: { inner?: Storage; faulty?: FaultyStorage } = {};
@@ -99,7 +99,7 @@ async function keepWatching(
   }
 }
 
-/** What must hold of the whole run. */
+/** Checks the invariants of the whole run. */
 function judge({ writes }: Truth, clients: readonly DisturbedClient[]): void {
   const byRevision = new Map(writes.map((write) => [write.revision, write]));
   for (const { name, uid, revision, size } of clients.flatMap(({ acknowledged }) => acknowledged)) {
@@ -139,6 +139,6 @@ function judge({ writes }: Truth, clients: readonly DisturbedClient[]): void {
 
 describe('the registry on a store that is slow, fails and loses its history', () => {
   for (const seed of [1, 2, 3, 4])
-    test(`keeps what it acknowledged, reads what is true, and tells watchers everything once (seed ${seed})`, () =>
+    test(`keeps acknowledged writes, reads correct states, and notifies watchers of each change once (seed ${seed})`, () =>
       runWith(seed));
 });

@@ -8,7 +8,8 @@ import type { RequestContext } from '../model/request-context.ts';
 import { gadgets, startRegistry, widgets } from './testing/registry-fixture.ts';
 import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
 
-// In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
+// The tests are in a suite, because all test files share one process and hooks outside suites would apply to all of
+// them.
 describe('the registry patches', () => {
   let fixture: RegistryFixture;
   beforeEach(async () => {
@@ -43,7 +44,7 @@ describe('the registry patches', () => {
     return assert.fail('was not refused');
   };
 
-  test('each type of patch changes what it says', async () => {
+  test('each type of patch changes the fields that it names', async () => {
     await fixture.create({
       name: 'a',
       spec: { size: 1, parts: [{ name: 'x', weight: 1 }, { name: 'y' }], notes: { n: '1' } },
@@ -67,7 +68,7 @@ describe('the registry patches', () => {
     );
   });
 
-  test('a patch leaves the object its name; applying needs one where it creates', async () => {
+  test('a patch cannot change the name of an object, and a create by apply needs one', async () => {
     const nameless = { apiVersion: 'test.io/v1', kind: 'Widget', spec: {} };
     const attempts: [PatchBody['type'], unknown][] = [
       ['merge', { metadata: null }],
@@ -86,7 +87,7 @@ describe('the registry patches', () => {
     assert.deepEqual(JSON.parse(json), JSON.parse(JSON.stringify(object)));
   });
 
-  test('applying to a certain object does not create another', async () => {
+  test('an apply with a UID does not create another object', async () => {
     const error = await failureOf(patch('apply', { ...applied({}), metadata: { name: 'a', uid: 'gone' } }));
     assert.deepEqual(
       [error.reason, error.message],
@@ -105,7 +106,7 @@ describe('the registry patches', () => {
     assert.deepEqual([created, (JSON.parse(json) as Widget).metadata.name], [true, 'g']);
   });
 
-  test('only applying creates', async () => {
+  test('only apply creates objects', async () => {
     for (const [type, value] of [
       ['json', []],
       ['merge', {}],
@@ -115,7 +116,7 @@ describe('the registry patches', () => {
     }
   });
 
-  test('a write that creates asks for create, of the authorizers and of admission, with what its path says', async () => {
+  test('a write that creates requires the permission and admission of a create, with the name in the path', async () => {
     await fixture.stop();
     const asked: string[] = [];
     const admitted: string[] = [];
@@ -192,7 +193,7 @@ describe('the registry patches', () => {
     );
   });
 
-  test('a patch that changes nothing writes nothing, however it is made', async () => {
+  test('a patch without changes writes nothing, for any type of patch', async () => {
     const first = (await patch('apply', applied({ size: 3, notes: { a: 'b' } }))).object;
     for (const [type, value] of [
       ['apply', applied({ size: 3, notes: { a: 'b' } })],
@@ -235,7 +236,7 @@ describe('the registry patches', () => {
     assert.ok(isApiError(await failureOf(patch('merge', { kind: 'Gadget' })), 'Invalid'));
   });
 
-  test('a patch with another uid is refused as a change of an immutable field', async () => {
+  test('a patch with another UID is rejected as a change of an immutable field', async () => {
     const { metadata } = await fixture.create({ name: 'a', spec: { size: 1 } });
     for (const type of ['merge', 'strategic'] as const) {
       const error = await failureOf(patch(type, { metadata: { uid: 'other' } }));
@@ -244,7 +245,7 @@ describe('the registry patches', () => {
     await patch('merge', { metadata: { uid: metadata.uid } });
   });
 
-  test('fields that do not exist are refused, warned of or dropped, in the operations of a JSON patch too', async () => {
+  test('unknown fields are rejected, cause warnings or are dropped, in the operations of a JSON patch too', async () => {
     await fixture.create({ name: 'a', spec: { size: 1 } });
     const value = [{ op: 'add', path: '/spec/foo', value: 1, vaule: 2 }];
     const error = await failureOf(patch('json', value, { fieldValidation: 'Strict' }));
@@ -297,7 +298,7 @@ describe('the registry patches', () => {
     assert.equal((object as Widget).spec.size, 4);
   });
 
-  test('status is applied apart from the rest', async () => {
+  test('the status is applied separately', async () => {
     await patch('apply', applied({ size: 3 }));
     const { object } = await patch(
       'apply',
@@ -317,7 +318,7 @@ describe('the registry patches', () => {
     ]);
   });
 
-  test('no patch makes of an object what could not be written at once', async () => {
+  test('a patch cannot create an object that a single write could not', async () => {
     const notes = (from: number, count: number): Record<string, string> =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${from + index}`, '']));
     await fixture.create({ name: 'a', spec: { notes: notes(0, 20_000) } });

@@ -7,7 +7,8 @@ import type { ServedList } from './registry.ts';
 import { startRegistry, widgets } from './testing/registry-fixture.ts';
 import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
 
-// In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
+// The tests are in a suite, because all test files share one process and hooks outside suites would apply to all of
+// them.
 describe('the registry lists and watches', () => {
   let fixture: RegistryFixture;
   beforeEach(async () => {
@@ -47,7 +48,7 @@ describe('the registry lists and watches', () => {
     });
   };
 
-  test('pages make up one list of one version, whatever is written meanwhile', async () => {
+  test('pages form one list of one version, whatever is written in between', async () => {
     await makeMany(5);
     const first = await list({ limit: 2 });
     assert.deepEqual([names(first), first.remainingItemCount], [['w0', 'w1'], 3]);
@@ -59,7 +60,7 @@ describe('the registry lists and watches', () => {
     assert.equal(third.resourceVersion, first.resourceVersion);
   });
 
-  test('pages of any length of one version are whole, and the store is not asked for them', async () => {
+  test('pages of one version are complete for any page length, without a read of the store', async () => {
     await makeMany(6);
     const long = await list({ limit: 4 });
     const short = await list({ limit: 1 });
@@ -73,7 +74,7 @@ describe('the registry lists and watches', () => {
     assert.deepEqual(names(before), ['w1', 'w2', 'w3', 'w4', 'w5']);
   });
 
-  test('pages of a selection that takes several turns are of one version, and the store is not asked for them', async () => {
+  test('pages of a selection that takes several turns are of one version, without a read of the store', async () => {
     await fixture.stop();
     let ms = 0;
     fixture = await startRegistry([], { workedMs: () => (ms += 20) });
@@ -107,7 +108,7 @@ describe('the registry lists and watches', () => {
     );
   });
 
-  test('pages of a version are of exactly that version, unless they may be newer', async () => {
+  test('pages of a version are of exactly that version, unless newer ones are permitted', async () => {
     await makeMany(2);
     const { resourceVersion } = await list({});
     await fixture.create({ name: 'w2' });
@@ -131,7 +132,7 @@ describe('the registry lists and watches', () => {
     );
   });
 
-  test('a page of a version that is forgotten is refused with 410 and a token to go on without it', async () => {
+  test('a page of a compacted version is rejected with 410 and a token for continuing without it', async () => {
     await makeMany(3);
     const first = await list({ limit: 1 });
     await fixture.create({ name: 'x' });
@@ -145,7 +146,7 @@ describe('the registry lists and watches', () => {
     assert.deepEqual(names(await list({ continue: token })), ['w1', 'w2', 'x']);
   });
 
-  test('a page of a forgotten version is refused also when nothing changed and it was read all the time', async () => {
+  test('a page of a compacted version is also rejected if nothing changed and it was read repeatedly', async () => {
     await makeMany(3);
     const { continue: token = '' } = await list({ limit: 1 });
     await fixture.storage.put('/elsewhere', '{}', { expected: 0 });
@@ -156,7 +157,7 @@ describe('the registry lists and watches', () => {
     await assert.rejects(list({ limit: 1, continue: token }), (error) => isApiError(error, 'Expired'));
   });
 
-  test('lists are selected by labels and fields; unknown fields and broken selectors are bad requests', async () => {
+  test('lists are selected by labels and fields; unknown fields and invalid selectors are bad requests', async () => {
     await makeMany(4);
     assert.deepEqual(names(await list({ labelSelector: 'odd=true' })), ['w1', 'w3']);
     assert.deepEqual(names(await list({ fieldSelector: 'metadata.name!=w1,spec.size=1' })), ['w0', 'w2', 'w3']);
@@ -177,7 +178,7 @@ describe('the registry lists and watches', () => {
     assert.deepEqual(names(await list({ resourceVersion })), ['later', 'w0']);
   });
 
-  test('a version that is not there yet is waited for, and refused as too large when it does not come', async () => {
+  test('a request for a future version waits, and is rejected as too large if the version does not arrive', async () => {
     await makeMany(1);
     const future = Number((await list()).resourceVersion) + 1;
     const waiting = list({ resourceVersion: String(future) });
@@ -216,7 +217,7 @@ describe('the registry lists and watches', () => {
     stream.close();
   });
 
-  test('an object that comes to match is added for the watcher, one that ceases to is deleted', async () => {
+  test('an object that starts to match is ADDED for the watcher, one that stops matching is DELETED', async () => {
     await makeMany(1);
     const { events, close } = await watch({
       labelSelector: 'odd=true',
@@ -229,7 +230,7 @@ describe('the registry lists and watches', () => {
     close();
   });
 
-  test('a watch from a version whose changes are forgotten is refused with 410', async () => {
+  test('a watch from a version whose changes were dropped is rejected with 410', async () => {
     await makeMany(1);
     const { resourceVersion } = await list();
     for (let index = 0; index < 1100; index++) await relabel('w0', { index: String(index) });
@@ -239,7 +240,7 @@ describe('the registry lists and watches', () => {
     );
   });
 
-  test('a server that starts on a full store shows it, with the same versions', async () => {
+  test('a server that starts on a store with objects serves them with the same versions', async () => {
     await makeMany(3);
     const other = await fixture.second();
     const there = await other.registry.list(other.request(widgets), {});
@@ -250,7 +251,7 @@ describe('the registry lists and watches', () => {
     await other.stop();
   });
 
-  test('two servers on one store see each other, and neither writes over the other', async () => {
+  test("two servers on one store see each other's writes, and do not overwrite them", async () => {
     const other = await fixture.second();
     const mine = await fixture.create({ name: 'a' });
     const theirs = (await other.registry.get(other.request(widgets, 'a'), {})).object as Widget;
@@ -266,7 +267,7 @@ describe('the registry lists and watches', () => {
   });
 });
 
-test('a list by fields waits for the conversion of objects that are stored in another version, and of those that come meanwhile', async () => {
+test('a list by fields waits for the conversion of objects that are stored in another version', async () => {
   const converted = new WeakSet<object>();
   let conversions = 0;
   const shown: typeof widgets = {

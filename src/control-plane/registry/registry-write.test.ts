@@ -11,7 +11,8 @@ import { gadgets, gadgetsSettled, startRegistry, widgets } from './testing/regis
 import type { Written } from './registry.ts';
 import type { RegistryFixture, Widget } from './testing/registry-fixture.ts';
 
-// In a suite of its own: all test files share one process, and hooks outside of suites would be everybody's.
+// The tests are in a suite, because all test files share one process and hooks outside suites would apply to all of
+// them.
 describe('the registry writes', () => {
   let fixture: RegistryFixture;
   beforeEach(async () => {
@@ -25,7 +26,7 @@ describe('the registry writes', () => {
   const get = async (name: string): Promise<Widget> =>
     (await fixture.registry.get(fixture.request(widgets, name), {})).object as Widget;
 
-  test('a created object has a uid, a version, a time, defaults, generation 1 and an empty status', async () => {
+  test('a created object has a UID, a version, a time, defaults, generation 1 and an empty status', async () => {
     const widget = await fixture.create({ name: 'a', status: { seen: 5 } });
     assert.ok(
       widget.metadata.uid !== '' &&
@@ -44,7 +45,7 @@ describe('the registry writes', () => {
     assert.deepEqual(JSON.parse(served.json), JSON.parse(JSON.stringify(served.object)));
   });
 
-  test('a second object of the same name is refused with AlreadyExists, in a dry run too', async () => {
+  test('a second object of the same name is rejected with AlreadyExists, in a dry run too', async () => {
     await fixture.create({ name: 'a' });
     await assert.rejects(
       fixture.create({ name: 'a' }),
@@ -59,7 +60,7 @@ describe('the registry writes', () => {
     );
   });
 
-  test('a dry run answers as if, and stores nothing', async () => {
+  test('a dry run returns the same response, and stores nothing', async () => {
     const served = await fixture.registry.create(
       fixture.request(widgets, '', '', { dryRun: true }),
       body({ metadata: { name: 'a' }, spec: {} }),
@@ -68,7 +69,7 @@ describe('the registry writes', () => {
     await assert.rejects(get('a'), refused('NotFound', /^widgets.test.io "a" not found$/));
   });
 
-  test('generated names begin with the prefix and differ', async () => {
+  test('generated names have the prefix and differ', async () => {
     const make = (): Promise<unknown> =>
       fixture.registry
         .create(fixture.request(widgets), body({ metadata: { generateName: 'w-' }, spec: {} }))
@@ -77,7 +78,7 @@ describe('the registry writes', () => {
     assert.ok(names.every((name) => /^w-[a-z0-9]{5}$/.test(String(name))) && names[0] !== names[1], String(names));
   });
 
-  test('bodies of another kind, version or namespace, and with a version, are bad requests', async () => {
+  test('a body with another kind, version or namespace, or with a resourceVersion, is a bad request', async () => {
     const create = (value: object): Promise<unknown> => fixture.registry.create(fixture.request(widgets), body(value));
     await assert.rejects(
       create({ kind: 'Gadget', metadata: { name: 'a' } }),
@@ -98,7 +99,7 @@ describe('the registry writes', () => {
     await assert.rejects(fixture.registry.create(fixture.request(widgets), body('text')), refused('BadRequest'));
   });
 
-  test('unknown and repeated fields are refused, warned of or dropped, as asked', async () => {
+  test('unknown and duplicate fields are rejected, cause warnings or are dropped, as requested', async () => {
     const create = (fieldValidation: 'Strict' | 'Warn' | 'Ignore', name: string): Promise<unknown> =>
       fixture.registry.create(fixture.request(widgets, '', '', { fieldValidation }), {
         value: { metadata: { name }, spec: { sizes: 1 } },
@@ -117,7 +118,7 @@ describe('the registry writes', () => {
     assert.equal(fixture.warnings.length, 2);
   });
 
-  test('an invalid object is refused with its causes', async () => {
+  test('an invalid object is rejected with its causes', async () => {
     await assert.rejects(fixture.create({ name: 'a', spec: { size: -1 } }), (error: unknown) => {
       assert.ok(isApiError(error, 'Invalid'));
       assert.equal(
@@ -135,7 +136,7 @@ describe('the registry writes', () => {
     });
   });
 
-  test('a finalizer of one’s own says whose it is, unless the object has it already', async () => {
+  test('a custom finalizer needs a domain, unless the object has it already', async () => {
     const nameless = refused(
       'Invalid',
       /metadata\.finalizers\[1\]: Invalid value: "nameless": name is neither a standard finalizer name nor is it fully qualified/,
@@ -173,7 +174,7 @@ describe('the registry writes', () => {
     );
   });
 
-  test('an update from an older version is refused; one without a version is taken', async () => {
+  test('an update from an older version is rejected; one without a version is accepted', async () => {
     const first = await fixture.create({ name: 'a' });
     const update = (widget: Widget): Promise<unknown> =>
       fixture.registry.update(fixture.request(widgets, 'a'), body(widget));
@@ -190,7 +191,7 @@ describe('the registry writes', () => {
     assert.equal((await get('a')).spec.size, 4);
   });
 
-  test('generation counts changes of spec, not of labels or status; an update of nothing writes nothing', async () => {
+  test('the generation counts changes of the spec, not of labels or status; an update without changes writes nothing', async () => {
     const first = await fixture.create({ name: 'a' });
     const update = async (change: Partial<Widget>, subresource = ''): Promise<Widget> =>
       (
@@ -215,7 +216,7 @@ describe('the registry writes', () => {
     assert.deepEqual([spec.size, metadata.generation], [9, 1]);
   });
 
-  test('a write to the object leaves status alone, one to status leaves the rest alone', async () => {
+  test('a write to the object does not change the status, and a write to the status changes nothing else', async () => {
     await fixture.create({ name: 'a' });
     const update = async (change: Partial<Widget>, subresource: string): Promise<unknown> =>
       fixture.registry.update(fixture.request(widgets, 'a', subresource), body({ ...(await get('a')), ...change }));
@@ -248,7 +249,7 @@ describe('the registry writes', () => {
     );
   });
 
-  test('a namespace that a manifest names for a cluster-scoped object is dropped', async () => {
+  test('the namespace in a manifest for a cluster-scoped object is dropped', async () => {
     const metadata = { name: 'g', namespace: 'named-for-nothing' };
     const { registry, request } = fixture;
     const created = await registry.create(request(gadgets), body({ metadata, spec: {} }));
@@ -272,7 +273,7 @@ describe('the registry writes', () => {
     );
   });
 
-  test('a name of an object that is about to go is refused with the reason', async () => {
+  test('creating an object whose name is being deleted is rejected with the reason', async () => {
     await fixture.create({ name: 'a', metadata: { name: 'a', finalizers: ['test.io/stay'] } as Widget['metadata'] });
     await fixture.registry.delete(fixture.request(widgets, 'a'), {});
     await assert.rejects(
@@ -281,7 +282,7 @@ describe('the registry writes', () => {
     );
   });
 
-  test('only some kinds are created by a PUT', async () => {
+  test('only some kinds can be created by a PUT', async () => {
     await assert.rejects(
       fixture.registry.update(fixture.request(widgets, 'a'), body({ metadata: { name: 'a' }, spec: {} })),
       refused('NotFound'),
@@ -293,7 +294,7 @@ describe('the registry writes', () => {
     );
   });
 
-  test('a PUT of a certain object does not create another; of one that is not there no version is old', async () => {
+  test('a PUT with a UID does not create another object, and a version conflicts if there is no object', async () => {
     const put = (metadata: object): Promise<Written> =>
       fixture.registry.update(fixture.request(gadgets, 'g'), body({ metadata: { name: 'g', ...metadata }, spec: {} }));
     await assert.rejects(
@@ -303,7 +304,7 @@ describe('the registry writes', () => {
     assert.equal((await put({ resourceVersion: '7' })).created, true);
   });
 
-  test('of many writers without a version none is lost', async () => {
+  test('concurrent writes without a version are all kept', async () => {
     await fixture.create({ name: 'a' });
     await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -316,7 +317,7 @@ describe('the registry writes', () => {
     assert.equal(Object.keys((await get('a')).spec.notes ?? {}).length, 10);
   });
 
-  test('a mutating plugin changes what is stored, a validating one sees what the others made of it and may refuse', async () => {
+  test('a mutating plugin changes the stored object, and a validating one sees the result and may reject it', async () => {
     await fixture.stop();
     const seen: unknown[] = [];
     fixture = await startRegistry([
@@ -335,7 +336,7 @@ describe('the registry writes', () => {
     assert.deepEqual([widget.spec.notes, widget.spec.size, seen], [{ by: 'marker' }, 1, [{ by: 'marker' }]]);
   });
 
-  test('allocations of an object are released when it was not stored, and kept while that is unknown', async () => {
+  test('the allocations of an object are released if it was not stored, and kept while that is unknown', async () => {
     await fixture.stop();
     let lost = false;
     const wrap = (storage: Storage): Storage => {
@@ -361,7 +362,7 @@ describe('the registry writes', () => {
   });
 });
 
-test('no write is refused because of what another server has changed a moment ago', async () => {
+test("no write is rejected because of another server's recent change", async () => {
   const late = await startRegistry([], { wrap: withLateNews });
   const other = await late.second();
   try {
@@ -398,7 +399,7 @@ test('no write is refused because of what another server has changed a moment ag
   }
 });
 
-test('a write to status gets the defaults of the kind, and keeps the spec as it is stored', async () => {
+test("a write to the status gets the kind's defaults, and keeps the stored spec", async () => {
   const applyDefaults = (widget: Widget): Widget => ({ ...widget, status: { seen: 3, ...widget.status } });
   const kind: typeof widgets = { ...widgets, rules: { ...widgets.rules, applyDefaults } };
   const fixture = await startRegistry([], { kinds: [kind as unknown as ResourceDefinition] });

@@ -5,24 +5,25 @@ import type { ResourceDefinition } from '../model/resource-definition.ts';
 import type { LeaderTerm } from './leader-term.ts';
 
 /**
- * The verbs of the API, written once for all kinds: decoding, defaults, validation, admission, optimistic locking,
- * storing, and reading from the watch cache. The HTTP layer and callers in this process use it alike. Authentication,
- * authorization and limits come before it. Every method rejects with `ApiStatusError`.
+ * The verbs of the API, implemented once for all kinds: decoding, defaults, validation, admission, optimistic locking,
+ * storing, and reading from the watch cache. The HTTP layer and callers in this process use the same methods.
+ * Authentication, authorization and limits come before it. Every method rejects with `ApiStatusError`.
  */
 export interface Registry {
   get(request: ResourceRequest, options: { readonly resourceVersion?: string }): Promise<Served>;
   list(request: ResourceRequest, options: ListOptions): Promise<ServedList>;
-  /** Resolves when the watch has begun; `sink.end` may come at any time after. */
+  /** Starts a watch. Resolves when it has begun; `sink.end` may be called at any time after. */
   watch(request: ResourceRequest, options: WatchOptions, sink: WatchSink): Promise<{ close(): void }>;
   /**
-   * Also reviews, and with a subresource its action (`binding`). `request.name` is '' unless there is a subresource.
+   * Creates an object, runs a review, or runs the action of a subresource (`binding`). `request.name` is '' unless
+   * there is a subresource.
    */
   create(request: ResourceRequest, body: WriteBody): Promise<Served>;
   update(request: ResourceRequest, body: WriteBody): Promise<Written>;
   patch(request: ResourceRequest, patch: PatchBody): Promise<Written>;
   /**
-   * `gone` is false if the object stays for now because of its grace period or finalizers; the object is returned then.
-   * Otherwise a Status that names the object is returned, or the object for kinds with `returnsDeleted`.
+   * Deletes an object. `gone` is false if the object stays because of its grace period or finalizers; the object is
+   * returned then. Otherwise a Status that names the object is returned, or the object for kinds with `returnsDeleted`.
    */
   delete(request: ResourceRequest, options: unknown): Promise<Served & { readonly gone: boolean }>;
   deleteCollection(request: ResourceRequest, selection: ListOptions, options: unknown): Promise<ServedList>;
@@ -30,31 +31,31 @@ export interface Registry {
 
 export interface ResourceRequest {
   readonly definition: ResourceDefinition;
-  /** '' for all namespaces and for cluster-scoped kinds. */
+  /** The namespace; '' for all namespaces and for cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;
-  /** '' for the object itself. */
+  /** The subresource; '' for the object itself. */
   readonly subresource: string;
   readonly context: RequestContext;
-  /** Of a part that leads: nothing is written once another process leads. */
+  /** The term of the leading component that writes. Nothing is written once another process leads. */
   readonly term?: LeaderTerm | undefined;
 }
 
 /**
- * A body as parsed from JSON or YAML; or, as yet unread because its meaning depends on its kind, in the API's protobuf
- * form.
+ * A request body: a value parsed from JSON or YAML, or protobuf bytes, which are decoded later because their meaning
+ * depends on the kind.
  */
 export interface WriteBody {
   readonly value: unknown;
   readonly protobuf?: Uint8Array;
   /**
-   * Fields that were repeated in the text; only the parser of the text knows them. `duplicate field "spec.x"`, or as
-   * `form` says.
+   * The fields that occur twice in the text, which only its parser knows: `duplicate field "spec.x"`, or in the format
+   * of `form`.
    */
   readonly duplicates: readonly string[];
-  /** `yaml`: the text was YAML, and its duplicates are lines: `line 3: key "x" already set in map`. */
+  /** Set to `yaml` if the text was YAML. Its duplicates then have lines: `line 3: key "x" already set in map`. */
   readonly form?: 'yaml';
-  /** JSON text with duplicates, needed for the order of unknown fields among them. */
+  /** The JSON text if it has duplicates. It determines the order of unknown fields among them. */
   readonly text?: string;
 }
 
@@ -69,7 +70,7 @@ export interface Served {
 }
 
 export interface Written extends Served {
-  /** True when there was none before: the answer is 201. */
+  /** Whether the object is new, so that the status is 201. */
   readonly created: boolean;
 }
 
@@ -80,7 +81,7 @@ export interface ServedList {
   readonly remainingItemCount?: number;
 }
 
-/** Where a watch delivers. Calls come in order, synchronously, and must not block. */
+/** The receiver of a watch. Calls are synchronous and in order, and must not block. */
 export interface WatchSink {
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', served: Served): void;
   bookmark(resourceVersion: string, initialEventsEnd: boolean): void;

@@ -17,7 +17,7 @@ let store: SqliteStorage;
 const random = seededRandom(1);
 
 interface Server extends ServerLeases {
-  /** What the server knew at each change. */
+  /** The addresses that the server knew at each change. */
   readonly seen: string[];
   readonly storage: FaultyStorage;
 }
@@ -32,13 +32,13 @@ function server(address: string): Server {
   return { ...leases, seen, storage };
 }
 
-/** A write of its own after all that were begun before it: then their watches have heard of them. */
+/** Writes a key of its own after all earlier writes, so that their watches have been notified. */
 async function written(): Promise<void> {
   const { revision = 0 } = (await store.get('/test/barrier')) ?? {};
   await store.put('/test/barrier', '', { expected: revision });
 }
 
-/** Time passes in steps, so that the store does in each what is due in it. */
+/** Advances the time in steps, so that the store runs what is due in each step. */
 async function elapse(seconds: number): Promise<void> {
   for (let step = 0; step < seconds; step += 1) {
     await clock.advance(1000);
@@ -57,7 +57,7 @@ describe('leases of API servers', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('each server knows the others, and learns at once that one has stopped', async () => {
+  it('each server knows the others, and notices at once when one has stopped', async () => {
     const [one, two] = [server('192.0.2.1'), server('192.0.2.2')];
     await one.start();
     await two.start();
@@ -71,7 +71,7 @@ describe('leases of API servers', () => {
     assert.deepEqual((await store.list('/registry/masterleases/')).items, []);
   });
 
-  it('a server that no longer renews its lease is forgotten, and one that does is not', async () => {
+  it('a server that no longer renews its lease is dropped, and one that does is not', async () => {
     const [one, two] = [server('192.0.2.1'), server('192.0.2.2')];
     await one.start();
     await two.start();
@@ -92,7 +92,7 @@ describe('leases of API servers', () => {
     await two.stop();
   });
 
-  it('a server whose lease was deleted by another hand takes it again at once', async () => {
+  it('a server whose lease was deleted by another client creates it again at once', async () => {
     const one = server('192.0.2.1');
     await one.start();
     const key = '/registry/masterleases/192.0.2.1';
@@ -103,7 +103,7 @@ describe('leases of API servers', () => {
     await one.stop();
   });
 
-  it('two servers behind one address are one', async () => {
+  it('two servers behind one address count as one', async () => {
     const [one, two] = [server('192.0.2.9'), server('192.0.2.9')];
     await one.start();
     await two.start();

@@ -4,35 +4,35 @@ import { createLoop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
 import type { Storage, StorageEvent, StorageWatch } from '../storage/storage.ts';
 
-/** Upstream's place, so that its API servers on the same etcd and ours know of each other. */
+/** Upstream's prefix, so that its API servers and ours on the same etcd know each other. */
 const PREFIX = '/registry/masterleases/';
-/** Upstream's times: the store forgets a server that has not renewed its key for so long (reconcilers/lease.go). */
+/** The store drops a server that has not renewed its key for this time, as in upstream (reconcilers/lease.go). */
 const LEASE_SECONDS = 15;
 const RENEW_MS = 10_000;
 
 export interface ServerLeasesOptions {
   readonly storage: Storage;
-  /** Where clients of the cluster reach this server. */
+  /** The address at which clients of the cluster reach this server. */
   readonly address: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Called when a server came or went. */
+  /** Called when a server was added or removed. */
   readonly onChange: () => void;
 }
 
 export interface ServerLeases {
-  /** Resolves when this server is in the store. Rejects when the store cannot be written. */
+  /** Adds this server to the store. Rejects if the store cannot be written. */
   start(): Promise<void>;
-  /** Takes this server out of the store; the others learn it at once. */
+  /** Removes this server from the store. The other servers notice at once. */
   stop(): Promise<void>;
-  /** Of the servers that are alive, in order. This one is always among them. */
+  /** Returns the sorted addresses of all running servers, including this one. */
   addresses(): readonly string[];
 }
 
 /**
- * Which API servers of one store are alive. Each keeps a key with its address; the store deletes the key of a server
- * that no longer renews it, and every server sees that as an event of its watch.
+ * Tracks which API servers of one store are running. Each keeps a key with its address. The store deletes the key of a
+ * server that no longer renews it, and every server receives that as a watch event.
  */
 export function createServerLeases(options: ServerLeasesOptions): ServerLeases {
   const followed = new FollowedServers(options);
@@ -62,7 +62,7 @@ class FollowedServers {
   readonly #ownKey: string;
   readonly #keys = new Set<string>();
   #watch: StorageWatch | undefined;
-  /** This server's key was deleted although it is alive: it was paused for longer than its lease. */
+  /** Called when this server's key was deleted although it is running: it was paused for longer than its lease. */
   onLost: () => void = () => undefined;
 
   constructor(options: ServerLeasesOptions) {
@@ -78,7 +78,7 @@ class FollowedServers {
   async renew(): Promise<void> {
     const { storage, address } = this.#options;
     const expected = (await storage.get(this.#ownKey))?.revision ?? 0;
-    // A conflict is as good: another server behind the same address has just renewed the key.
+    // A conflict is acceptable: another server behind the same address has just renewed the key.
     await storage.put(this.#ownKey, leaseText(address), { expected, ttlSeconds: LEASE_SECONDS });
     if (this.#watch === undefined) await this.#follow();
   }
@@ -123,6 +123,6 @@ class FollowedServers {
   }
 }
 
-/** Upstream keeps an Endpoints object there. */
+/** Builds the value, for which upstream uses an Endpoints object. */
 const leaseText = (ip: string): string =>
   JSON.stringify({ kind: 'Endpoints', apiVersion: 'v1', metadata: {}, subsets: [{ addresses: [{ ip }] }] });

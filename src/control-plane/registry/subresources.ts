@@ -12,7 +12,8 @@ import type {
 import type { BodyKind } from './write/decode-body.ts';
 
 /**
- * The parts of an object with writes of their own: `status`, which is the same for all kinds, and the views of a kind.
+ * Returns the view of an object that a subresource writes: `status`, which is the same for all kinds, or a view of the
+ * kind.
  */
 function viewOf(definition: ResourceDefinition, subresource: string): SubresourceView<ApiObject> {
   const view = definition.views?.find((each) => each.name === subresource);
@@ -26,14 +27,17 @@ export function actionOf(definition: ResourceDefinition, subresource: string): S
   return action;
 }
 
-/** The versions beside its own in which managed fields of a kind count: those of custom kinds have the same paths. */
+/**
+ * Returns the other versions in which managed fields of a kind count. The versions of a custom kind have the same
+ * paths.
+ */
 export function otherVersions({ siblings }: ResourceDefinition): readonly string[] {
   return siblings?.().map(({ type }) => apiVersionOf(type)) ?? [];
 }
 
 const ownKind = (subresource: string): boolean => subresource === '' || subresource === 'status';
 
-/** The type of the subresource's body. */
+/** Returns the type of the subresource's body. */
 export function bodyKind(definition: ResourceDefinition, subresource: string): BodyKind {
   const hideValues = definition.hideValues === true && { hideValues: true };
   const own = {
@@ -46,12 +50,12 @@ export function bodyKind(definition: ResourceDefinition, subresource: string): B
   return { ...(view.kind ?? definition.type), ...shape, ...hideValues };
 }
 
-/** The object as the subresource shows it: the body of its answers, and what patches of it start from. */
+/** Returns the object as the subresource shows it, for responses and as the base of patches. */
 export function readPart(definition: ResourceDefinition, subresource: string, object: ApiObject): ApiObject {
   return ownKind(subresource) ? object : (viewOf(definition, subresource).read?.(object) ?? object);
 }
 
-/** The object that admission gets: the whole object, or the body if the subresource has a kind of its own. */
+/** Returns the object for admission: the whole object, or the body if the subresource has a kind of its own. */
 export function shownAs(
   definition: ResourceDefinition,
   subresource: string,
@@ -69,7 +73,10 @@ interface Parts {
 
 type WithStatus = ApiObject & { status?: unknown };
 
-/** The whole object after a write of `body`: a write to the object keeps status, one to status keeps all the rest. */
+/**
+ * Returns the whole object after a write of `body`. A write to the object keeps the status, and a write to the status
+ * keeps all other fields.
+ */
 export function writePart(definition: ResourceDefinition, subresource: string, { old, body, facts }: Parts): ApiObject {
   const { rules } = definition;
   if (subresource === '') {
@@ -103,7 +110,7 @@ export function validatePart(
   return viewOf(definition, subresource).validate(object, old, policy);
 }
 
-/** Fields that writers of the subresource can never own, because their writes to them are dropped. */
+/** Returns the fields that writers of the subresource can never own, because their writes to them are dropped. */
 export function resetFields(definition: ResourceDefinition, subresource: string): readonly string[] {
   if (subresource === '') return definition.hasStatus === true ? ['status'] : [];
   return subresource === 'status' ? ['spec'] : [];

@@ -7,35 +7,37 @@ import type { HeldAllocation } from '../../model/resource-definition.ts';
 import type { Storage, StoredValue } from '../../storage/storage.ts';
 import { allocationKey, ALLOCATIONS_PREFIX } from './allocation-store.ts';
 
-/** As often as upstream's repair of addresses and ports. */
+/** The interval of upstream's repair of addresses and ports. */
 const PERIOD_MS = 3 * 60_000;
 
 export interface AllocationRepairOptions {
   readonly storage: Storage;
-  /** All allocations that the cluster's objects use, from the cache. */
+  /** Returns all allocations that the cluster's objects use, from the cache. */
   readonly held: () => readonly HeldAllocation[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** Revisions of allocations without an object, by key. */
+/** The revisions of allocations without an object, by key. */
 type Suspects = ReadonlyMap<string, number>;
 
 export interface AllocationRepairs {
-  /** Allocations that had no object for a whole period. */
+  /** The allocations that had no object for a whole period. */
   readonly release: readonly StoredValue[];
-  /** Held by objects but not in the store: after a restore, or from before allocations existed. */
+  /**
+   * The allocations that objects use and the store does not have: after a restore, or from before allocations existed.
+   */
   readonly take: readonly HeldAllocation[];
-  /** Stored for another owner: two objects have the same name. */
+  /** The allocations that the store has for another owner: two objects have the same name. */
   readonly disputed: readonly HeldAllocation[];
   readonly suspects: Suspects;
 }
 
 /**
- * A server that dies between an allocation and the write of its object, or between deletion and release, leaves an
- * allocation without an object. A new allocation has no object yet either, so one is released only after a whole
- * period.
+ * Compares allocations and objects. A server that stops between an allocation and the write of its object, or between
+ * deletion and release, leaves an allocation without an object. A new allocation has no object yet either, so one is
+ * released only after a whole period.
  */
 export function computeAllocationRepairs(
   stored: readonly StoredValue[],
@@ -53,7 +55,7 @@ export function computeAllocationRepairs(
   };
 }
 
-/** Makes allocations and objects agree, every few minutes. */
+/** Repairs differences between allocations and objects every few minutes. */
 export function createAllocationRepair({ storage, held, clock, random, log }: AllocationRepairOptions): Loop {
   let suspects: Suspects = new Map();
   const pass = async (): Promise<void> => {

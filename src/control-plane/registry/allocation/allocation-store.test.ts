@@ -10,7 +10,7 @@ import type { RegistryFixture } from '../testing/registry-fixture.ts';
 
 const space = 'serviceips';
 
-describe('claims on names, kept in the store', () => {
+describe('allocations of names in the store', () => {
   let fixture: RegistryFixture;
   let claims: AllocationStore;
   let dry: AllocationStore;
@@ -28,7 +28,7 @@ describe('claims on names, kept in the store', () => {
   });
   afterEach(() => fixture.stop());
 
-  it('a name belongs to its first owner, who may claim it again', async () => {
+  it('a name belongs to its first owner, who may allocate it again', async () => {
     assert.deepEqual(
       [
         await claims.take(space, '10.0.0.1', 'a'),
@@ -40,7 +40,7 @@ describe('claims on names, kept in the store', () => {
     assert.equal(await claims.take('nodeports', '10.0.0.1', 'b'), 'taken');
   });
 
-  it('of many concurrent claims of a name exactly one succeeds', async () => {
+  it('of many concurrent allocations of a name exactly one succeeds', async () => {
     const answers = await Promise.all(['a', 'b', 'c', 'd'].map((owner) => claims.take(space, 'x', owner)));
     assert.equal(answers.filter((answer) => answer === 'taken').length, 1);
   });
@@ -54,7 +54,7 @@ describe('claims on names, kept in the store', () => {
     assert.equal(await claims.take(space, 'x', 'b'), 'taken');
   });
 
-  it('a dry run answers as if, and neither takes nor gives back', async () => {
+  it('a dry run returns the same result, and neither allocates nor releases', async () => {
     await claims.take(space, 'x', 'a');
     assert.deepEqual(
       [await dry.take(space, 'x', 'a'), await dry.take(space, 'x', 'b'), await dry.take(space, 'y', 'b')],

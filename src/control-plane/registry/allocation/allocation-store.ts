@@ -4,7 +4,7 @@ import type { ObjectReader } from '../../model/object-reader.ts';
 import type { AllocationObjects, AllocationStore } from '../../model/resource-definition.ts';
 import type { Storage } from '../../storage/storage.ts';
 
-/** Each allocation is a key in the store: the server that creates the key owns the allocation. */
+/** The prefix of allocations. Each is a key in the store: the server that creates the key owns the allocation. */
 export const ALLOCATIONS_PREFIX = '/registry/ranges/';
 
 export const allocationKey = ({ space, name }: { readonly space: string; readonly name: string }): string =>
@@ -56,7 +56,7 @@ export function createAllocationStore({
     async release(space, name, owner, before) {
       const key = allocationKey({ space, name });
       const there = dryRun ? undefined : await storage.get(key);
-      // Another server may have released it, or given it to another owner.
+      // Another server may have released it, or allocated it for another owner.
       if (there?.value !== owner) return;
       await before?.();
       await storage.delete(key, there.revision);

@@ -8,15 +8,15 @@ import type { ApiClient } from '../../../api/client/api-client.ts';
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
 
-/** As often as upstream's repair of addresses. */
+/** The interval of upstream's repair of addresses. */
 const PERIOD_MS = 3 * 60_000;
 
 export interface ObjectRepairOptions<T extends ApiObject> {
   readonly type: ResourceType<T>;
   readonly client: ApiClient;
-  /** The objects that the cluster should have. */
+  /** Returns the objects that should exist. */
   readonly wanted: () => readonly T[];
-  /** The existing objects of the same creator. */
+  /** Returns the existing objects of the same creator. */
   readonly actual: () => readonly T[];
   readonly clock: Clock;
   readonly random: Random;
@@ -25,14 +25,15 @@ export interface ObjectRepairOptions<T extends ApiObject> {
 
 export interface ObjectRepairs<T> {
   readonly create: readonly T[];
-  /** Not wanted for a whole period. */
+  /** The objects that were unwanted for a whole period. */
   readonly remove: readonly T[];
-  /** Uids of unwanted objects, by key. */
+  /** The UIDs of unwanted objects, by key. */
   readonly suspects: ReadonlyMap<string, string>;
 }
 
 /**
- * The object that needs a new one may not be written yet, so an unwanted object is removed only after a whole period.
+ * Compares wanted and existing objects. The object that needs a new one may not be written yet, so an unwanted object
+ * is removed only after a whole period.
  */
 export function computeObjectRepairs<T extends ApiObject>(
   wanted: readonly T[],

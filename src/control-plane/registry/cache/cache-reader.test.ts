@@ -8,7 +8,7 @@ import { gadgets, startRegistry, widgets } from '../testing/registry-fixture.ts'
 import type { RegistryFixture, Widget } from '../testing/registry-fixture.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
-describe('the cache, for those who must not wait', () => {
+describe('synchronous reads from the cache', () => {
   let fixture: RegistryFixture;
   let reader: ObjectReader;
   const createIn = (namespace: string, name: string): Promise<unknown> =>
@@ -20,7 +20,7 @@ describe('the cache, for those who must not wait', () => {
 
   beforeEach(async () => {
     fixture = await startRegistry();
-    // As the fixture has them.
+    // The fixture has these types.
     reader = createCacheReader(
       fixture.cache,
       new DefinitionIndex([widgets, gadgets] as unknown as ResourceDefinition[]),

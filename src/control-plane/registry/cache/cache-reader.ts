@@ -5,10 +5,7 @@ import type { DefinitionIndex } from '../definition-index.ts';
 import type { CacheEvent } from './event-window.ts';
 import type { KindCache, WatchCache } from './watch-cache.ts';
 
-/**
- * Synchronous reads from the cache. The definitions decide the type of a kind's objects, so the kind alone determines
- * it.
- */
+/** Creates synchronous reads from the cache. The definition of a kind determines the type of its objects. */
 export function createCacheReader(caches: Pick<WatchCache, 'find'>, definitions: DefinitionIndex): ObjectReader {
   const kindOf = (type: ResourceType): KindCache | undefined => {
     const definition = definitions.byType(type);

@@ -1,11 +1,11 @@
 import type { CachedObject } from './stored-form.ts';
 
-/** One change of one object: `before` is absent for a new one, `after` for a deleted one. */
+/** One change of one object. `before` is absent for a new object, `deleted` is set for a deleted one. */
 export interface CacheEvent {
   readonly key: string;
   readonly revision: number;
   readonly before: CachedObject | undefined;
-  /** For a deletion the last object with the version of its deletion. */
+  /** The object after the change. For a deletion, it is the last object with the version of its deletion. */
   readonly after: CachedObject;
   readonly deleted: boolean;
 }
@@ -18,7 +18,7 @@ export class EventWindow {
   readonly #capacity: number;
   readonly #events: (CacheEvent | undefined)[] = [];
   #next = 0;
-  /** Changes after this revision are all here. */
+  /** All changes after this revision are in the window. */
   #oldest: number;
 
   constructor(capacity: number, startRevision: number) {
@@ -38,14 +38,14 @@ export class EventWindow {
     this.#next++;
   }
 
-  /** Drops all changes: watches from before `revision` cannot resume. */
+  /** Drops all changes. Watches from before `revision` cannot resume. */
   restart(revision: number): void {
     this.#events.length = 0;
     this.#next = 0;
     this.#oldest = revision;
   }
 
-  /** The changes after `revision` in order, or undefined if some of them were dropped. */
+  /** Returns the changes after `revision` in order, or undefined if some of them were dropped. */
   after(revision: number): readonly CacheEvent[] | undefined {
     if (revision < this.#oldest) return undefined;
     const found: CacheEvent[] = [];

@@ -1,24 +1,24 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { ObjectList } from './object-list.ts';
 
-/** How many lists are kept for their next pages. The oldest goes first. */
+/** The maximum number of lists kept for their next pages. The oldest is dropped first. */
 const LIMIT = 16;
 /**
- * How long one is kept, in milliseconds. Later pages are read from the store, until the store has compacted the
+ * The time that a list is kept, in milliseconds. Later pages are read from the store, until the store has compacted the
  * version.
  */
 const LIFE_MS = 60_000;
 
-/** Identifies a list: everything below `place` in the store, at `revision`. */
+/** Identifies a list: all objects below `place` in the store, at `revision`. */
 export interface ListSnapshotId {
   readonly place: string;
   readonly revision: number;
 }
 
 /**
- * Lists that clients read in pages, as of the first page. So the next pages need not be read from the store after a
- * write. A snapshot shares its objects with the cache: it costs a reference for each object, and the memory of objects
- * that were replaced since.
+ * Keeps lists that clients read in pages, as of the first page, so that the next pages need not be read from the store
+ * after a write. A snapshot shares its objects with the cache. It costs a reference for each object, and the memory of
+ * objects that were replaced since.
  */
 export class ListSnapshots {
   readonly #clock: Clock;

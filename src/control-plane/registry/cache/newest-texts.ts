@@ -1,6 +1,6 @@
 import type { CachedObject } from './stored-form.ts';
 
-/** Bounds the memory of texts that are not compressed yet: an object has at most 1.5 MiB, most have some KiB. */
+/** The number of texts that are not compressed yet. An object has at most 1.5 MiB, and most have a few KiB. */
 const NEWEST = 16;
 
 /**

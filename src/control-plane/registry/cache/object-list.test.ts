@@ -4,7 +4,7 @@ import { seededRandom } from '../../../base/random.ts';
 import { ObjectList } from './object-list.ts';
 import type { CachedObject } from './stored-form.ts';
 
-// The list looks at keys alone.
+// The list reads only keys.
 const object = {} as CachedObject;
 
 function listOf(keys: readonly string[]): ObjectList {
@@ -16,7 +16,7 @@ function listOf(keys: readonly string[]): ObjectList {
 const keysIn = (list: ObjectList, prefix: string, afterKey: string): readonly string[] =>
   [...list.range(prefix, afterKey)].map(([key]) => key);
 
-test('counts what a range has, wherever it begins', () => {
+test('counts the objects of a range from any start', () => {
   const random = seededRandom(7);
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random.next() * items.length)] as T;
   const prefixes = ['', 'a/', 'ab/', 'b/', 'missing/'];
@@ -34,7 +34,7 @@ test('counts what a range has, wherever it begins', () => {
   }
 });
 
-test('a snapshot has what was there, in order, and changes with nothing', () => {
+test('a snapshot keeps its objects in order, and later changes do not affect it', () => {
   const list = listOf(['b/2', 'a/1', 'b/1', 'c/1']);
   const snapshot = list.snapshot('b/');
   list.set('b/3', object);

@@ -1,9 +1,9 @@
 import type { CachedObject } from './stored-form.ts';
 
-/** The objects of one kind, by key and in the order of keys: `namespace/name`, or the name. */
+/** The objects of one kind, sorted by key: `namespace/name`, or the name. */
 export class ObjectList {
   readonly #byKey = new Map<string, CachedObject>();
-  /** Sorted; kept so by insertion, since keys come one by one. */
+  /** The sorted keys. Keys arrive one by one and are inserted in place. */
   readonly #keys: string[] = [];
 
   get size(): number {
@@ -31,7 +31,7 @@ export class ObjectList {
     return this.#keys;
   }
 
-  /** Those whose key begins with `prefix` and comes after `afterKey`. */
+  /** Yields the objects whose key begins with `prefix` and comes after `afterKey`. */
   *range(prefix: string, afterKey = ''): Generator<readonly [string, CachedObject]> {
     for (let at = this.#position(afterKey > prefix ? afterKey : prefix); at < this.#keys.length; at++) {
       const key = this.#keys[at] ?? '';
@@ -44,15 +44,15 @@ export class ObjectList {
     }
   }
 
-  /** How many keys begin with `prefix` and come after `afterKey`; costs the same however many they are. */
+  /** Counts the keys that begin with `prefix` and come after `afterKey`. The cost does not depend on their number. */
   countAfter(prefix: string, afterKey: string): number {
     let from = this.#position(afterKey > prefix ? afterKey : prefix);
     if (this.#keys[from] === afterKey) from++;
-    // No key has a character after this one.
+    // No key has a character greater than this one.
     return this.#position(`${prefix}\uffff`) - from;
   }
 
-  /** The objects below `prefix` as they are now, in a list of their own. */
+  /** Copies the objects below `prefix` into a separate list. */
   snapshot(prefix: string): ObjectList {
     const copy = new ObjectList();
     for (const [key, object] of this.range(prefix)) {
@@ -62,7 +62,7 @@ export class ObjectList {
     return copy;
   }
 
-  /** The index of `key`, or where it would be inserted. */
+  /** Returns the index of `key`, or the index where it would be inserted. */
   #position(key: string): number {
     let low = 0;
     let high = this.#keys.length;

@@ -6,17 +6,17 @@ import { widgets } from '../testing/registry-fixture.ts';
 import { NewestTexts } from './newest-texts.ts';
 import { CachedObject, storedJson, wireJson, withVersion } from './stored-form.ts';
 
-test('the data of a revision is stored and answered in the bytes that Go’s encoder writes', () => {
+test('the data of a revision is stored and returned with the same bytes as Go’s encoder writes', () => {
   const data = { spec: { template: { $patch: 'replace', spec: { containers: [{ command: ['a && b > c'] }] } } } };
   const revision = { metadata: { name: 'a', namespace: 'b', uid: 'c' }, data, revision: 1 };
   const bytes =
     '"data":{"spec":{"template":{"$patch":"replace","spec":{"containers":[{"command":["a \\u0026\\u0026 b \\u003e c"]}]}}}}';
-  // Only the names of its type matter here.
+  // This test uses only the names of its type.
   const definition = widgets as unknown as ResourceDefinition;
   for (const write of [storedJson, wireJson]) assert.ok(write(definition, revision).includes(bytes));
 });
 
-test('the JSON of an object is the same whether its text is kept, packed or dropped', () => {
+test('the JSON of an object is the same whether its text is kept, compressed or dropped', () => {
   const plain = widgets as unknown as ResourceDefinition;
   const object = { metadata: { name: 'a', namespace: 'b', uid: 'c' }, spec: { text: 'long <ü> '.repeat(5000) } };
   const stored = storedJson(plain, object);
@@ -29,7 +29,7 @@ test('the JSON of an object is the same whether its text is kept, packed or drop
   }
 });
 
-test('the text of a packed kind is compressed once sixteen newer objects came, and not if it was replaced before', () => {
+test('the text of a packed kind is compressed after sixteen newer objects, unless it was replaced before', () => {
   const plain = widgets as unknown as ResourceDefinition;
   const definition = { ...plain, packed: (given: ApiObject) => given };
   const texts = new NewestTexts();

@@ -7,10 +7,10 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { shareManagedFields } from '../../patch/managed-entries.ts';
 import type { Served } from '../registry.ts';
 
-/** The text with which every stored object of a kind begins; the rest of its metadata follows. */
+/** The text at the beginning of every stored object of a kind; the rest of its metadata follows. */
 const openings = new WeakMap<ResourceDefinition, string>();
 
-/** If objects of several versions are stored, each contains its own version. */
+/** Returns the version of an object. If objects of several versions are stored, each contains its own version. */
 const versionIn = (definition: ResourceDefinition, { apiVersion }: ApiObject): string =>
   definition.isInternal === true ? (apiVersion ?? '') : apiVersionOf(definition.type);
 
@@ -27,7 +27,7 @@ function openingOf(definition: ResourceDefinition, object: ApiObject): string {
 const formatOpening = (kind: string, apiVersion: string): string =>
   `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":{`;
 
-/** Metadata in the wire format: fields that are '' in memory are absent. */
+/** Converts metadata to the wire format, in which fields that are '' in memory are absent. */
 function wireMetadata(metadata: ApiObject['metadata'], resourceVersion: string | undefined): object {
   const { name, namespace, uid, resourceVersion: _, ...rest } = metadata;
   return {
@@ -39,18 +39,18 @@ function wireMetadata(metadata: ApiObject['metadata'], resourceVersion: string |
   };
 }
 
-/** The JSON of an object with kind, apiVersion and metadata first. */
+/** Returns the JSON of an object, with kind, apiVersion and metadata first. */
 export function wireJson(definition: ResourceDefinition, object: ApiObject): string {
   return toJson(definition, object, object.metadata.resourceVersion);
 }
 
-/** The stored text. It has no resource version, because the store keeps that. */
+/** Returns the stored text. It has no resource version, because the store keeps that. */
 export function storedJson(definition: ResourceDefinition, object: ApiObject): string {
   return toJson(definition, object, undefined);
 }
 
 function toJson(definition: ResourceDefinition, object: ApiObject, resourceVersion: string | undefined): string {
-  // As upstream writes it: the data of a ControllerRevision is compared byte by byte.
+  // The text equals upstream's, because the data of a ControllerRevision is compared byte by byte.
   return goJson(toWire(definition, object, resourceVersion));
 }
 
@@ -68,17 +68,19 @@ function toWire(
   };
 }
 
-/** The object in the wire format, not serialized; patches are applied to it. Shares its parts with the object. */
+/**
+ * Returns the object in the wire format as a value, to which patches are applied. It shares its parts with the object.
+ */
 export function wireValue(definition: ResourceDefinition, object: ApiObject): Readonly<Record<string, unknown>> {
   return toWire(definition, object, object.metadata.resourceVersion);
 }
 
 /**
- * An object from the store, with its resource version, and '' for absent fields. Throws `SyntaxError` for what is not
+ * Reads an object from the store, with its resource version, and '' for absent fields. Throws `SyntaxError` for invalid
  * JSON.
  */
 export function fromStored(value: string, revision: number): ApiObject {
-  // This server, or another that stores JSON, validated it when writing.
+  // This server, or another one that stores JSON, validated it on write.
   const object = parseExactJson(value) as ApiObject;
   return withVersion({ ...object, metadata: shareManagedFields(object.metadata) }, revision);
 }
@@ -99,12 +101,12 @@ export function withVersion(object: ApiObject, revision: number): ApiObject {
 }
 
 /**
- * Longer texts are made again for a watch that resumes, instead of kept for it. If the kind is kept `packed`, they are
- * compressed when the object is no longer among the newest.
+ * The length of long texts. A watch that resumes creates them again; they are not kept for it. If the kind is kept
+ * `packed`, they are compressed when the object is no longer among the newest.
  */
 const LONG_TEXT = 16_384;
 
-/** An object of the cache. Its JSON is created at the first use, from the stored text if possible. */
+/** An object of the cache. Its JSON is created on first use, from the stored text if possible. */
 export class CachedObject implements Served {
   readonly object: ApiObject;
   readonly revision: number;
@@ -144,14 +146,14 @@ export class CachedObject implements Served {
     return this.#packed !== undefined;
   }
 
-  /** Compresses the text, if it is long and the kind is kept so. */
+  /** Compresses the text if it is long and the kind is kept packed. */
   pack(): void {
     if (this.#stored === undefined || !this.#isToBePacked) return;
     this.#packed = new PackedBytes(this.#stored);
     this.#stored = undefined;
   }
 
-  /** For an object that was replaced: only a watch that resumes from before may still need its JSON. */
+  /** Drops a long text of a replaced object. Only a watch that resumes from before may still need its JSON. */
   dropLongText(): void {
     this.#packed = undefined;
     if ((this.#json ?? this.#stored ?? '').length < LONG_TEXT) return;
@@ -159,7 +161,7 @@ export class CachedObject implements Served {
     this.#json = undefined;
   }
 
-  /** The same object with the version of its deletion, as watchers of deletions get it. */
+  /** Returns the same object with the version of its deletion, which watchers of deletions receive. */
   deletedAt(revision: number): CachedObject {
     if (this.#deleted?.revision !== revision)
       this.#deleted = new CachedObject(this.#definition, withVersion(this.object, revision), revision);

@@ -31,7 +31,7 @@ async function watchFrom(fixture: RegistryFixture, resourceVersion: string): Pro
   return { ...seen, close };
 }
 
-describe('the cache of objects', () => {
+describe('the watch cache', () => {
   let fixture: RegistryFixture;
   let storage: FaultyStorage;
   beforeEach(async () => {
@@ -50,7 +50,7 @@ describe('the cache of objects', () => {
     await restarted.stop();
   });
 
-  test('a list of a version from before the server began shows what was deleted after it', async () => {
+  test('a list of a version from before the server started includes objects that were deleted later', async () => {
     const { metadata } = await fixture.create({ name: 'a' });
     await remove('a');
     const restarted = await fixture.second();
@@ -89,7 +89,7 @@ describe('the cache of objects', () => {
     await other.stop();
   });
 
-  test('after a gap listeners get the changes in the order of their versions', async () => {
+  test('after a gap, listeners receive the changes in version order', async () => {
     const versions: number[] = [];
     const kind = fixture.cache.kind(widgets as unknown as ResourceDefinition);
     kind.listeners.add(({ revision }) => versions.push(revision));
@@ -108,7 +108,7 @@ describe('the cache of objects', () => {
     await other.stop();
   });
 
-  test('a listener that throws takes nothing from the others', async () => {
+  test('a listener that throws does not affect the others', async () => {
     const heard: string[] = [];
     const kind = fixture.cache.kind(widgets as unknown as ResourceDefinition);
     kind.listeners.add(() => {
@@ -119,7 +119,7 @@ describe('the cache of objects', () => {
     assert.deepEqual([heard, fixture.cache.revision >= Number(metadata.resourceVersion)], [['default/a'], true]);
   });
 
-  test('a watch whose reader throws ends, rather than going on with a change left out', async () => {
+  test('a watch whose reader throws ends, so that no change is omitted', async () => {
     const ends: unknown[] = [];
     await fixture.registry.watch(
       fixture.request(widgets),

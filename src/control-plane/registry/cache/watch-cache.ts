@@ -16,9 +16,12 @@ import { NewestTexts } from './newest-texts.ts';
 import { ObjectList } from './object-list.ts';
 import { CachedObject, fromStored, withVersion } from './stored-form.ts';
 
-/** How many changes of one kind a watch may be behind and still resume (upstream: at least 100, growing under load). */
+/**
+ * The number of changes of one kind that a watch may be behind and still resume (upstream: at least 100, growing under
+ * load).
+ */
 const WINDOW_LENGTH = 1024;
-/** How long a request waits for a version that the cache has not reached (upstream: 3 s). */
+/** The time that a request waits for a version that the cache has not reached (upstream: 3 s). */
 const FUTURE_VERSION_WAIT_MS = 3000;
 const RETRY_MS = 500;
 const PAGE_LENGTH = 1000;
@@ -36,18 +39,17 @@ export interface KindCache {
    * or removed. Clients then start new watches.
    */
   readonly watches: Set<(error: Error | undefined) => void>;
-  /** Of a kind that is kept `packed`. */
+  /** The uncompressed texts of a kind that is kept `packed`. */
   readonly texts: NewestTexts | undefined;
 }
 
 /**
- * All objects of the store, updated by one watch over the whole store.
- * 1. An object is visible here before its write is acknowledged to the client, when the store
- *    reports writes in order.
- * 2. Listeners hear every change once, in order of revision, after it is visible.
- * 3. What is read is never older than what was read before.
- * 4. A new kind is registered before any of its objects is read: the objects that define it (`defining`) are read
- * first.
+ * Caches all objects of the store, updated by one watch over the whole store.
+ * 1. If the store reports writes in order, an object is visible here before its write is acknowledged to the client.
+ * 2. Listeners are notified of every change once, in revision order, after it is visible.
+ * 3. A read is never older than an earlier read.
+ * 4. A new kind is registered before any of its objects is read, because the objects that define kinds (`defining`) are
+ *    read first.
  */
 export class WatchCache {
   readonly snapshots: ListSnapshots;
@@ -86,12 +88,12 @@ export class WatchCache {
     return this.#revision;
   }
 
-  /** Undefined for kinds that are not stored. */
+  /** Returns the cache of a kind, or undefined if the kind is not stored. */
   find(definition: ResourceDefinition): KindCache | undefined {
     return this.#kinds.get(this.#definitions.storedOf(definition));
   }
 
-  /** Throws NotFound for a kind that was removed while its request was served. */
+  /** Returns the cache of a kind. Throws NotFound for a kind that was removed while its request was served. */
   kind(definition: ResourceDefinition): KindCache {
     const kind = this.find(definition);
     if (kind !== undefined) return kind;
@@ -100,12 +102,12 @@ export class WatchCache {
     throw new ApiStatusError('MethodNotAllowed', `${definition.type.kind} is not stored`);
   }
 
-  /** How many objects there are of each kind, for metrics. */
+  /** Returns the number of objects of each kind, for metrics. */
   counts(): ReadonlyMap<ResourceDefinition, number> {
     return new Map([...this.#kinds.values()].map(({ definition, objects }) => [definition, objects.size]));
   }
 
-  /** Reads everything, then watches. Rejects when the store cannot be read. */
+  /** Reads all objects, then watches. Rejects if the store cannot be read. */
   async start(): Promise<void> {
     await this.#loadAll();
     this.#follow();
@@ -121,7 +123,7 @@ export class WatchCache {
    * Resolves when everything written before the call is visible here. Concurrent calls share one request to the store.
    */
   async fresh(): Promise<void> {
-    // A request in flight may have been sent before the write that this caller must see; the next one was not.
+    // A running request may have been sent before the write that this caller must see. The next one was not.
     this.#asked ??= Promise.resolve().then(() => {
       this.#asked = undefined;
       return this.#storage.revision();
@@ -129,7 +131,7 @@ export class WatchCache {
     await this.waitFor(await this.#asked);
   }
 
-  /** Rejects with Timeout, cause ResourceVersionTooLarge, when that version does not come in time. */
+  /** Waits for a version. Rejects with Timeout and cause ResourceVersionTooLarge if it does not arrive in time. */
   async waitFor(revision: number): Promise<void> {
     if (this.#revision >= revision) return;
     let waiter: { readonly revision: number; readonly wake: () => void } | undefined;
@@ -159,7 +161,7 @@ export class WatchCache {
     this.#expected.delete(key);
   }
 
-  /** The parsed objects of a page of the store, without those of unknown kinds and values that are not JSON. */
+  /** Parses a stored value. Returns undefined for unknown kinds and invalid JSON. */
   decode(definition: ResourceDefinition, item: StoredValue): CachedObject | undefined {
     try {
       return cachedObject(definition, fromStored(item.value, item.revision), item);
@@ -185,7 +187,7 @@ export class WatchCache {
     });
   }
 
-  /** Watches of a kind that changes end, whichever of its versions they are of. */
+  /** Ends the watches of each changed kind, in all of its versions. */
   #changeKinds({ removed, added, keepsWatches }: DefinitionsChange): void {
     const touched = new Set<KindCache>();
     for (const definition of removed) {
@@ -198,7 +200,7 @@ export class WatchCache {
     for (const kind of touched) for (const end of [...kind.watches]) end(undefined);
   }
 
-  /** The first time: there are no readers yet, so pages are loaded one by one. */
+  /** Loads all objects at the start. There are no readers yet, so pages are loaded one by one. */
   async #loadAll(): Promise<void> {
     const revision = await this.#readAll((kind, objectKey, item) => {
       if (kind.objects.get(objectKey)?.revision !== item.revision) this.#put(kind, objectKey, item);
@@ -208,9 +210,9 @@ export class WatchCache {
   }
 
   /**
-   * Applies the difference after the store's watch was interrupted; the single changes are not known. So watches end
-   * (their clients list again), and no watch resumes from a version in between. Listeners get the differences in order
-   * of revision. There is no `await` after the last page, so all that is read here is of one version.
+   * Applies the difference after the store's watch was interrupted; the single changes are unknown. So watches end
+   * (their clients list again), and no watch can resume from a version in between. Listeners receive the differences in
+   * revision order. There is no `await` after the last page, so all objects are of one version.
    */
   async #loadAgain(): Promise<void> {
     const seen = new Map<KindCache, Set<string>>();
@@ -240,7 +242,7 @@ export class WatchCache {
     const first = this.#defining;
     if (first === undefined) return this.#readPages(REGISTRY_PREFIX, undefined, take);
     const revision = await this.#readPages(storagePrefix(first), undefined, (kind, objectKey, item) => {
-      // These are few, and their kinds must be known for the rest to be read.
+      // These objects are few, and the rest can be read only when their kinds are known.
       if (kind.objects.get(objectKey)?.revision !== item.revision) this.#put(kind, objectKey, item);
     });
     return this.#readPages(REGISTRY_PREFIX, revision, take);
@@ -270,7 +272,9 @@ export class WatchCache {
     }
   }
 
-  /** What was deleted before is not known here, so any kind may have changed at any time until then. */
+  /**
+   * Marks all changes before `revision` as unknown. Any kind may have changed, because earlier deletions are not known.
+   */
   #forgetPast(revision: number): void {
     for (const kind of this.#kinds.values()) {
       kind.window.restart(revision);

@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer';
 import { badRequest } from '../../../api/status/api-status-error.ts';
 
 /**
- * Where the next page of a list begins, and the version of the list. -1: the newest version, for lists whose version
- * was compacted.
+ * The start of the next page of a list, and the version of the list. -1 means the newest version, for lists whose
+ * version was compacted.
  */
 export interface ContinueToken {
   readonly revision: number;
@@ -13,12 +13,12 @@ export interface ContinueToken {
 
 const VERSION = 'meta.k8s.io/v1';
 
-/** Opaque to clients; in the format of upstream's tokens. */
+/** Formats a token like upstream's. It is opaque to clients. */
 export function formatContinueToken({ revision, afterKey }: ContinueToken): string {
   return Buffer.from(JSON.stringify({ v: VERSION, rv: revision, start: `${afterKey}\0` })).toString('base64url');
 }
 
-/** Throws BadRequest for an invalid token. */
+/** Parses a token. Throws BadRequest for an invalid one. */
 export function parseContinueToken(text: string): ContinueToken {
   let token: unknown;
   try {

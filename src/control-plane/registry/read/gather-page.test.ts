@@ -36,14 +36,14 @@ const page = (labelSelector: string, limit = 0, afterKey = ''): PageScope => ({
 });
 const names = ({ items }: GatheredPage): string[] => items.map(({ object }) => object.metadata.name);
 
-/** The expected page, from a list that stands still. */
+/** Returns the expected page of a list that does not change. */
 function wanted(list: ObjectList, { prefix, selection, limit, afterKey }: PageScope): string[] {
   const all = [...list.range(prefix, afterKey)].map(([, { object }]) => object).filter(selection.matches);
   return all.slice(0, limit === 0 ? all.length : limit).map(({ metadata }) => metadata.name);
 }
 
 describe('a page of selected objects', () => {
-  /** Each question costs a millisecond, so that a turn's share of 15 is used up by 15 of them. */
+  /** Each check takes a millisecond, so 15 checks use up a turn's share of 15. */
   const countedTurns = (): { readonly pace: Pick<TurnShare, 'rest'>; readonly waits: () => number } => {
     let ms = 0;
     let waits = 0;
@@ -56,7 +56,7 @@ describe('a page of selected objects', () => {
     return { pace: { rest }, waits: () => waits };
   };
 
-  test('takes more turns of the event loop, the longer the list, and one turn where everything is selected', async () => {
+  test('takes more turns of the event loop for a longer list, and one turn if everything is selected', async () => {
     const waitsFor = async (count: number, selector: string): Promise<number> => {
       const { pace, waits } = countedTurns();
       await gatherPage(page(selector), manyWidgets(count), pace);
@@ -72,7 +72,7 @@ describe('a page of selected objects', () => {
     assert.equal(await waitsFor(20_000, ''), 0);
   });
 
-  test('is as of its beginning, whatever changes while it waits', async () => {
+  test('shows the list as of its beginning, whatever changes during the wait', async () => {
     const { next: random } = seededRandom(7);
     for (let run = 0; run < 30; run++) {
       const list = manyWidgets(1500);

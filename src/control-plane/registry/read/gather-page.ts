@@ -3,28 +3,28 @@ import type { ObjectList } from '../cache/object-list.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
 import type { Selection } from './selection.ts';
 
-/** How many objects are compared with a selection before the turn's share is asked for. */
+/** The number of objects compared with a selection before the turn's share is checked. */
 const OBJECTS_PER_REST = 50;
 
 export interface PageScope {
   readonly prefix: string;
   readonly selection: Selection;
-  /** 0: no limit. */
+  /** The maximum number of items; 0 means no limit. */
   readonly limit: number;
   readonly afterKey: string;
 }
 
 export interface GatheredPage {
   readonly items: readonly CachedObject[];
-  /** The key of the last item, when there is more. */
+  /** The key of the last item, if there are more. */
   readonly lastKey: string | undefined;
-  /** How many more there are; with a selection, at least 1. */
+  /** The number of remaining items; with a selection, at least 1. */
   readonly remaining: number;
 }
 
 /**
- * The page as of the call, however the list changes meanwhile. A selection over many objects takes several turns of the
- * event loop; the first wait copies the references.
+ * Collects the page as of the call, however the list changes later. A selection over many objects takes several turns
+ * of the event loop; the first wait copies the references.
  */
 export async function gatherPage(
   { prefix, selection, limit, afterKey }: PageScope,
@@ -40,7 +40,7 @@ export async function gatherPage(
     const [key, object] = next.value;
     if (isSelected(selection, object)) {
       if (limit > 0 && items.length === limit) {
-        // With a selection it is only known that there are more.
+        // With a selection, the exact number of remaining items is unknown.
         const remaining = selection.everything ? objects.countAfter(prefix, lastKey) : 1;
         keep(() => (objects === live ? live.snapshot(prefix) : objects));
         return { items, lastKey, remaining };

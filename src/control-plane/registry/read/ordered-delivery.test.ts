@@ -5,7 +5,7 @@ import { OrderedDelivery } from './ordered-delivery.ts';
 
 const object = (name: string): ApiObject => ({ metadata: { name, namespace: '', uid: '' } });
 
-/** Objects whose name begins with `slow` wait until they are released. */
+/** Creates a delivery in which objects whose name begins with `slow` wait until they are released. */
 function delivery(): {
   readonly push: (name: string) => void;
   readonly release: (error?: Error) => Promise<void>;
@@ -43,7 +43,7 @@ function delivery(): {
 }
 
 describe('ordered delivery', () => {
-  it('ordered delivery comes at once when nothing has to be waited for', () => {
+  it('items are delivered at once if nothing must be awaited', () => {
     const { push, seen } = delivery();
     push('a');
     push('b');

@@ -8,13 +8,14 @@ interface Waiting {
   readonly deliver: () => void;
 }
 
-/** If conversion is this slow, the reader has to start again. */
+/** The limit of waiting items. If conversion is this slow, the reader must start again. */
 const MOST_WAITING = 10_000;
 
 /**
- * Delivers items in order, although some wait for a conversion webhook. 1. An item that needs no conversion is
- * delivered at once, unless an earlier one waits. 2. All waiting items are converted in one call. 3. After an error
- * nothing more is delivered.
+ * Delivers items in order, although some wait for a conversion webhook.
+ * 1. An item that needs no conversion is delivered at once, unless an earlier one waits.
+ * 2. All waiting items are converted in one call.
+ * 3. After an error nothing more is delivered.
  */
 export class OrderedDelivery {
   readonly #prepare: Prepare;
@@ -28,7 +29,7 @@ export class OrderedDelivery {
     this.#failed = failed;
   }
 
-  /** Throws what `deliver` throws when it is called at once. */
+  /** Adds an item. Throws what `deliver` throws if it is called at once. */
   push(objects: readonly ApiObject[], deliver: () => void): void {
     if (this.#isClosed) return;
     if (!this.#isBusy && this.#prepare?.(objects) === undefined) return deliver();
@@ -59,7 +60,7 @@ export class OrderedDelivery {
     }
   }
 
-  /** Checked again after each delivery, because a delivery may close the watch. */
+  /** Whether the delivery has ended. It is checked after each item, because a delivery may close the watch. */
   #hasEnded(): boolean {
     return this.#isClosed;
   }

@@ -1,6 +1,6 @@
 import { badRequest } from '../../../api/status/api-status-error.ts';
 
-/** A resourceVersion as a revision of the store. Throws for an invalid one. */
+/** Parses a resourceVersion into a revision of the store. Throws if it is invalid. */
 export function parseRevision(resourceVersion: string | undefined): number {
   if (resourceVersion === undefined || resourceVersion === '') return 0;
   const revision = /^\d{1,16}$/.test(resourceVersion) ? Number(resourceVersion) : NaN;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createPushedEvents } from './pushed-events.ts';
 
-/** A source that tests push into. */
+/** A source into which tests push events. */
 class Source {
   begun = 0;
   stopped = 0;
@@ -24,7 +24,7 @@ async function readAll(events: AsyncIterable<number>): Promise<number[]> {
   return read;
 }
 
-it('events arrive in order, including those pushed before the end; then the source is stopped once', async () => {
+it('events arrive in order, including those before the end; then the source is stopped once', async () => {
   const source = new Source();
   const reading = readAll(createPushedEvents(never(), source.begin));
   source.push(1);
@@ -63,6 +63,6 @@ it('an aborted signal does not start the source', async () => {
   assert.deepEqual([await readAll(createPushedEvents(AbortSignal.abort(), source.begin)), source.begun], [[], 0]);
 });
 
-it('a source that cannot begin is the reader’s to know', async () => {
+it('an error at the start of the source is passed to the reader', async () => {
   await assert.rejects(readAll(createPushedEvents<number>(never(), () => Promise.reject(new Error('no')))), /no/);
 });

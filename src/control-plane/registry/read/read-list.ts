@@ -17,27 +17,27 @@ import type { ObjectList } from '../cache/object-list.ts';
 import type { CachedObject } from '../cache/stored-form.ts';
 import { parseRevision } from './parse-revision.ts';
 
-/** A page while it is collected. */
+/** A page that is being collected. */
 interface Page extends PageScope {
   readonly kind: KindCache;
-  /** The requested version. */
+  /** The requested version of the kind. */
   readonly shown: ResourceDefinition;
 }
 interface Sources {
   readonly cache: WatchCache;
   readonly storage: Storage;
-  /** Of all reads and writes: a list rests while it selects or decodes many objects. */
+  /** The share of event-loop time for all reads and writes. A list pauses while it selects or decodes many objects. */
   readonly pace: Pick<TurnShare, 'rest'>;
 }
 interface Gathered {
   readonly items: readonly CachedObject[];
   readonly revision: number;
-  /** The key of the last item, when there is more. */
+  /** The key of the last item, if there are more. */
   readonly lastKey: string | undefined;
   readonly remaining: number | undefined;
 }
 
-/** The semantics of `resourceVersion`, `resourceVersionMatch`, `limit` and `continue`, as the API documents them. */
+/** Reads a list with the documented semantics of `resourceVersion`, `resourceVersionMatch`, `limit` and `continue`. */
 export async function readList(sources: Sources, request: ResourceRequest, options: ListOptions): Promise<ServedList> {
   const { cache } = sources;
   const { definition, namespace } = request;
@@ -79,8 +79,8 @@ function continueToken({ continue: text, resourceVersion = '' }: ListOptions): C
 }
 
 /**
- * The exact version of the list. A request for pages of a version without `resourceVersionMatch` means exactly that
- * version.
+ * Returns the exact version that the request requires. A request for pages of a version without `resourceVersionMatch`
+ * means exactly that version.
  */
 function exactRevision({ resourceVersion, resourceVersionMatch, limit = 0 }: ListOptions): number | undefined {
   const revision = parseRevision(resourceVersion);
@@ -88,16 +88,19 @@ function exactRevision({ resourceVersion, resourceVersionMatch, limit = 0 }: Lis
   return resourceVersionMatch === undefined && limit > 0 && revision > 0 ? revision : undefined;
 }
 
-/** Absent: the newest version. `0`: any cached version. Otherwise at least that version. */
+/**
+ * Waits until the cache is new enough. An absent version means the newest, `0` any cached version, and another one at
+ * least that version.
+ */
 export async function notOlderThan(cache: WatchCache, resourceVersion: string | undefined): Promise<void> {
   if (resourceVersion === undefined || resourceVersion === '') await cache.fresh();
   else await cache.waitFor(parseRevision(resourceVersion));
 }
 
 /**
- * Snapshots hold lists whose first page was read recently, and the cache holds lists that have not changed since; the
- * rest is read from the store. Compacted versions are refused even if nothing has changed, so that versions expire as
- * with upstream.
+ * Reads a list of an exact version. Snapshots contain lists whose first page was read recently, and the cache contains
+ * lists that have not changed since; the rest is read from the store. Compacted versions are rejected even if nothing
+ * has changed, so that versions expire as in upstream.
  */
 async function ofRevision(sources: Sources, page: Page, revision: number): Promise<Gathered> {
   const { cache, storage, pace } = sources;
@@ -112,7 +115,7 @@ async function ofRevision(sources: Sources, page: Page, revision: number): Promi
   return page.kind.lastChange > revision ? fromStore(sources, page, revision) : fromCache(sources, page, revision);
 }
 
-/** Asks for nothing at that version. */
+/** Checks that the store still has the version, with a request that reads nothing. */
 async function mustBeRemembered(storage: Storage, page: Page, revision: number): Promise<void> {
   const nothing = `${storagePrefix(page.kind.definition)}\0`;
   await storage
@@ -120,7 +123,9 @@ async function mustBeRemembered(storage: Storage, page: Page, revision: number):
     .catch((error: unknown) => refuseForgotten(error, page, page.afterKey));
 }
 
-/** Only a first page stores a snapshot; otherwise repeated requests would keep it forever. */
+/**
+ * Reads a page from the cache. Only a first page stores a snapshot; otherwise repeated requests would keep it forever.
+ */
 async function fromCache({ cache, pace }: Sources, page: Page, atRevision: number): Promise<Gathered> {
   const revision = Math.max(atRevision, 1);
   const gathered = await gatherPage(page, page.kind.objects, pace, (take) => {
@@ -129,10 +134,10 @@ async function fromCache({ cache, pace }: Sources, page: Page, atRevision: numbe
   return { ...gathered, revision };
 }
 
-/** How often objects that arrived during a conversion are converted too. */
+/** The number of attempts to convert objects that arrive during a conversion. */
 const PREPARE_ATTEMPTS = 20;
 
-/** Converts the objects whose fields the selection needs. After it resolves, reading them needs no wait. */
+/** Converts the objects whose fields the selection needs. After it resolves, their fields can be read synchronously. */
 async function prepareFields(
   { kind, prefix, selection, shown }: Page,
   objects: Pick<ObjectList, 'range'>,
@@ -182,7 +187,7 @@ async function fromStore({ cache, storage, pace }: Sources, page: Page, revision
   }
 }
 
-/** 410, with a token to continue the list at the newest version (an inconsistent list). */
+/** Throws 410 with a token that continues the list at the newest version (an inconsistent list). */
 function refuseForgotten(error: unknown, page: Page, afterKey: string): never {
   if (!isKind(error, 'Conflict')) throw error;
   if (page.afterKey === '')

@@ -28,7 +28,7 @@ test('objects are selected by labels and fields together', () => {
   );
 });
 
-test('a selector that names one object says so', () => {
+test('a selector that names one object is recognized', () => {
   assert.equal(parseSelection(selectable, { fieldSelector: 'metadata.name=a' }).name, 'a');
   assert.equal(parseSelection(selectable, { fieldSelector: 'metadata.name!=a' }).name, undefined);
 });
@@ -47,7 +47,7 @@ for (const [definition, labels, fields, message] of [
   });
 }
 
-test('fields of a kind that is stored as another are those of its own form', () => {
+test('fields of a kind that is stored as another kind are read from its served form', () => {
   const shown = {
     ...selectable,
     storedAs: {
@@ -60,7 +60,7 @@ test('fields of a kind that is stored as another are those of its own form', () 
   assert.equal(parseSelection(shown, { fieldSelector: 'spec.size=1' }).matches(widget({}, 1)), false);
 });
 
-test('whether all is selected is known, so that it need not be asked of each object', () => {
+test('a selection of everything is recognized, so that objects need not be checked', () => {
   const everything = (options: Parameters<typeof parseSelection>[1], of = selectable): boolean =>
     parseSelection(of, options).everything;
   assert.deepEqual([everything({}), everything({ labelSelector: '', fieldSelector: '' })], [true, true]);
@@ -91,7 +91,7 @@ test('objects with pending initializers are hidden unless requested', () => {
   assert.equal(parseSelection(selectable, {}).matches(pending({})), true, 'other kinds have no initializers');
 });
 
-test('the namespace is a field of namespaced kinds, and of those that have no fields of their own', () => {
+test('the namespace is a selectable field of namespaced kinds, and of kinds without their own fields', () => {
   const clustered = (of: ResourceDefinition): ResourceDefinition => ({
     ...of,
     type: { ...of.type, namespaced: false },

@@ -9,9 +9,9 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
 /** The objects that a list or watch selects; `matches` takes stored objects. */
 export interface Selection {
-  /** Every object of the namespace passes. */
+  /** Whether every object of the namespace matches. */
   readonly everything: boolean;
-  /** Set if a field selector names one object: only this one needs to be checked. */
+  /** The name if a field selector names one object, so that only this one must be checked. */
   readonly name: string | undefined;
   readonly matches: (object: ApiObject) => boolean;
 }
@@ -31,7 +31,7 @@ export interface SelectionOptions {
   readonly includeUninitialized?: boolean;
 }
 
-/** Throws BadRequest for invalid selectors and for fields that the kind does not support. */
+/** Parses selectors. Throws BadRequest for invalid selectors and for fields that the kind does not support. */
 export function parseSelection(definition: ResourceDefinition, options: SelectionOptions): Selection {
   const selected = parseSelectors(definition, options);
   if (definition.isInitialized !== true || options.includeUninitialized === true) return selected;
@@ -49,7 +49,7 @@ function parseSelectors(definition: ResourceDefinition, { labelSelector, fieldSe
   if (typeof labels === 'string') throw badRequest(labels);
   const fields = parseFieldSelector(fieldSelector ?? '');
   if (typeof fields === 'string') throw badRequest(fields);
-  // Which fields there are is asked of an empty value: the set does not depend on the object.
+  // The field names are read from an empty object, because the set does not depend on the object.
   const known = selectableNames(definition);
   for (const { field } of fields) if (!known.has(field)) throw badRequest(unknownField(definition, field));
   const labelled = compileRequirements(labels);
@@ -62,7 +62,10 @@ function parseSelectors(definition: ResourceDefinition, { labelSelector, fieldSe
   };
 }
 
-/** For kinds without selectable fields upstream has another message (runtime: DefaultMetaV1FieldSelectorConversion). */
+/**
+ * Builds the error for an unknown field. For kinds without selectable fields, upstream has another message (runtime:
+ * DefaultMetaV1FieldSelectorConversion).
+ */
 function unknownField(definition: ResourceDefinition, field: string): string {
   return definition.selectableFields === undefined
     ? `${goQuote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
@@ -83,7 +86,7 @@ function selectableNames(definition: ResourceDefinition): ReadonlySet<string> {
   let known = names.get(definition);
   if (known === undefined) {
     const { namespaced } = definition.type;
-    // An object with all fields that decoding fills in.
+    // This object has all fields that decoding fills in.
     const probe = decodeAny(definition.schema, {}).value as ApiObject;
     const own = definition.selectableFields?.(probe) ?? {};
     known = new Set([

@@ -23,9 +23,9 @@ export interface WatchSource {
 }
 
 /**
- * One watch. Without a version or with `0` it begins with the existing objects as ADDED; with a version, with the
- * changes after it; with `sendInitialEvents`, with the existing objects and a bookmark. An object that begins to match
- * the selection is sent as ADDED, one that ceases to match as DELETED in its previous state.
+ * Runs one watch. Without a version or with `0` it begins with the existing objects as ADDED; with a version, with the
+ * changes after it; with `sendInitialEvents`, with the existing objects and a bookmark. An object that starts to match
+ * the selection is sent as ADDED, one that stops matching as DELETED in its previous state.
  */
 export async function watchKind(
   source: WatchSource,
@@ -92,7 +92,7 @@ class Watch {
 
   replay(after: number): void {
     const missed = this.#kind.window.after(after);
-    // A version from before the window is valid if nothing of the kind has changed since.
+    // A version from before the window is valid if nothing of the kind has changed since then.
     if (missed === undefined && this.#kind.lastChange > after)
       throw new ApiStatusError('Expired', `too old resource version: ${after} (${this.#kind.window.oldest})`);
     for (const event of missed ?? []) this.#deliver(event);
@@ -109,7 +109,7 @@ class Watch {
     );
   }
 
-  /** A bookmark promises that all changes until its revision were delivered, so it waits for them. */
+  /** Sends a bookmark. It promises that all changes until its revision were delivered, so it waits for them. */
   bookmark(initialEventsEnd: boolean): void {
     const revision = String(this.#source.cache.revision);
     this.#delivery.push([], () => this.#scope.sink.bookmark(revision, initialEventsEnd));
@@ -146,7 +146,7 @@ class Watch {
     else this.#delivery.push(this.#objectsOf(event), () => this.#send(event));
   }
 
-  /** What may be shown of an event, or asked for its fields. */
+  /** Returns the objects of an event that may be shown or whose fields may be read. */
   #objectsOf({ before, after, deleted }: CacheEvent): readonly ApiObject[] {
     if (before === undefined || this.#scope.selection.everything) return [after.object];
     return [before.object, after.object, ...(deleted ? [] : [before.deletedAt(after.revision).object])];

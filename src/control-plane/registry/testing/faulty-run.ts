@@ -8,7 +8,7 @@ import type { RegistryFixture, Widget } from './registry-fixture.ts';
 import type { FaultyStorage } from './faulty-storage.ts';
 import { noFaults } from './faulty-storage.ts';
 
-/** What is true: every write the store took, in order. */
+/** The ground truth: every write that the store accepted, in order. */
 export interface Truth {
   readonly writes: readonly StorageEvent[];
   stop(): void;
@@ -26,14 +26,14 @@ export async function followTruth(storage: Storage): Promise<Truth> {
 }
 
 const names = ['a', 'b', 'c', 'd'];
-/** Its finalizer is never removed, so it stays. */
+/** The object whose finalizer is never removed, so that it stays. */
 export const keptName = 'kept';
 export const onceName = 'once';
 export const prefix = '/registry/widgets/default/';
 
 const pick = <T>(random: Random, from: readonly T[]): T => from[Math.floor(random.next() * from.length)] as T;
 
-/** Errors a client may meet here: refusals of the API, and faults of the store. */
+/** Whether a client may get this error here: an API rejection or a store fault. */
 function isExpected(error: unknown): boolean {
   return (
     error instanceof ApiStatusError ||
@@ -48,7 +48,7 @@ export interface Acknowledged {
   readonly size: number;
 }
 
-/** One client of one server, which checks what can be checked at once and notes the rest. */
+/** A client of one server. It checks each response at once where possible, and records the rest. */
 export class DisturbedClient {
   readonly acknowledged: Acknowledged[] = [];
   readonly #fixture: RegistryFixture;
@@ -90,7 +90,7 @@ export class DisturbedClient {
     }
   }
 
-  /** A create that is retried until the object exists. */
+  /** Creates an object and retries until it exists. */
   async createOnce(): Promise<void> {
     for (;;) {
       try {
@@ -133,7 +133,7 @@ export class DisturbedClient {
     return (await this.#fixture.registry.get(this.#fixture.request(widgets, name), options)).object as Widget;
   }
 
-  /** From what may be old; only one of two that saw the same may win. */
+  /** Updates a possibly outdated object. Of two updates of the same version only one may succeed. */
   async #update(): Promise<void> {
     const name = pick(this.#random, names);
     const seen = await this.#read(name, { resourceVersion: '0' });
@@ -188,7 +188,7 @@ export class DisturbedClient {
     return this.#truth.writes.at(-1)?.revision ?? 1;
   }
 
-  /** What is read was true at some moment between question and answer. */
+  /** Reads an object and checks that it existed in this state at some moment during the request. */
   async #get(): Promise<void> {
     const name = pick(this.#random, names);
     const from = this.#newest();
@@ -217,7 +217,7 @@ export class DisturbedClient {
     );
   }
 
-  /** Revisions the key had from then on; 0: it was not there. */
+  /** Returns the revisions of the key since `from`; 0 means that it did not exist. */
   #statesOf(key: string, from: number): ReadonlySet<number> {
     const states = new Set([stateAt(this.#truth, from).get(key) ?? 0]);
     for (const write of this.#truth.writes)
@@ -226,7 +226,7 @@ export class DisturbedClient {
   }
 }
 
-/** The revision of each widget as of a revision of the store. */
+/** Returns the revision of each widget at a revision of the store. */
 function stateAt({ writes }: Truth, revision: number): ReadonlyMap<string, number> {
   const state = new Map<string, number>();
   for (const write of writes) {
@@ -241,7 +241,8 @@ function stateAt({ writes }: Truth, revision: number): ReadonlyMap<string, numbe
 type Event = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 /**
- * A client that lists, watches, is cut off now and then, and goes on from what it saw last; after 410 it lists again.
+ * A client that lists and watches. Its watch is interrupted at times, and it resumes from the last seen version; after
+ * 410 it lists again.
  */
 export class DisturbedWatcher {
   readonly state = new Map<string, number>();
@@ -274,7 +275,7 @@ export class DisturbedWatcher {
     this.#life++;
   }
 
-  /** Begins or goes on, until that works. */
+  /** Starts or resumes the watch, until that succeeds. */
   async attach(): Promise<void> {
     while (this.#open === undefined) {
       try {
@@ -339,12 +340,12 @@ export class DisturbedWatcher {
     else this.state.set(key, revision);
   }
 
-  /** A watch by labels leaves out what neither was nor is selected; all else it shows. */
+  /** Whether the watch must show the write. A watch by labels omits objects that neither were nor are selected. */
   #concerns(write: StorageEvent): boolean {
     return this.#labelSelector === undefined || isSelected(write, this.#labelSelector);
   }
 
-  /** What it should know by now. */
+  /** Returns the state that the watcher should know. */
   expected(): ReadonlyMap<string, number> {
     const state = stateAt(this.#truth, Infinity);
     const values = new Map(this.#truth.writes.map((write) => [write.revision, write]));
@@ -358,7 +359,7 @@ function isSelected({ value }: StorageEvent, labelSelector: string): boolean {
   return (JSON.parse(value) as Widget).metadata.labels?.[key] === wanted;
 }
 
-/** Everything at once for some virtual time: slow, lossy, with watches that end and the past forgotten. */
+/** Combines all faults for some virtual time: delays, lost writes, ended watches and compaction. */
 export async function disturb(
   faulty: FaultyStorage,
   inner: Storage,

@@ -13,12 +13,9 @@ import type {
   WriteResult,
 } from '../../storage/storage.ts';
 
-/** How likely each fault is, 0 to 1, at each call. */
+/** The probability of each fault for each call, 0 to 1. */
 export interface Faults {
-  /**
-   * A call, or the telling of a write, comes late: up to `longestDelayMs`. What is late may be overtaken by later
-   * calls.
-   */
+  /** A call, or the notification of a write, is delayed by up to `longestDelayMs`. Later calls may overtake it. */
   readonly delay: number;
   readonly longestDelayMs: number;
   /** Nothing is written, and the call fails. */
@@ -34,8 +31,8 @@ interface OpenWatch {
 }
 
 /**
- * A store over the network on a bad day. It breaks no promise of the port but the fifth, as a store whose watch is
- * broken may.
+ * A store behind an unreliable network. It breaks no guarantee of the port except the fifth, as a store with a broken
+ * watch may.
  */
 export class FaultyStorage implements Storage {
   faults: Faults = noFaults;
@@ -70,7 +67,7 @@ export class FaultyStorage implements Storage {
     return this.#write(() => this.#inner.delete(...args));
   }
 
-  /** Tells late now and then, but in order. */
+  /** Delays some events, and keeps their order. */
   watch(
     prefix: string,
     after: number,
@@ -104,7 +101,7 @@ export class FaultyStorage implements Storage {
     return { close };
   }
 
-  /** All watches end by themselves. */
+  /** Ends all watches. */
   endWatches(end: StorageWatchEnd): void {
     for (const watch of [...this.#watches]) watch.end(end);
   }

@@ -1,6 +1,9 @@
 import type { Storage } from '../../storage/storage.ts';
 
-/** A store whose watches tell each change some turns of the event loop later: a cache behind it is out of date. */
+/**
+ * Wraps a store so that its watches report each change some turns of the event loop later. A cache behind it is
+ * outdated.
+ */
 export const withLateNews = (storage: Storage): Storage =>
   new Proxy(storage, {
     get: (target, name): unknown => {

@@ -23,7 +23,7 @@ import { WatchCache } from '../cache/watch-cache.ts';
 import { Homes } from '../homes.ts';
 import type { Registry, ResourceRequest } from '../registry.ts';
 
-/** A kind for tests of what is the same for all kinds. */
+/** A kind for tests of behaviour that is the same for all kinds. */
 export interface Widget extends ApiObject {
   readonly spec: { size?: number; parts?: { name: string; weight?: number }[]; notes?: Record<string, string> };
   readonly status?: { seen?: number };
@@ -62,7 +62,7 @@ export const widgets: ResourceDefinition<Widget> = {
       name: 'fit',
       kind: { group: 'test.io', version: 'v1', kind: 'Widget' },
       schema: WidgetSchema,
-      // Decoded by the schema above.
+      // The schema above has decoded the body.
       perform: (access, body) =>
         access.update((widget) => ({ ...widget, spec: { ...widget.spec, ...(body as Widget).spec } })),
     },
@@ -75,10 +75,10 @@ export const widgets: ResourceDefinition<Widget> = {
   },
 };
 
-/** The outcome of each gadget write, as its allocation saw it. */
+/** Whether each gadget write was stored, as reported to its allocation. */
 export const gadgetsSettled: boolean[] = [];
 
-/** A kind that may linger after its deletion, and claims something. */
+/** A kind whose objects may stay after their deletion, and which has allocations. */
 export const gadgets: ResourceDefinition<Widget> = {
   ...widgets,
   type: { group: 'test.io', version: 'v1', kind: 'Gadget', plural: 'gadgets', namespaced: false },
@@ -110,19 +110,19 @@ export interface RegistryFixture {
     context?: Partial<RequestContext>,
   ): ResourceRequest;
   create(widget: Partial<Widget> & { name: string }, definition?: ResourceDefinition<Widget>): Promise<Widget>;
-  /** Another server on the same store, which it may see in another way. */
+  /** Starts another server on the same store. `wrap` changes its view of the store. */
   second(wrap?: (storage: Storage) => Storage): Promise<RegistryFixture>;
   stop(): Promise<void>;
 }
 
 export interface FixtureOptions {
-  /** What the registry has for a store. */
+  /** Wraps the store of the registry. */
   readonly wrap?: (storage: Storage, clock: FakeClock) => Storage;
-  /** Authorization checks of the registry itself. Absent: everything is allowed. */
+  /** Authorizes writes inside the registry. By default everything is allowed. */
   readonly authorize?: (attributes: AuthorizationAttributes) => AuthorizationDecision;
-  /** By which reads and writes share turns of the event loop. Absent: the clock, which stands still. */
+  /** The clock for sharing turns of the event loop. The default is the fake clock, which does not advance. */
   readonly workedMs?: () => number;
-  /** Absent: widgets and gadgets. */
+  /** The served kinds. The default is widgets and gadgets. */
   readonly kinds?: readonly ResourceDefinition[];
 }
 
@@ -136,7 +136,7 @@ export async function startRegistry(
   const fixture = await onStorage(wrap(storage, clock), clock, admission, options);
   return {
     ...fixture,
-    // With a way of its own to the store.
+    // The second server has its own connection to the store.
     second: (seen = (each) => each) => onStorage(seen(storage), clock, admission, options),
     stop: async () => {
       fixture.cache.stop();
@@ -146,10 +146,10 @@ export async function startRegistry(
   };
 }
 
-/** The machinery hands a definition's functions only objects of its own schema. */
+/** The registry passes a definition's functions only objects of its own schema. */
 export const plainKinds = [widgets, gadgets] as unknown as readonly ResourceDefinition[];
 
-/** A server on a store. */
+/** Starts a server on a store. */
 async function onStorage(
   storage: Storage,
   clock: FakeClock,

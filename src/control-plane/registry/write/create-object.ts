@@ -30,10 +30,10 @@ import {
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
-/** The retries for a generated name that is taken (upstream: RetryGenerateName). */
+/** The number of attempts for a generated name that is taken (upstream: RetryGenerateName). */
 const NAME_ATTEMPTS = 8;
 
-/** POST of an object. */
+/** Creates an object (POST). */
 export async function createObject(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Served> {
   const { definition, context } = request;
   const decoded = decodeBody(body, bodyKind(definition, ''), context);
@@ -43,7 +43,7 @@ export async function createObject(tools: WriteTools, request: ResourceRequest, 
   return createDecoded(tools, request, decoded, 'update');
 }
 
-/** `tracked`: the field owners are already set (server-side apply). */
+/** Creates a decoded object. `tracked` means that the field owners are already set (server-side apply). */
 export async function createDecoded(
   tools: WriteTools,
   request: ResourceRequest,
@@ -130,7 +130,7 @@ function prepare(tools: WriteTools, request: ResourceRequest, object: ApiObject)
   return withEmptyStatus(definition, definition.rules.prepareForCreate?.(draft, requestFacts(tools, context)) ?? draft);
 }
 
-/** A status is a struct in Go, so it always exists, and a JSON patch can add to it. */
+/** Adds an empty status. A status is a struct in Go, so it always exists, and a JSON patch can add fields to it. */
 function withEmptyStatus(definition: ResourceDefinition, object: ApiObject & { status?: unknown }): ApiObject {
   const isStruct = definition.hasStatus === true && definition.schema.custom === undefined;
   const status = isStruct ? definition.schema.fields.status : undefined;
@@ -144,8 +144,8 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
     tools.cache.kind(definition).objects.get(formatKey(object.metadata))?.object;
   const allocated = await definition.allocate?.(object, undefined, tools.claims(context.dryRun));
   const whole = allocated?.object ?? object;
-  // Undefined while it is unknown whether the store has the object. Its allocations are then kept; the repair releases
-  // them later if the object does not exist.
+  // It is undefined while it is unknown whether the store has the object. Its allocations are then kept; the repair
+  // releases them later if the object does not exist.
   let stored: boolean | undefined = false;
   try {
     if (context.dryRun) {
@@ -169,7 +169,10 @@ async function store(tools: WriteTools, request: ResourceRequest, object: ApiObj
   }
 }
 
-/** Tells the client if the object of this name is being deleted: the same create succeeds later. */
+/**
+ * Builds the error for a taken name. It tells the client if the object is being deleted, because the same create
+ * succeeds later.
+ */
 function nameTaken({ type }: ResourceDefinition, object: ApiObject, existing: ApiObject | undefined): ApiStatusError {
   const error = alreadyExists(type, object.metadata.name);
   if (existing?.metadata.deletionTimestamp === undefined) return error;

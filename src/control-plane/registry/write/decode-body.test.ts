@@ -29,14 +29,14 @@ function refusal(value: object): string {
 }
 
 describe('the body of a custom object', () => {
-  it('says what it is: its kind is not guessed', () => {
+  it('must have a kind, which is never guessed', () => {
     assert.equal(refusal(whole), 'accepted');
     const unrecognized = '400 the object provided is unrecognized (must be of type Widget): Object';
     assert.equal(refusal({ ...whole, kind: undefined }), `${unrecognized} 'Kind' is missing`);
     assert.equal(refusal({ ...whole, apiVersion: '' }), `${unrecognized} 'apiVersion' is missing`);
   });
 
-  it('the body of a custom object is not of another kind', () => {
+  it('must have the kind of the path', () => {
     assert.equal(
       refusal({ ...whole, kind: 'Gadget' }),
       '422 Gadget.x.io "a" is invalid: kind: Invalid value: "Gadget": must be Widget',
@@ -44,7 +44,7 @@ describe('the body of a custom object', () => {
   });
 });
 
-it('a refused body or patch of a kind with secret values does not repeat them', () => {
+it('an error about a body or patch of a kind with secret values does not repeat the values', () => {
   const schema = object('Box', { data: map(string), size: int32, kind: string, apiVersion: string });
   const refusalsOf = (hideValues: boolean): string[] => {
     const boxes = { group: 'x.io', version: 'v1', kind: 'Box', schema, hideValues };

@@ -26,7 +26,7 @@ export interface BodyKind {
 
 /**
  * Decodes a body. Throws BadRequest for another kind or wrong types. Depending on the request's field validation,
- * unknown and repeated fields are refused, cause a warning or are dropped silently.
+ * unknown and duplicate fields are rejected, cause a warning or are dropped.
  */
 export function decodeBody(body: WriteBody, expected: BodyKind, context: RequestContext): ApiObject {
   if (body.protobuf !== undefined && expected.readBody !== undefined) throw notProtobuf();
@@ -52,7 +52,7 @@ export function decodeBody(body: WriteBody, expected: BodyKind, context: Request
   // Custom kinds have no zero values for absent fields.
   const object =
     expected.readBody === undefined ? dropZeros(decoded as ApiObject, expected.schema) : (decoded as ApiObject);
-  // The schema is that of an object of the API, whose metadata is required.
+  // The schema is that of an API object, so the metadata exists.
   return { ...object, kind, apiVersion };
 }
 
@@ -69,21 +69,21 @@ export function readObject(
   });
 }
 
-/** Throws for more values than an object may have, whichever way they came. */
+/** Decodes an object. Throws if it has more values than an object may have, whatever its encoding. */
 function decodeObject(schema: Schema, value: unknown, options: DecodeOptions): Decoded<unknown> {
   const decoded = decodeAny(schema, value, { ...options, maxValues: objectLimits.objectValues });
   if (decoded.errors.at(-1)?.problem === 'tooManyValues') throw tooManyValues(objectLimits.objectValues);
   return decoded;
 }
 
-/** Custom kinds have no protobuf form. */
+/** Builds the error for a protobuf body of a custom kind, which has no protobuf form. */
 const notProtobuf = (): ApiStatusError =>
   new ApiStatusError(
     'UnsupportedMediaType',
     'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml',
   );
 
-/** The kind is checked before the message is decoded, because it cannot be decoded as another kind. */
+/** Decodes protobuf. The kind is checked first, because the message cannot be decoded as another kind. */
 function fromProtobuf(bytes: Uint8Array, expected: BodyKind): unknown {
   try {
     const { apiVersion, kind, raw } = openEnvelope(bytes);
@@ -96,7 +96,10 @@ function fromProtobuf(bytes: Uint8Array, expected: BodyKind): unknown {
   }
 }
 
-/** Upstream guesses no kind of a custom object (upstream: apiextensions unstructuredNegotiatedSerializer). */
+/**
+ * Requires a kind in the body. Upstream never guesses the kind of a custom object (upstream: apiextensions
+ * unstructuredNegotiatedSerializer).
+ */
 function requireKind(
   value: { readonly kind?: unknown; readonly apiVersion?: unknown; readonly metadata?: unknown },
   expected: BodyKind,
@@ -111,7 +114,7 @@ function requireKind(
   if (value.kind !== kind) throw otherCustomKind({ ...value, apiVersion: apiVersionOf(expected) }, expected);
 }
 
-/** A custom object that a body or a patch calls otherwise than its path does. */
+/** Builds the error for a custom object whose kind differs from that of its path. */
 export function otherCustomKind(
   value: { readonly kind?: unknown; readonly apiVersion?: unknown; readonly metadata?: unknown },
   expected: BodyKind,

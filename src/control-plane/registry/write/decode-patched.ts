@@ -13,8 +13,8 @@ import type { PatchBody } from '../registry.ts';
 
 /**
  * Decodes the result of a JSON, merge or strategic patch. Throws Invalid with the field `patch` if it is not a valid
- * object. Depending on the request's field validation, unknown and repeated fields are refused, cause a warning or are
- * dropped (upstream: handlers/patch.go).
+ * object. Depending on the request's field validation, unknown and duplicate fields are rejected, cause a warning or
+ * are dropped (upstream: handlers/patch.go).
  */
 export function decodePatched(
   patched: unknown,
@@ -38,7 +38,7 @@ export function decodePatched(
     if (doubts !== undefined && context.fieldValidation === 'Strict') refuse(doubts.refusal);
     for (const doubt of doubts?.warnings ?? []) context.warn(doubt);
   }
-  // The schema is that of an object of the API, whose metadata is required.
+  // The schema is that of an API object, so the metadata exists.
   const object =
     expected.readBody === undefined ? dropZeros(value as ApiObject, expected.schema) : (value as ApiObject);
   const { kind = expected.kind, apiVersion = apiVersionOf(expected) } = object;

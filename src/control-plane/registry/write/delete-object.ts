@@ -29,8 +29,8 @@ export type Deleted = Served & { readonly gone: boolean };
 const ATTEMPTS = 20;
 
 /**
- * DELETE. Answers with the object when it stays for a while, by grace or finalizers, else with a Status (or the object,
- * for some kinds).
+ * Deletes an object (DELETE). Returns the object if it stays because of its grace period or finalizers, else a Status
+ * (or the object, for some kinds).
  */
 export async function deleteObject(tools: WriteTools, request: ResourceRequest, rawOptions: unknown): Promise<Deleted> {
   const options = parseDeleteOptions(rawOptions);
@@ -77,8 +77,8 @@ async function deleteCurrent(
 }
 
 /**
- * Deletes the object from the store and releases its allocations. False when another client has written it
- * meanwhile.
+ * Deletes the object from the store and releases its allocations. Returns false if another client has changed it in the
+ * meantime.
  */
 export async function removeObject(
   tools: WriteTools,
@@ -99,7 +99,7 @@ function checkPreconditions(
   object: ApiObject,
   { preconditions }: DeleteOptions,
 ): void {
-  // Upstream's message has the kind here, not the resource.
+  // Upstream's message contains the kind here, not the resource.
   const kind = { group: definition.type.group, plural: definition.type.kind };
   const { uid, resourceVersion } = object.metadata;
   if (preconditions?.uid !== undefined && preconditions.uid !== uid) {

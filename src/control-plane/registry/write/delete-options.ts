@@ -9,7 +9,7 @@ import { FieldErrors } from '../../../api/validation/field-error.ts';
 
 const policies = ['Foreground', 'Background', 'Orphan'];
 
-/** Throws BadRequest for options that cannot be decoded, Invalid for contradictory ones. */
+/** Parses the options. Throws BadRequest if they cannot be decoded, Invalid if they are contradictory. */
 export function parseDeleteOptions(value: unknown): DeleteOptions {
   const { value: options, errors: problems } = decode(DeleteOptionsSchema, value ?? {}, { mode: 'lenient' });
   if (problems.length > 0)
@@ -30,7 +30,7 @@ export function parseDeleteOptions(value: unknown): DeleteOptions {
   return options;
 }
 
-/** The same from a protobuf body, as a plain value. */
+/** Converts the options from protobuf to a plain value. */
 export function deleteOptionsFromProtobuf(bytes: Uint8Array): unknown {
   try {
     return decodeMessage(openEnvelope(bytes).raw, DeleteOptionsSchema);

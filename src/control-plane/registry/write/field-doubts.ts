@@ -8,15 +8,15 @@ import { compareTexts } from '../../patch/managed-entries.ts';
 import { unknownOperationFields } from '../../patch/json-patch.ts';
 import type { PatchBody, WriteBody } from '../registry.ts';
 
-/** The unknown and repeated fields of a body. */
+/** The unknown and duplicate fields of a body. */
 export interface FieldDoubts {
   /** The error of strict validation: `strict decoding error: unknown field "spec.x"`. */
   readonly refusal: string;
-  /** One warning each. */
+  /** The warnings, one for each field. */
   readonly warnings: readonly string[];
 }
 
-/** The order of fields in a text with sorted keys. */
+/** Compares the paths of fields as a text with sorted keys orders them. */
 function comparePaths({ path: left }: DecodeError, { path: right }: DecodeError): number {
   const at = left.findIndex((step, index) => textOf(step) !== textOf(right[index]));
   if (at < 0) return left.length - right.length;
@@ -29,9 +29,9 @@ const textOf = (step: PathStep | undefined): string =>
   step === undefined ? '' : typeof step === 'object' ? step.key : String(step);
 
 /**
- * The doubts about a whole object, undefined when there are none. Without a schema the order of the text is not known.
- * For JSON the order is that of the text. For YAML, repeated keys come first, then unknown fields, sorted (upstream:
- * serializer/json unmarshal).
+ * Collects the unknown and duplicate fields of a whole object, or undefined if there are none. Without a schema, the
+ * order of the text is unknown. For JSON, the order is that of the text. For YAML, duplicate keys come first, then
+ * unknown fields, sorted (upstream: serializer/json unmarshal).
  */
 export function computeBodyDoubts(
   body: WriteBody,
@@ -47,7 +47,10 @@ export function computeBodyDoubts(
   );
 }
 
-/** The doubts about a patch and its result: first repeated fields, then unknown fields, sorted. */
+/**
+ * Collects the unknown and duplicate fields of a patch and its result: first duplicate fields, then unknown fields,
+ * sorted.
+ */
 export function computePatchDoubts(patch: PatchBody, unknown: readonly DecodeError[]): FieldDoubts | undefined {
   const own = patch.type === 'json' ? operationDoubts(patch) : patch.duplicates;
   if (own.length === 0 && unknown.length === 0) return undefined;
@@ -58,7 +61,10 @@ export function computePatchDoubts(patch: PatchBody, unknown: readonly DecodeErr
   return plainDoubts([...own, ...sorted]);
 }
 
-/** The doubts about an apply configuration, whose unknown fields are errors before (upstream: handlers/patch.go). */
+/**
+ * Collects the duplicate fields of an apply configuration. Its unknown fields are errors earlier (upstream:
+ * handlers/patch.go).
+ */
 export function computeApplyDoubts({ duplicates }: WriteBody): FieldDoubts | undefined {
   if (duplicates.length === 0) return undefined;
   return {

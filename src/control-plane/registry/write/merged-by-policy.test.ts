@@ -16,7 +16,7 @@ const document = {
     template: { metadata: { labels: { a: 'b' } }, spec: { containers: [container] } },
   },
 };
-// As much of attributes as a merge reads.
+// These are the attributes that a merge reads.
 const attributes = {
   definition: { type: deployments, schema: DeploymentSchema, rules: { applyDefaults: (object: ApiObject) => object } },
   subresource: '',
@@ -32,7 +32,7 @@ test('an apply configuration is merged by the keys of lists', () => {
   assert.deepEqual(merged.spec.template.spec.containers.map(({ name }) => name).sort(), ['a', 'b']);
 });
 
-test('an apply configuration changes nothing atomic, and has no unknown fields', () => {
+test('an apply configuration cannot change atomic fields, and has no unknown fields', () => {
   const args = { spec: { template: { spec: { containers: [{ name: 'a', args: ['x'] }] } } } };
   assert.throws(
     () => merge(args),

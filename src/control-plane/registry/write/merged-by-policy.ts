@@ -26,7 +26,7 @@ export function mergedByPolicy(
   return decodeChanged(attributes, document, mergeConfig(schema, document, config));
 }
 
-/** Where a configuration has what is replaced whole. */
+/** Returns the paths at which a configuration has atomic lists or structs. */
 function atomicsIn(schema: Schema, config: unknown, path: string): readonly string[] {
   if (typeof config !== 'object' || config === null) return [];
   if (schema.kind === 'array') {
@@ -44,7 +44,7 @@ function fieldOf(schema: Schema, name: string): Schema | undefined {
   return schema.kind === 'object' && Object.hasOwn(schema.fields, name) ? schema.fields[name]?.schema : undefined;
 }
 
-/** Fields that the schema does not have. */
+/** Returns the fields that the schema does not have. */
 function unknownsIn(schema: Schema, config: unknown, path: string): readonly string[] {
   if (typeof config !== 'object' || config === null) return [];
   if (schema.kind === 'array')

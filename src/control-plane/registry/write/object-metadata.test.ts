@@ -20,7 +20,7 @@ const meta = (changes: Partial<ObjectMeta> = {}): ObjectMeta => ({
 const complaints = (now: ObjectMeta, old?: ObjectMeta): string[] =>
   validateMetadata(labelled, now, old).map(formatFieldError);
 
-test('a name suits its kind when the object is made; later it only has to be one that a path can have', () => {
+test("a new object's name must be valid for its kind; an existing one must only be valid in a path", () => {
   assert.match(
     complaints(meta()).join(),
     /^metadata\.name: Invalid value: "Old\.Name": a lowercase RFC 1123 label must consist of/,
@@ -31,7 +31,7 @@ test('a name suits its kind when the object is made; later it only has to be one
   ]);
 });
 
-test('a finalizer without an owner may stay, not come', () => {
+test('a finalizer without a domain may stay, but not be added', () => {
   const held = meta({ name: 'a', finalizers: ['nameless'] });
   assert.deepEqual(complaints(held, held), []);
   assert.equal(complaints(held, meta({ name: 'a' })).length, 1);

@@ -8,7 +8,7 @@ import { checkPathSegment } from '../../../api/validation/names.ts';
 import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 
-/** Metadata of a new object, with the fields that only the server may set. */
+/** Returns the metadata of a new object, with the fields that only the server may set. */
 export function metadataForCreate(
   metadata: ObjectMeta,
   { uid, nowMs, namespace }: { readonly uid: string; readonly nowMs: number; readonly namespace: string },
@@ -25,8 +25,8 @@ export function metadataForCreate(
 }
 
 /**
- * Metadata of an update of `old`, which keeps the fields that only the server may set. A written time of deletion stays,
- * so that validation refuses another one.
+ * Returns the metadata of an update of `old`, with the fields that only the server may set. A deletion time in the
+ * update is kept, so that validation rejects a different one.
  */
 export function metadataForUpdate(metadata: ObjectMeta, old: ObjectMeta): ObjectMeta {
   const { generation, creationTimestamp } = old;
@@ -44,7 +44,7 @@ export function metadataForUpdate(metadata: ObjectMeta, old: ObjectMeta): Object
   };
 }
 
-/** The namespace and name of a body must equal those of the path, if both are set. */
+/** Checks that the namespace and name of a body equal those of the path, if both are set. */
 export function checkPlace(
   object: ApiObject,
   place: { readonly namespaced: boolean; readonly namespace: string; readonly name: string },
@@ -57,15 +57,15 @@ export function checkPlace(
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
 }
 
-/** The body of an update must have a name (upstream: checkName). */
+/** Checks that the body of an update has a name (upstream: checkName). */
 export function requireName({ metadata }: ApiObject, nameOfUrl: string): void {
   if (metadata.name === '')
     throw badRequest(`the name of the object (${nameOfUrl} based on URL) was undeterminable: name must be provided`);
 }
 
 /**
- * Existing invalid values may stay, so that the object can be updated at all. The name is validated only at creation
- * (upstream: validateCommonFields).
+ * Validates metadata. Existing invalid values may stay, so that the object can be updated at all. The name is validated
+ * only at creation (upstream: validateCommonFields).
  */
 export function validateMetadata(
   definition: ResourceDefinition,
@@ -89,7 +89,7 @@ export function validateMetadata(
 
 const IMMUTABLE = 'field is immutable';
 
-/** Metadata that an update may not change (upstream: ValidateObjectMetaAccessorUpdate). */
+/** Checks the metadata that an update may not change (upstream: ValidateObjectMetaAccessorUpdate). */
 export function validateMetadataUpdate(metadata: ObjectMeta, old: ObjectMeta): readonly FieldError[] {
   const errors = new FieldErrors();
   for (const field of [

@@ -16,7 +16,7 @@ import { changeObject } from './update-object.ts';
 import { requireCreate } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
-/** PATCH: after each conflict, the patch is applied again to the latest version. */
+/** Patches an object (PATCH). After each conflict, the patch is applied to the latest version. */
 export async function patchObject(tools: WriteTools, request: ResourceRequest, patch: PatchBody): Promise<Written> {
   const { definition, name, subresource } = request;
   if (patch.type === 'strategic' && definition.readBody !== undefined) throw notStrategic();
@@ -40,7 +40,7 @@ export async function patchObject(tools: WriteTools, request: ResourceRequest, p
   return { object, json, created: true };
 }
 
-/** A custom kind has no merge keys for a strategic patch. */
+/** Builds the error for a strategic patch of a custom kind, which has no merge keys. */
 const notStrategic = (): ApiStatusError =>
   new ApiStatusError(
     'UnsupportedMediaType',

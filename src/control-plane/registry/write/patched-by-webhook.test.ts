@@ -14,7 +14,7 @@ const document = {
 };
 const patched = (...operations: object[]) => patchedByWebhook(attributes, document, operations) as Widget;
 
-test('a patch makes a new object of its kind, decoded and with its defaults', () => {
+test('a patch creates a new object of the same kind, decoded and with defaults', () => {
   const { kind, apiVersion, metadata, spec } = patched(
     { op: 'remove', path: '/spec/size' },
     { op: 'add', path: '/spec/parts/-', value: { name: 'b', weight: 2 } },

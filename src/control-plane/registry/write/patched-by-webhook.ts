@@ -33,7 +33,7 @@ export function decodeChanged(
       ? definition.readBody(changed)
       : decodeAny(schema, changed, { mode: 'lenient', noHints: true });
   if (errors.length > 0) throw new Error(errors.map(formatDecodeError).join(', '));
-  // The schema is that of an object of the API, whose metadata is required.
+  // The schema is that of an API object, so the metadata exists.
   const object =
     isOwnKind && definition.readBody !== undefined ? (value as ApiObject) : dropZeros(value as ApiObject, schema);
   const { kind, apiVersion } = document as { readonly kind: string; readonly apiVersion: string };

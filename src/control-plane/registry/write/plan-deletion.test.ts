@@ -10,7 +10,7 @@ const NOW_MS = Date.UTC(2026, 0, 1);
 type Rules = ResourceDefinition['rules'];
 type Metadata = Partial<ApiObject['metadata']>;
 
-/** `remove`, `keep`, or the metadata that the object gets. */
+/** Returns `remove`, `keep`, or the metadata that the object gets. */
 function plan(metadata: Metadata, options: DeleteOptions = {}, rules: Partial<Rules> = {}): unknown {
   const definition = { ...widgets, rules: { ...widgets.rules, ...rules } } as unknown as ResourceDefinition;
   const object = { metadata: { name: 'a', namespace: '', uid: 'u', ...metadata } };
@@ -29,7 +29,7 @@ const deleted = (seconds: number, more: Metadata = {}): Metadata => ({
 const graceful: Partial<Rules> = { gracePeriodSeconds: (_, asked) => asked ?? 30 };
 
 describe('the deletion of an object', () => {
-  it('removes what nothing holds, and marks what finalizers hold, once', () => {
+  it('removes an object without finalizers, and marks an object with finalizers once', () => {
     assert.equal(plan({}), 'remove');
     assert.deepEqual(plan({ finalizers: ['x/y'], generation: 3 }), {
       finalizers: ['x/y'],
@@ -40,7 +40,7 @@ describe('the deletion of an object', () => {
     assert.equal(plan(deleted(0)), 'remove');
   });
 
-  it('gives a grace period, which can only be shortened', () => {
+  it('sets a grace period, which can only be shortened', () => {
     assert.deepEqual(plan({ generation: 1 }, {}, graceful), { ...deleted(30), generation: 2 });
     assert.deepEqual(
       plan({}, { gracePeriodSeconds: 7 }, graceful),
@@ -49,7 +49,7 @@ describe('the deletion of an object', () => {
     );
     for (const gracePeriodSeconds of [30, 31])
       assert.equal(plan(deleted(30), { gracePeriodSeconds }, graceful), 'keep', String(gracePeriodSeconds));
-    // Deleted ten seconds ago with thirty: with twenty, ten are left.
+    // The object was deleted ten seconds ago with 30 s. With 20 s, ten are left.
     const running = { deletionTimestamp: at(20), deletionGracePeriodSeconds: 30, generation: 2 };
     assert.deepEqual(plan(running, { gracePeriodSeconds: 20 }, graceful), {
       deletionTimestamp: at(10),
@@ -69,14 +69,14 @@ describe('the deletion of an object', () => {
     });
   });
 
-  it('notes a change of the propagation during a grace period without changing the period', () => {
+  it('records a changed propagation policy during a grace period, and keeps the period', () => {
     assert.deepEqual(plan(deleted(30), { gracePeriodSeconds: 60, propagationPolicy: 'Orphan' }, graceful), {
       ...deleted(30),
       finalizers: ['orphan'],
     });
   });
 
-  it('lets a kind hold its objects', () => {
+  it('lets a kind keep its objects', () => {
     const held = (object: ApiObject): ApiObject => ({
       ...object,
       metadata: { ...object.metadata, labels: { held: '1' } },
@@ -85,7 +85,7 @@ describe('the deletion of an object', () => {
     assert.equal(plan({}, {}, { holdDeletion: () => undefined }), 'remove');
   });
 
-  it('propagates as asked, else as the finalizers say, else as the kind does, else in the background', () => {
+  it("propagates as requested, else as the finalizers say, else by the kind's default, else in the background", () => {
     const finalizersOf = (finalizers: string[], options: DeleteOptions, rules?: Partial<Rules>): unknown => {
       const planned = plan({ finalizers: ['x/y', ...finalizers] }, options, rules);
       return typeof planned === 'object' ? (planned as Metadata).finalizers?.slice(1) : planned;

@@ -7,8 +7,8 @@ const ORPHAN_FINALIZER = 'orphan';
 const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
 /**
- * `remove` deletes it from the store, `mark` stores it with a deletion timestamp, `keep` changes nothing because it is
- * already marked.
+ * The effect of a deletion. `remove` deletes the object from the store, `mark` stores it with a deletion timestamp, and
+ * `keep` changes nothing because it is already marked.
  */
 export type DeletionPlan =
   | { readonly kind: 'remove' }
@@ -16,7 +16,7 @@ export type DeletionPlan =
   | { readonly kind: 'keep' };
 
 /**
- * Plans what a DELETE does to the object in its current state (upstream: registry/rest/delete.go and the generic
+ * Plans the effect of a DELETE on the object in its current state (upstream: registry/rest/delete.go and the generic
  * store).
  */
 export function planDeletion(
@@ -41,7 +41,7 @@ export function planDeletion(
     : { kind: 'mark', object: next };
 }
 
-/** A running grace period can only be shortened. */
+/** Applies the grace period. A running one can only be shortened. */
 function gracefully(changed: ApiObject, object: ApiObject, graceSeconds: number, nowMs: number): DeletionPlan {
   const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined)
@@ -73,12 +73,12 @@ function terminating(object: ApiObject, graceSeconds: number, nowMs: number): Ap
   };
 }
 
-/** A deletion increments the generation, like a change of the spec. */
+/** Increments the generation, because a deletion counts like a change of the spec. */
 function counted(metadata: ApiObject['metadata']): ApiObject['metadata'] {
   return metadata.generation === undefined ? metadata : { ...metadata, generation: metadata.generation + 1 };
 }
 
-/** The finalizers after the request: the propagation policy adds or removes those of the garbage collector. */
+/** Returns the finalizers after the request. The propagation policy adds or removes those of the garbage collector. */
 function deletionFinalizers(
   { rules }: ResourceDefinition,
   { metadata }: ApiObject,

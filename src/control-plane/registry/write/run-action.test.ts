@@ -8,7 +8,7 @@ import { withLateNews } from '../testing/late-news.ts';
 import { startRegistry, widgets } from '../testing/registry-fixture.ts';
 import type { RegistryFixture, Widget } from '../testing/registry-fixture.ts';
 
-describe('a POST to a subresource that does something', () => {
+describe('a POST to a subresource with an action', () => {
   let fixture: RegistryFixture;
   let admitted: string[];
   const note = (step: string, { operation, subresource, name, object }: AdmissionAttributes): void =>
@@ -46,7 +46,7 @@ describe('a POST to a subresource that does something', () => {
       (error: unknown) => (error instanceof ApiStatusError ? error.reason : Promise.reject(error as Error)),
     );
 
-  it('uses the body as admission changed it, which need not name the object', async () => {
+  it('uses the body after admission, which need not name the object', async () => {
     await fit('a', { spec: { size: 4 } });
     assert.deepEqual([await sizeOf('a'), admitted], [8, ['mutate CREATE fit a 4', 'validate CREATE fit a 8']]);
   });
@@ -56,7 +56,7 @@ describe('a POST to a subresource that does something', () => {
     assert.equal(await sizeOf('a'), 1);
   });
 
-  it('changes nothing that it cannot be meant for', async () => {
+  it('does not change an object with another UID or name than in the body', async () => {
     const refused = [
       await refusal(fit('none', { spec: {} })),
       await refusal(fit('a', { metadata: { name: 'b' }, spec: {} })),
@@ -72,7 +72,7 @@ describe('a POST to a subresource that does something', () => {
   });
 });
 
-it('an action reads an object as it is in the store, also where another server has just written it', async () => {
+it('an action reads the newest object, even if another server has just written it', async () => {
   const [fit] = widgets.actions ?? [];
   assert.ok(fit);
   const kind: typeof widgets = { ...widgets, actions: [{ ...fit, perform: (access) => access.get() }] };

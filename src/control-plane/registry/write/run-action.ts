@@ -19,7 +19,7 @@ import {
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
-/** POST to a subresource: `binding`, `eviction`, `token`. */
+/** Runs the action of a subresource (POST): `binding`, `eviction`, `token`. */
 export async function runAction(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Served> {
   const { definition, namespace, name, context } = request;
   const action = actionOf(definition, request.subresource);
@@ -32,7 +32,7 @@ export async function runAction(tools: WriteTools, request: ResourceRequest, bod
   return servedBody(await action.perform(createAccess(tools, request), admitted));
 }
 
-/** A review or a binding: answered, not stored. */
+/** Runs a review or a binding, whose object is returned and not stored. */
 export async function runReview(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Served> {
   const { definition, context, namespace } = request;
   const decoded = decodeBody(body, { ...definition.type, schema: definition.schema }, context);
@@ -61,7 +61,7 @@ async function act(
   const definition = tools.definitions.byType(type);
   if (definition === undefined || name === '') throw notFound(type, name);
   const access = createAccess(toolsFor(tools, definition), { ...request, definition, name, subresource: action });
-  // Actions that others refer to answer with a Status.
+  // Actions that refer to other objects return a Status.
   return (await actionOf(definition, action).perform(access, body)) as Status;
 }
 
@@ -107,7 +107,7 @@ function createAccess(tools: WriteTools, request: ResourceRequest): ActionAccess
       change: (current: U) => U,
       subresource?: 'status',
     ) =>
-      // The definitions decide the type of a kind's objects, so the kind determines it.
+      // The definition determines the type of a kind's objects.
       changeStored(
         tools,
         { ...request, ...key, definition: definitionOf(tools, type), subresource: subresource ?? '' },
@@ -122,7 +122,7 @@ function definitionOf(tools: WriteTools, type: ResourceType): ResourceDefinition
   return definition;
 }
 
-/** An action's change is not a write by the user, so the rules for users' updates do not apply. */
+/** Stores the change of an action. It is not a write by the user, so the rules for users' updates do not apply. */
 async function changeStored(
   tools: WriteTools,
   request: ResourceRequest,

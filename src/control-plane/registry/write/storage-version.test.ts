@@ -11,7 +11,7 @@ const place: ResourceDefinition = {
   isInternal: true,
   storagePath: 'late.io/lates',
 };
-/** The kind in version v1, with its objects stored in another one. */
+/** Returns the kind in version v1, whose objects are stored in another version. */
 const served = (storage: string): typeof widgets => {
   const inVersion = (version: string) => (object: ApiObject) => ({ ...object, apiVersion: `late.io/${version}` });
   return {
@@ -27,7 +27,7 @@ const served = (storage: string): typeof widgets => {
   };
 };
 
-test('a write that changes nothing brings an object into the storage version, once', async () => {
+test('a write without changes converts an object to the storage version, once', async () => {
   const fixture = await startRegistry();
   const { definitions, cache, registry, request } = fixture;
   const [before, after] = [served('v1'), served('v2')];

@@ -36,26 +36,28 @@ import {
 } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
-/** How often writes without a version are retried after a conflict. */
+/** The number of attempts of a write without a version after conflicts. */
 const UNCONDITIONAL_ATTEMPTS = 20;
 
-/** How the new version of an object is made from the existing one. */
+/** The change of an object, computed from its current version. */
 export interface Change {
-  /** The body, in the subresource's own kind if it has one. Undefined: there is nothing to write. */
+  /**
+   * Returns the new body, in the subresource's own kind if it has one. Undefined means that nothing must be written.
+   */
   readonly propose: (current: ApiObject) => ApiObject | Promise<ApiObject>;
-  /** The field owners are already set (server-side apply). */
+  /** Whether the field owners are already set (server-side apply). */
   readonly tracked?: boolean;
   readonly isPatch?: boolean;
-  /** The version that the client has read, if given: a newer version is not overwritten. */
+  /** Whether the client named the version that it has read. A newer version is then not overwritten. */
   readonly conditional: boolean;
   /**
-   * Set for an action of the server, such as binding, which may set fields that users may not: without update rules,
-   * admission, field owners and a new generation (as upstream's binding).
+   * Whether the server itself makes the change, as in a binding. It may set fields that users may not, so update rules,
+   * admission, field owners and a new generation are skipped (as in upstream's binding).
    */
   readonly bySystem?: boolean;
 }
 
-/** PUT. */
+/** Replaces an object (PUT). */
 export async function updateObject(tools: WriteTools, request: ResourceRequest, body: WriteBody): Promise<Written> {
   const { definition, namespace, name, subresource, context } = request;
   const proposed = decodeBody(body, bodyKind(definition, subresource), context);
@@ -72,7 +74,7 @@ export async function updateObject(tools: WriteTools, request: ResourceRequest, 
     },
   };
   const propose = (): ApiObject => {
-    // Checked only if the object exists: a create has no resource version.
+    // This is checked only if the object exists, because a create has no resource version.
     const isOwnKind = subresource === '' || subresource === 'status';
     if (isOwnKind && definition.rules.requiresResourceVersion === true && resourceVersion === '')
       throw versionMissing(request);
@@ -90,7 +92,7 @@ export async function updateObject(tools: WriteTools, request: ResourceRequest, 
 function versionMissing({ definition, name }: ResourceRequest): ApiStatusError {
   const errors = new FieldErrors();
   errors.invalid('metadata.resourceVersion', 0, 'must be specified for an update');
-  // Named as in paths, as upstream has it here (upstream: registry/generic/registry store.go Update).
+  // Upstream names the resource here as in paths (upstream: registry/generic/registry store.go Update).
   return invalid({ ...kindOf(definition), kind: definition.type.plural }, name, errors.list);
 }
 
@@ -99,7 +101,7 @@ async function created(tools: WriteTools, request: ResourceRequest, object: ApiO
   return createDecoded(tools, request, { ...object, metadata }, 'update');
 }
 
-/** Reads, changes, validates and stores; undefined if the object does not exist. */
+/** Reads, changes, validates and stores an object. Returns undefined if it does not exist. */
 export async function changeObject(
   tools: WriteTools,
   request: ResourceRequest,
@@ -160,7 +162,7 @@ async function changeCurrent(
   return store(tools, request, { object, old, current });
 }
 
-/** The stored version is no longer the storage version: a write without changes converts it. */
+/** Whether the stored version is no longer the storage version. A write without changes then converts the object. */
 function isStale({ storedAs, type }: ResourceRequest['definition'], { object }: CachedObject): boolean {
   return storedAs?.version !== undefined && object.apiVersion !== apiVersionOf({ ...type, version: storedAs.version });
 }
@@ -185,8 +187,8 @@ function ownedByWriter(
 }
 
 /**
- * The object as the mutating plugins leave it. Of a subresource with a kind of its own they see the body, which they
- * may not change here.
+ * Runs the mutating plugins and returns the resulting object. For a subresource with a kind of its own they get the
+ * body, which they may not change.
  */
 async function admitted(
   tools: WriteTools,
@@ -203,15 +205,15 @@ async function admitted(
 function checkPreconditions(request: ResourceRequest, body: ApiObject, old: ApiObject, { isPatch }: Change): void {
   const { definition, name } = request;
   const { uid, resourceVersion = '' } = body.metadata;
-  // In the result of a patch, another uid is a changed field.
+  // In the result of a patch, another UID is a changed field.
   if (isPatch !== true && uid !== '' && uid !== old.metadata.uid) throw otherUid(request, uid, old.metadata.uid);
   if (resourceVersion !== '' && resourceVersion !== old.metadata.resourceVersion)
     throw staleObject(definition.type, name);
 }
 
 /**
- * A body with a uid is about that object only, also when there is none (upstream: rest.DefaultUpdatedObjectInfo
- * Preconditions).
+ * Builds the error for a body with another UID. A body with a UID applies only to that object, even if no object exists
+ * (upstream: rest.DefaultUpdatedObjectInfo Preconditions).
  */
 function otherUid({ definition, name }: ResourceRequest, uid: string, found: string): ApiStatusError {
   return conflict(
@@ -221,7 +223,7 @@ function otherUid({ definition, name }: ResourceRequest, uid: string, found: str
   );
 }
 
-/** Generation counts changes of what is wanted: all but metadata and status. */
+/** Increments the generation if the desired state changed: everything except metadata and status. */
 function countGeneration({ definition, subresource }: ResourceRequest, object: ApiObject, old: ApiObject): ApiObject {
   const { generation } = object.metadata;
   if (definition.countsGeneration !== true || subresource === 'status' || generation !== old.metadata.generation)
@@ -247,15 +249,14 @@ async function store(
   if (isReleased(definition, object)) {
     if (context.dryRun) return { ...servedUnstored(definition, object), created: false };
     const removed = await removeObject(tools, definition, current);
-    // What is answered with is what was written, not what stood there: clients look at it for the finalizers that are
-    // left.
+    // The response contains the written object, not the earlier one, because clients read the remaining finalizers.
     return removed ? { ...servedUnstored(definition, object), created: false } : 'stale';
   }
   const allocated =
     request.subresource === '' ? await definition.allocate?.(object, old, tools.claims(context.dryRun)) : undefined;
   const whole = allocated?.object ?? object;
-  // Undefined while it is not known whether the store has it: then what was claimed stays claimed, and is found to be
-  // in vain later, if it is.
+  // It is undefined while it is unknown whether the store has the object. Its allocations are then kept; the repair
+  // releases them later if they are unused.
   let stored: boolean | undefined = false;
   try {
     if (context.dryRun) return { ...servedAsIfStored(definition, whole, current), created: false };
@@ -269,7 +270,7 @@ async function store(
     const result = await put();
     stored = !('conflict' in result);
     if ('conflict' in result) return 'stale';
-    // What an initializer refused is stored before it goes, so that its creator reads why.
+    // A rejection by an initializer is stored before the object is deleted, so that the creator can read the reason.
     if (initializersOf(result.served.object.metadata)?.result !== undefined)
       await removeObject(tools, definition, result.served);
     return await shown(request, result.served);
@@ -278,7 +279,7 @@ async function store(
   }
 }
 
-/** Deleted already, and nothing holds it any longer: the write that let go of it is its end. */
+/** Whether the object is deleted and has no finalizers left, so that this write removes it. */
 function isReleased(definition: ResourceRequest['definition'], object: ApiObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0 || finalizers.length > 0) return false;

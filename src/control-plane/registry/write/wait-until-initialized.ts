@@ -8,12 +8,12 @@ import type { ResourceRequest, Served } from '../registry.ts';
 import { asServed } from './write-tools.ts';
 import type { WriteTools } from './write-tools.ts';
 
-/** How long a creation waits for initializers: what a request has by default. */
+/** The time that a creation waits for initializers: the default request timeout. */
 const WAIT_MS = 30_000;
 
 /**
- * The object as its initializers leave it (upstream: Store.WaitForInitialized). Throws what an initializer refused it
- * with, and Timeout when they take too long: the object then still pends.
+ * Waits for the initializers and returns the initialized object (upstream: Store.WaitForInitialized). Throws the
+ * rejection of an initializer, or Timeout if they take too long; the object is then still uninitialized.
  */
 export async function waitUntilInitialized(
   tools: WriteTools,

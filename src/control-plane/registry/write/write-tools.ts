@@ -31,9 +31,9 @@ import type { ObjectReader } from '../../model/object-reader.ts';
 import type { ResourceRequest, Served } from '../registry.ts';
 import { CachedObject, storedJson, wireJson } from '../cache/stored-form.ts';
 
-/** What all writing verbs stand on. */
+/** The dependencies of all write verbs. */
 export interface WriteTools {
-  /** Of the request's kind. */
+  /** The cache of the store of the request's kind. */
   readonly cache: WatchCache;
   readonly storage: Storage;
   readonly term: LeaderTerm | undefined;
@@ -48,13 +48,13 @@ export interface WriteTools {
   readonly services: ActionServices;
   readonly reviewAccess: (context: RequestContext) => AccessQuestions;
   /**
-   * Of all writes: each rests between its stages, as one may take long for an object of many parts, and many may be
-   * under way.
+   * The share of event-loop time for all writes. Each write pauses between its stages, because a large object may take
+   * long and many writes may run.
    */
   readonly pace: Pick<TurnShare, 'rest'>;
 }
 
-/** For an object of another kind than the request's, which may be in another store. */
+/** Returns the tools for an object of another kind than the request's, which may be in another store. */
 export function toolsFor(tools: WriteTools, definition: ResourceDefinition): WriteTools {
   const { cache, storage } = tools.homes.of(definition);
   return { ...tools, cache, storage };
@@ -110,7 +110,7 @@ export async function requireCreate(
   if (decided.decision !== 'allow') throw forbiddenRequest(attributes, decided);
 }
 
-/** All mutating plugins, each on what the one before made of it. */
+/** Runs all mutating plugins. Each gets the result of the previous one. */
 export async function admitMutating(
   tools: WriteTools,
   attributes: AdmissionAttributes,
@@ -135,7 +135,7 @@ export async function admitValidating(tools: WriteTools, attributes: AdmissionAt
   }
 }
 
-/** What the checks have found, and those of the kind that may take long. */
+/** Returns the validation errors, including those of slow checks of the kind. */
 export async function withLongChecks(
   { definition, subresource, context }: ResourceRequest,
   { object, old }: { readonly object: ApiObject; readonly old: ApiObject | undefined },
@@ -148,8 +148,8 @@ export async function withLongChecks(
 }
 
 /**
- * What patch after patch makes of an object is bounded as what one body makes of it. One that is larger already may
- * stay so: it must be possible to let go of it.
+ * Limits the result of repeated patches like a single body. An object that is already larger may stay so, so that its
+ * finalizers can be removed.
  */
 function checkStored(value: string, before: CachedObject | undefined): void {
   if (before !== undefined && value.length <= before.json.length) return;
@@ -163,8 +163,8 @@ function checkStored(value: string, before: CachedObject | undefined): void {
 export type Put = () => Promise<{ served: CachedObject } | { conflict: true }>;
 
 /**
- * Makes ready what writes an object to the store, in place of `before` if there is something, and what the cache will
- * show. Throws for an object that is too large.
+ * Prepares a write of an object, which replaces `before` if there is one, and the entry of the cache. Throws if the
+ * object is too large.
  */
 export function preparePut(
   tools: WriteTools,
@@ -172,11 +172,11 @@ export function preparePut(
   object: ApiObject,
   before: CachedObject | undefined,
 ): Put {
-  // Of a kind that went meanwhile nothing is written.
+  // Nothing is written for a kind that was removed in the meantime.
   const { objects } = tools.cache.kind(definition);
   const key = storageKey(definition, object.metadata);
   const value = storedJson(definition, object);
-  // A deletion is only marked, whatever it is of.
+  // A deletion only sets the timestamp, whatever the kind.
   if (object.metadata.deletionTimestamp === before?.object.metadata.deletionTimestamp) checkStored(value, before);
   return async () => {
     await tools.pace.rest();
@@ -209,25 +209,25 @@ export function preparePut(
   };
 }
 
-/** A stored object as clients see it. Converting a custom object may call a webhook. */
+/** Returns a stored object as clients see it. Converting a custom object may call a webhook. */
 export async function shownObject(definition: ResourceDefinition, stored: ApiObject): Promise<ApiObject> {
   await definition.storedAs?.prepare?.([stored]);
   return definition.storedAs?.fromStored(stored) ?? stored;
 }
 
-/** Like `shownObject`, for an object with its JSON. */
+/** Does the same for an object with its JSON. */
 export async function shownServed(definition: ResourceDefinition, served: Served): Promise<Served> {
   await definition.storedAs?.prepare?.([served.object]);
   return asServed(definition, served);
 }
 
-/** As `shownServed`, of an object for which there is nothing to wait: the very object, where it is stored as it is shown. */
+/** Does the same for an object that needs no wait. It returns the same object if the stored form is the served form. */
 export function asServed(definition: ResourceDefinition, served: Served): Served {
   const object = definition.storedAs?.fromStored(served.object) ?? served.object;
   return object === served.object ? served : servedUnstored(definition, object);
 }
 
-/** What a dry run answers with: refused where the write would be. */
+/** Returns the response of a dry run. It is rejected in the same cases as the write. */
 export function servedAsIfStored(
   definition: ResourceDefinition,
   object: ApiObject,
@@ -238,7 +238,7 @@ export function servedAsIfStored(
   return served;
 }
 
-/** An object that is shown without being stored: dry runs and answers of other kinds. */
+/** Serves an object that is not stored: in dry runs and in responses of other kinds. */
 export function servedUnstored(definition: ResourceDefinition, object: ApiObject): Served {
   return { object, json: wireJson(definition, object) };
 }
@@ -247,7 +247,7 @@ export function servedBody(body: object): Served {
   return { object: body as ApiObject, json: JSON.stringify(body) };
 }
 
-/** What stands there now. With `confirmed`, after asking the store whether the cache is up to date. */
+/** Returns the current object. With `confirmed`, the store is asked first whether the cache is up to date. */
 export async function currentObject(
   tools: WriteTools,
   definition: ResourceDefinition,
@@ -259,9 +259,9 @@ export async function currentObject(
 }
 
 /**
- * Tries on what the cache has; a refusal, or a write that lost, counts only when the cache was known to be up to date.
- * So the common case does not read the store first, and with two servers on one store no write is refused because of
- * what is out of date.
+ * Runs an operation on the cached object. A rejection or a lost write counts only if the cache was known to be up to
+ * date; otherwise the operation is repeated. So the common case does not read the store first, and with two servers on
+ * one store no write is rejected because of outdated data.
  */
 export async function retryOnStale<Result>(
   tools: WriteTools,
