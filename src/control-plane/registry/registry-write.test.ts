@@ -294,7 +294,7 @@ describe('the registry writes', () => {
     );
   });
 
-  test('a PUT with a UID does not create another object, and a version conflicts if there is no object', async () => {
+  test('a PUT with a UID creates no object, and one with a resourceVersion may create a missing object', async () => {
     const put = (metadata: object): Promise<Written> =>
       fixture.registry.update(fixture.request(gadgets, 'g'), body({ metadata: { name: 'g', ...metadata }, spec: {} }));
     await assert.rejects(

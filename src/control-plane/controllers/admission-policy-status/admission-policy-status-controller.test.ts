@@ -7,7 +7,7 @@ import { createAdmissionPolicyStatusController } from './admission-policy-status
 
 const warning: ExpressionWarning = { fieldRef: 'spec.validations[0].expression', warning: 'doubtful' };
 
-it('the status of a policy shows what the type checker finds, for its present generation', async () => {
+it("the status of a policy shows the type checker's warnings for its current generation", async () => {
   let warnings = [warning];
   const world = new ControllerWorld({
     make: (options) => [createAdmissionPolicyStatusController({ ...options, warningsOf: () => warnings })],

@@ -9,7 +9,7 @@ import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
 export interface PolicyStatusOptions extends ControllerOptions {
-  /** The result of the type checker. */
+  /** Returns the result of the type checker. */
   readonly warningsOf: (policy: ValidatingAdmissionPolicy) => readonly ExpressionWarning[];
 }
 

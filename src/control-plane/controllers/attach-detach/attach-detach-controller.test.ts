@@ -58,7 +58,7 @@ function setUp({
     run: (ms = 2_000) => world.clock.advance(ms),
     addPod: (name: string, node: string) =>
       api.seed(pods, buildPod({ ...claimed, 'metadata.name': name, 'metadata.uid': name, 'spec.nodeName': node })),
-    /** What the program beside the driver does. */
+    /** Simulates the external attacher of the driver. */
     attach: (node: string) =>
       api.change(volumeAttachments, { namespace: '', name: attachmentName('h', 'd', node) }, (each) => ({
         ...each,
@@ -78,7 +78,7 @@ function setUp({
 }
 
 describe('volumes of CSI drivers', () => {
-  it('CSI volumes are attached for the first pod of a node, named in its status only once they are, and detached when the node has let go', async () => {
+  it('CSI volumes are attached for the first pod of a node, listed in its status once attached, and detached when the node has released them', async () => {
     const { world, api, run, addPod, attach, detach, attachmentOn, attachedTo, setNode } = setUp();
     addPod('web', 'n1');
     await run();
@@ -107,7 +107,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('CSI volumes that only one node may have wait until the other has let go; others do not', async () => {
+  it('CSI volumes for a single node wait until the other node has released them', async () => {
     const one = setUp();
     one.addPod('a', 'n1');
     await one.run();
@@ -136,7 +136,7 @@ describe('volumes of CSI drivers', () => {
     await many.world.stop();
   });
 
-  it('CSI volumes attached by another program, under its own name, stay so', async () => {
+  it('CSI volumes that another program attached under its own name are not changed', async () => {
     const { api, world, run } = setUp();
     const theirs = { namespace: '', name: 'by-hand' };
     api.seed(volumeAttachments, {
@@ -149,7 +149,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('CSI volumes of a driver that needs no attaching are left alone', async () => {
+  it('CSI volumes of a driver without attachment are not changed', async () => {
     const { world, api, run, addPod, attachmentOn } = setUp();
     api.seed(csiDrivers, { metadata: { name: 'd', namespace: '', uid: '' }, spec: { attachRequired: false } });
     await run();
@@ -159,7 +159,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('CSI volumes are taken from a node that has been silent for six minutes, and from one that is gone', async () => {
+  it('CSI volumes are detached from a deleted node, and from a node without heartbeats for six minutes', async () => {
     for (const gone of [false, true]) {
       const { world, api, run, addPod, attach, attachmentOn, setNode } = setUp();
       addPod('web', 'n1');
@@ -177,7 +177,7 @@ describe('volumes of CSI drivers', () => {
     }
   });
 
-  it('CSI volumes are taken at once from a node that is out of service', async () => {
+  it('CSI volumes are detached at once from a node that is out of service', async () => {
     const { world, api, run, addPod, attach, attachmentOn, setNode } = setUp();
     addPod('web', 'n1');
     await run();
@@ -196,7 +196,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('CSI volumes that could not be attached are reported with the error of the driver', async () => {
+  it('an attach failure is reported with the error of the driver', async () => {
     const { world, api, run, addPod } = setUp();
     addPod('web', 'n1');
     await run();
@@ -209,7 +209,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('CSI volumes come to the same end whenever the controller is killed, and however late it sees things', async () => {
+  it('CSI volumes reach the same final state despite crashes of the controller and late events', async () => {
     for (let seed = 1; seed <= 30; seed++) {
       const { world, api, run, addPod, attach, detach, attachmentOn, attachedTo } = setUp({ seed, lagMs: 300 });
       world.restartAtWrite(1 + (seed % 4));
@@ -229,7 +229,7 @@ describe('volumes of CSI drivers', () => {
   });
 });
 
-it('a volume of a cloud is attached by its CSI driver, from a claim and from a pod itself', async () => {
+it('an in-tree cloud volume is attached by its CSI driver, from a claim and from a pod', async () => {
   const { world, api, run, addPod } = setUp({ source: { cinder: { volumeID: 'c' } } });
   addPod('web', 'n1');
   const ebs = { name: 'v', awsElasticBlockStore: { volumeID: 'vol-1', readOnly: true } };
@@ -258,7 +258,7 @@ it('a volume of a cloud is attached by its CSI driver, from a claim and from a p
   await world.stop();
 });
 
-it('disks that nodes log in to need only be noted', async () => {
+it('disks to which nodes log in are only listed in the status', async () => {
   const { world, api, run, addPod, attachedTo } = setUp({
     source: { iscsi: { targetPortal: '10.0.0.1', iqn: 'iqn.x', lun: 2 } },
   });

@@ -80,7 +80,7 @@ class NodeSyncer {
   readonly #recorder: EventRecorder;
   readonly #podsOf: { get(key: string): readonly Pod[] };
   readonly #attachmentsOf: { get(key: string): readonly VolumeAttachment[] };
-  /** By node, and then by volume. */
+  /** When each volume was first unneeded, by node and volume. */
   readonly #unwantedSinceMs = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(options: ControllerOptions, views: Views) {
@@ -112,7 +112,7 @@ class NodeSyncer {
       this.#unwantedSinceMs.set(nodeName, new Map(plan.leaving.map((key) => [key, unwantedSinceMs.get(key) ?? nowMs])));
     if (plan.attached !== undefined && node !== undefined) {
       const status = { volumesAttached: plan.attached.map((name) => ({ name, devicePath: '' })) };
-      // Only over the checked version, because the node relies on this list.
+      // The patch applies only to the checked version, because the node relies on this list.
       await this.#client.patch(
         nodes,
         { namespace: '', name: nodeName },
@@ -162,7 +162,7 @@ class NodeSyncer {
     return this.#wantedVolume(pod, csiFormOf(persistentVolume), { persistentVolume: name });
   }
 
-  /** undefined for a volume that does not need to be attached. */
+  /** Returns the volume to attach, or undefined if it needs no attachment. */
   #wantedVolume(pod: Pod, { metadata, spec }: PersistentVolume, as: AttachmentSource): WantedVolume | undefined {
     const source = attachableVolume(spec);
     if (
@@ -180,7 +180,7 @@ class NodeSyncer {
     };
   }
 
-  /** The attachments of other nodes. */
+  /** Returns the attachments of other nodes. */
   #elsewhere(nodeName: string): ReadonlySet<string> {
     const found = new Set<string>();
     for (const { metadata, status } of this.#views.nodes.list())
@@ -214,7 +214,7 @@ const mayBeAttached = (volume: Volume): boolean =>
   volume.fc !== undefined ||
   inlineCsiForm(volume, '') !== undefined;
 
-/** The claims of a pod, as `namespace/name`. */
+/** Returns the claims of a pod, as `namespace/name`. */
 const claimsOf = ({ metadata, spec }: Pod): readonly string[] =>
   (spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
     const claim =
@@ -222,7 +222,7 @@ const claimsOf = ({ metadata, spec }: Pod): readonly string[] =>
     return claim === undefined ? [] : [`${metadata.namespace}/${claim}`];
   });
 
-/** The part of a node that decides which volumes to attach and detach. */
+/** Returns the part of a node that decides which volumes to attach and detach. */
 const volumesOf = ({ spec, status }: Node): string =>
   JSON.stringify([
     hasOutOfServiceTaint({ spec }),
@@ -231,7 +231,7 @@ const volumesOf = ({ spec, status }: Node): string =>
     status?.conditions?.find(({ type }) => type === 'Ready')?.status,
   ]);
 
-/** Keys are names of nodes. */
+/** Wakes nodes by events. Keys are node names. */
 function wakeBy(views: Views, queue: RateLimitingQueue): (() => void)[] {
   const wake = (name: string): void => queue.add(name);
   const wakeOfPod = (pod: Pod): void => {

@@ -18,7 +18,7 @@ const csi = (handle: string, isShared = false): WantedVolume => ({
   ...{ key: keyOf(handle), name: `pv-${handle}`, isShared, pod },
   csi: { driver: 'd', handle, source: { persistentVolume: `pv-${handle}` } },
 });
-/** A volume that only the node's status has to name. */
+/** Builds a volume that only the node's status must list. */
 const iscsi = (name: string, isShared = false): WantedVolume => ({ key: `iscsi/${name}`, name, isShared, pod });
 
 interface GivenAttachment {
@@ -76,7 +76,7 @@ const words = ({ said }: AttachPlan): string[] =>
   said.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 
 describe('a volume that pods of the node want', () => {
-  it('gets a VolumeAttachment, and is not named by the status before it is attached', () => {
+  it('gets a VolumeAttachment, and is listed in the status only when it is attached', () => {
     const result = plan({ wanted: [csi('a')] });
     assert.deepEqual(result.create, [
       {
@@ -90,7 +90,7 @@ describe('a volume that pods of the node want', () => {
     );
   });
 
-  it('a volume that pods of the node want is named by the status once it is attached, with an event', () => {
+  it('is listed in the status once it is attached, with an event', () => {
     const result = plan({ wanted: [csi('a')], attachments: [attachment('a')] });
     assert.deepEqual(result.attached, [keyOf('a')]);
     assert.deepEqual(result.create, []);
@@ -105,33 +105,33 @@ describe('a volume that pods of the node want', () => {
     assert.deepEqual([settled.attached, settled.said, settled.remove], [undefined, [], []]);
   });
 
-  it('a volume that pods of the node want is not leaving while the node uses it', () => {
+  it('is not detached while the node uses it', () => {
     const used = node({ attached: [keyOf('a')], inUse: [keyOf('a')] });
     const result = plan({ node: used, wanted: [csi('a')], attachments: [attachment('a')] });
     assert.deepEqual([result.leaving, result.remove, result.attached], [[], [], undefined]);
   });
 
-  it('a volume that pods of the node want is attached to a node that has not reported anything yet', () => {
+  it('is attached to a node that has not reported anything yet', () => {
     const { status: _, ...unanswered } = attachment('a');
     assert.equal(plan({ node: {}, wanted: [csi('a')], attachments: [unanswered] }).attached, undefined);
     assert.deepEqual(plan({ node: {}, wanted: [csi('a')], attachments: [attachment('a')] }).attached, [keyOf('a')]);
   });
 
-  it('a volume that pods of the node want is not named while it is not attached, or is being detached', () => {
+  it('is not listed while it is not attached, or while it is being detached', () => {
     for (const given of [{ attached: false }, { leaving: true }]) {
       const result = plan({ wanted: [csi('a')], attachments: [attachment('a', given)] });
       assert.deepEqual([result.attached, result.create, result.said], [undefined, [], []]);
     }
   });
 
-  it('a volume that pods of the node want is taken from the status, where it stood too early', () => {
+  it('is removed from the status if it was listed too early', () => {
     const early = { node: node({ attached: [keyOf('a')] }), wanted: [csi('a')] };
     assert.deepEqual(plan({ ...early, attachments: [attachment('a', { attached: false })] }).attached, []);
     assert.deepEqual(plan(early).attached, []);
     assert.equal(plan(early).create.length, 1);
   });
 
-  it('reports why it cannot be attached, as the driver says', () => {
+  it("reports the driver's error if it cannot be attached", () => {
     const result = plan({
       wanted: [csi('a')],
       attachments: [attachment('a', { attached: false, error: 'no such disk' })],
@@ -142,13 +142,13 @@ describe('a volume that pods of the node want', () => {
     assert.deepEqual([result.attached, result.said[0]?.pod], [undefined, pod]);
   });
 
-  it('a volume that pods of the node want is only noted where no driver attaches it', () => {
+  it('is only listed if no driver attaches it', () => {
     const result = plan({ wanted: [iscsi('x')] });
     assert.deepEqual([result.attached, result.create], [['iscsi/x'], []]);
     assert.deepEqual(words(result), ['Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "x" ']);
   });
 
-  it('keeps its place in the status; new ones follow', () => {
+  it('keeps its position in the status, and new volumes follow', () => {
     const facts = {
       node: node({ attached: [keyOf('b'), keyOf('a')] }),
       attachments: ['a', 'b', 'c'].map((each) => attachment(each)),
@@ -175,14 +175,14 @@ describe('a volume that another node has', () => {
     assert.equal(plan({ wanted: [iscsi('x')], elsewhere }).attached, undefined);
   });
 
-  it('a volume that another node has does not wait when nodes may share it, or when this node has it too', () => {
+  it('does not wait if nodes may share it, or if this node has it too', () => {
     assert.equal(plan({ wanted: [csi('a', true)], elsewhere }).create.length, 1);
     assert.deepEqual(plan({ wanted: [csi('a')], attachments: [attachment('a')], elsewhere }).attached, [keyOf('a')]);
     assert.equal(plan({ node: node({ attached: [keyOf('a')] }), wanted: [csi('a')], elsewhere }).create.length, 1);
     assert.deepEqual(words(plan({ node: node({ attached: ['iscsi/x'] }), wanted: [iscsi('x')], elsewhere })), []);
   });
 
-  it('keeps no other volume from being attached', () => {
+  it('does not delay the attachment of other volumes', () => {
     assert.deepEqual(plan({ wanted: [csi('a'), iscsi('y')], elsewhere }).attached, ['iscsi/y']);
   });
 });
@@ -196,20 +196,20 @@ describe('a volume that no pod wants any more', () => {
   const kept = (result: AttachPlan): void => assert.deepEqual([result.attached, result.remove], [undefined, []]);
   const gone = (result: AttachPlan): void => assert.deepEqual([result.attached, result.remove], [[], [nameOf('a')]]);
 
-  it('an unused volume is taken from the status and detached when the node does not use it', () => {
+  it('is removed from the status and detached when the node does not use it', () => {
     const result = left({});
     gone(result);
     assert.deepEqual([result.leaving, result.lookAgainMs], [[], undefined]);
     assert.deepEqual(plan({ node: node({ attached: ['iscsi/x'] }) }).attached, []);
   });
 
-  it('stays as long as a node that responds uses it', () => {
+  it('stays attached while a responding node uses it', () => {
     const result = left({ inUse: [keyOf('a')] }, sinceMinutes(60));
     kept(result);
     assert.deepEqual([result.leaving, result.lookAgainMs], [[keyOf('a')], undefined]);
   });
 
-  it('an unused volume is taken from a node that does not respond after six minutes', () => {
+  it('is detached from a node that has not responded for six minutes', () => {
     for (const ready of ['False', 'Unknown'] as const) {
       const early = left({ inUse: [keyOf('a')], ready }, sinceMinutes(5));
       kept(early);
@@ -221,31 +221,31 @@ describe('a volume that no pod wants any more', () => {
     assert.equal(left({ inUse: [keyOf('a')], ready: 'False' }).lookAgainMs, 6 * MINUTE_MS);
   });
 
-  it('an unused volume is taken at once from a node that is out of service', () => {
+  it('is detached at once from a node that is out of service', () => {
     const result = left({ inUse: [keyOf('a')], outOfService: true });
     gone(result);
     assert.deepEqual(result.leaving, []);
   });
 
-  it('an unused volume of which the status knows nothing is detached', () => {
+  it('is detached if the status does not list it', () => {
     assert.deepEqual(plan({ node: node({ inUse: [keyOf('a')] }), attachments: [attachment('a')] }).remove, [
       nameOf('a'),
     ]);
   });
 
-  it('an unused volume is detached once, and only by those who attached it', () => {
+  it('is detached once, and only if this controller attached it', () => {
     assert.deepEqual(left({}, { attachments: [attachment('a', { leaving: true })] }).remove, []);
     assert.deepEqual(left({}, { attachments: [attachment('a', { name: 'by-hand' })] }).remove, []);
   });
 
-  it('an unused volume may have a handle with any characters', () => {
+  it('may have a handle with any characters', () => {
     const [key, handle] = [csiVolumeKey('d', 'x^y/z'), 'x^y/z'];
     const facts = { node: node({ attached: [key], inUse: [key] }), attachments: [attachment(handle)] };
     assert.deepEqual(plan(facts).remove, []);
     assert.deepEqual(plan({ ...facts, node: node({ attached: [key] }) }).remove, [nameOf(handle)]);
   });
 
-  it('the first that a silent node must give up is due next', () => {
+  it('sets the time of the next check to the first forced detachment', () => {
     const result = plan({
       node: node({ attached: [keyOf('a'), keyOf('b')], inUse: [keyOf('a'), keyOf('b')], ready: 'Unknown' }),
       unwantedSinceMs: new Map([
@@ -265,12 +265,12 @@ describe('a node that was deleted', () => {
       unwantedSinceMs: new Map([[nameOf('a'), NOW_MS - minutes * MINUTE_MS]]),
     });
 
-  it('gives its volumes up after six minutes, as nothing is known of it', () => {
+  it('loses its volumes after six minutes, because its state is unknown', () => {
     assert.deepEqual([since(5).remove, since(5).leaving, since(5).lookAgainMs], [[], [nameOf('a')], MINUTE_MS]);
     assert.deepEqual(since(6).remove, [nameOf('a')]);
   });
 
-  it('a node that was deleted has no status to write', () => {
+  it('has no status to write', () => {
     const result = plan({ node: undefined, wanted: [csi('a')], attachments: [attachment('a')] });
     assert.deepEqual([result.attached, result.remove], [undefined, []]);
   });

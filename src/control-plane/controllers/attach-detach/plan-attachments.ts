@@ -14,7 +14,7 @@ export type AttachmentSource =
 /** A volume that pods of the node need. */
 export interface WantedVolume {
   readonly key: string;
-  /** For messages: the name of the PersistentVolume, or of the volume in the pod. */
+  /** The name for messages: of the PersistentVolume, or of the volume in the pod. */
   readonly name: string;
   readonly csi?: { readonly driver: string; readonly handle: string; readonly source: AttachmentSource };
   /** Whether it may be attached to several nodes. */
@@ -24,23 +24,23 @@ export interface WantedVolume {
 
 export interface AttachFacts {
   readonly nodeName: string;
-  /** undefined for a node that was deleted. */
+  /** The node. It is undefined if the node was deleted. */
   readonly node: Pick<Node, 'spec' | 'status'> | undefined;
   readonly wanted: readonly WantedVolume[];
-  /** Those of this node. */
+  /** The attachments of this node. */
   readonly attachments: readonly VolumeAttachment[];
-  /** Volumes that are attached or being attached to other nodes. */
+  /** The volumes that are attached or being attached to other nodes. */
   readonly elsewhere: ReadonlySet<string>;
-  /** Since when each volume is no longer needed; wall milliseconds. */
+  /** When each volume was first unneeded, in wall milliseconds. */
   readonly unwantedSinceMs: ReadonlyMap<string, number>;
   readonly nowMs: number;
 }
 
 export interface AttachPlan {
-  /** The volumes to list in the node's status, in order; undefined: unchanged. */
+  /** The volumes to list in the node's status, in order. Undefined means unchanged. */
   readonly attached: readonly string[] | undefined;
   readonly create: readonly VolumeAttachment[];
-  /** VolumeAttachments to be deleted, after the node's status has been written. */
+  /** The VolumeAttachments to delete, after the node's status has been written. */
   readonly remove: readonly string[];
   readonly said: readonly {
     readonly pod: Pod;
@@ -48,20 +48,21 @@ export interface AttachPlan {
     readonly reason: string;
     readonly message: string;
   }[];
-  /** No longer needed, but still attached. */
+  /** The volumes that are no longer needed but still attached. */
   readonly leaving: readonly string[];
-  /** When a volume is detached from an unresponsive node. */
+  /** When a volume is detached by force from an unresponsive node. */
   readonly lookAgainMs: number | undefined;
 }
 
-/** Upstream: maxWaitForUnmountDuration. */
+/** The time after which a volume is detached by force (upstream: maxWaitForUnmountDuration). */
 const FORCE_AFTER_MS = 6 * 60_000;
 
 /**
  * Plans how a node gets the volumes of its pods (upstream: attach-detach controller, reconciler).
- * 1. The node's status lists a volume only while it is attached; it is removed from there before it is detached. 2. A
- * volume is not detached while the node uses it, unless the node has been unresponsive for six minutes, is out of
- * service or was deleted. 3. A volume for a single node waits until the other node has released it.
+ * 1. The node's status lists a volume only while it is attached; it is removed from there before it is detached.
+ * 2. A volume is not detached while the node uses it, unless the node has been unresponsive for six minutes, is out of
+ *    service or was deleted.
+ * 3. A volume for a single node waits until the other node has released it.
  */
 export function planAttachments(facts: AttachFacts): AttachPlan {
   const { node, wanted, attachments, elsewhere, nodeName } = facts;
@@ -138,7 +139,7 @@ function attachmentOf(
   };
 }
 
-/** Volumes that no pod needs any more are detached when the node has released them. */
+/** Plans the detachment of volumes that no pod needs any more, once the node has released them. */
 function planLeaving(
   facts: AttachFacts,
   {
@@ -165,7 +166,7 @@ function planLeaving(
   const mayGo = (key: string, isInUse: boolean): boolean => {
     if (!isInUse || hasOutOfServiceTaint(node)) return true;
     leaving.push(key);
-    // A node that responds unmounts on its own, however long that takes.
+    // A responding node unmounts the volume itself, however long that takes.
     if (node !== undefined && isReady(node)) return false;
     const leftMs = (unwantedSinceMs.get(key) ?? nowMs) + FORCE_AFTER_MS - nowMs;
     if (leftMs > 0) waits.push(leftMs);

@@ -39,8 +39,8 @@ async function setUp(
 }
 const info = (world: ControllerWorld): Record<string, string> => world.api.peek(configMaps, infoKey)?.data ?? {};
 
-it('signs as kubeadm does, to the letter', () => {
-  // What cluster-bootstrap's own implementation makes of these.
+it('computes exactly the same signature as kubeadm', () => {
+  // This is the output of cluster-bootstrap's own implementation.
   const token = { id: 'joshua', secret: 'my voice is my passcode' };
   assert.equal(
     detachedSignature('', token),
@@ -52,7 +52,7 @@ it('signs as kubeadm does, to the letter', () => {
   );
 });
 
-it('a token signs while it is there, of age and meant for it', () => {
+it('only a token that exists, is not expired and has the signing usage signs', () => {
   assert.deepEqual(signingTokenOf(token('abcdef'), nowMs), { id: 'abcdef', secret: 'f395accd246ae52d' });
   const wrongs: readonly Record<string, string>[] = [
     { 'usage-bootstrap-signing': 'false' },
@@ -68,7 +68,7 @@ it('a token signs while it is there, of age and meant for it', () => {
   assert.notEqual(signingTokenOf(token('abcdef', { expiration: '2026-01-01T01:00:00+00:30' }), nowMs), undefined);
 });
 
-it("the cluster's address is signed by every token, and no longer when one is gone or the address is another", async () => {
+it("every token signs cluster-info, and a signature is removed with its token or when the address changes", async () => {
   const world = await setUp([
     token('aaaaaa'),
     token('bbbbbb'),
@@ -89,7 +89,7 @@ it("the cluster's address is signed by every token, and no longer when one is go
   await Promise.all([world.stop(), nothing.stop()]);
 });
 
-it('a token goes when its time is over, and its signature with it', async () => {
+it('an expired token is deleted, and its signature is removed', async () => {
   const world = await setUp([
     token('aaaaaa', { expiration: '2026-01-01T00:10:00Z' }),
     token('bbbbbb'),

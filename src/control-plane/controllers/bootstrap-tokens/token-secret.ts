@@ -11,7 +11,10 @@ export const isTokenSecret = ({ metadata, type }: Secret): boolean =>
 
 const valueOf = ({ data }: Secret, key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString();
 
-/** Milliseconds since 1970; undefined: never. An invalid time counts as expired (upstream: GetExpiration). */
+/**
+ * Returns the expiry in milliseconds since 1970, or undefined for never. An invalid time counts as expired (upstream:
+ * GetExpiration).
+ */
 export function expiresAtMs(secret: Secret): number | undefined {
   const text = valueOf(secret, 'expiration');
   return text === '' ? undefined : (parseTime(text) ?? 0);
@@ -23,7 +26,8 @@ export interface SigningToken {
 }
 
 /**
- * The token for signing cluster-info, if the Secret contains one with that usage (upstream: validateSecretForSigning).
+ * Returns the token for signing cluster-info, if the Secret contains one with that usage (upstream:
+ * validateSecretForSigning).
  */
 export function signingTokenOf(secret: Secret, nowMs: number): SigningToken | undefined {
   const token = { id: valueOf(secret, 'token-id'), secret: valueOf(secret, 'token-secret') };
@@ -40,7 +44,7 @@ export function signingTokenOf(secret: Secret, nowMs: number): SigningToken | un
     : token;
 }
 
-/** A detached JWS (HS256). kubeadm computes the same and compares, so every character matters. */
+/** Computes a detached JWS (HS256). kubeadm computes the same and compares, so every character matters. */
 export function detachedSignature(content: string, { id, secret }: SigningToken): string {
   const header = Buffer.from(JSON.stringify({ alg: 'HS256', kid: id })).toString('base64url');
   const signature = createHmac('sha256', secret)
@@ -51,7 +55,7 @@ export function detachedSignature(content: string, { id, secret }: SigningToken)
 
 const SIGNATURE_PREFIX = 'jws-kubeconfig-';
 
-/** The data with exactly the signatures of these tokens; the same object if nothing changes. */
+/** Returns the data with exactly the signatures of these tokens, or the same object if nothing changes. */
 export function withSignatures(
   data: Readonly<Record<string, string>>,
   tokens: readonly SigningToken[],

@@ -7,7 +7,7 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 import { isApproved, isDenied, isIssued } from './request-state.ts';
 
 export interface CertificateApproverOptions extends ControllerOptions {
-  /** The node name in a request for a kubelet's client certificate; undefined for other requests. */
+  /** Returns the node name in a request for a kubelet's client certificate, or undefined for other requests. */
   readonly kubeletClientName: (request: CertificateSigningRequest) => string | undefined;
 }
 
@@ -37,7 +37,7 @@ export function createCertificateApprover(options: CertificateApproverOptions): 
   return runController({ name: 'certificate approver', log, queues: [queue], informers: [requests], ends: [end] });
 }
 
-/** In this order; the first one that the requester is authorized for is used. */
+/** The permissions in order. The first one that the requester has is used. */
 const grants = [
   {
     subresource: 'selfnodeclient',
@@ -51,7 +51,7 @@ const grants = [
   },
 ];
 
-/** Rights may be granted later without an event. */
+/** The retry interval after a refusal, because permissions may be granted without an event. */
 const REFUSED_AGAIN_MS = 30_000;
 
 async function judge(

@@ -8,7 +8,9 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 import { removableAtMs } from './request-state.ts';
 
 export interface CertificateCleanerOptions extends ControllerOptions {
-  /** The expiry of the certificate in the status, in milliseconds since 1970; undefined without a valid one. */
+  /**
+   * Returns the expiry of the certificate in the status, in milliseconds since 1970, or undefined without a valid one.
+   */
   readonly expiresAtMs: (request: CertificateSigningRequest) => number | undefined;
 }
 

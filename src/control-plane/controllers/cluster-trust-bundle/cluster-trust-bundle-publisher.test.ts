@@ -21,7 +21,7 @@ async function setUp(rootCa = 'PEM'): Promise<ControllerWorld> {
   return world;
 }
 
-it('the authority of the API server is a bundle named after its content; older ones of its signer go', async () => {
+it('the CA of the API server is published under a name derived from its content, and older bundles are deleted', async () => {
   const world = await setUp();
   const name = apiServerBundleName('PEM');
   assert.match(name, /^kubernetes\.io:kube-apiserver-serving:[0-9a-f]{24}$/);

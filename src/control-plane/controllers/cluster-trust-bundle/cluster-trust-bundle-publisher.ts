@@ -11,11 +11,14 @@ const SIGNER = 'kubernetes.io/kube-apiserver-serving';
 const NAME_HASH_BYTES = 12;
 
 export interface ClusterTrustBundlePublisherOptions extends ControllerOptions {
-  /** PEM of the CA of the API server's certificate. */
+  /** The CA of the API server's certificate, as PEM. */
   readonly rootCa: string;
 }
 
-/** The name derives from the content: a new CA gets a new object (upstream: constructBundleName). */
+/**
+ * Returns the bundle's name, which derives from the content: a new CA gets a new object (upstream:
+ * constructBundleName).
+ */
 export function apiServerBundleName(rootCa: string): string {
   const hash = createHash('sha256').update(rootCa).digest('hex');
   return `${SIGNER.replaceAll('/', ':')}:${hash.slice(0, 2 * NAME_HASH_BYTES)}`;

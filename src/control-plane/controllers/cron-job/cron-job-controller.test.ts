@@ -57,7 +57,7 @@ function finish(world: ControllerWorld, job: Job, type: 'Complete' | 'Failed' = 
   }));
 }
 
-it('starts a Job each minute, named and marked by its time, and keeps as many as its histories', async () => {
+it('starts a Job each minute, names it after its time, and keeps as many Jobs as the history limits', async () => {
   const world = await setUp({ timeZone: 'Europe/Berlin' });
   await world.run(MINUTE_MS + 1_000);
   const [job] = all(world) as [Job];
@@ -89,7 +89,7 @@ it('starts a Job each minute, named and marked by its time, and keeps as many as
   await world.stop();
 });
 
-it('Forbid waits for the one that runs and makes up for it then; Replace deletes it first', async () => {
+it('Forbid waits for the running Job and then makes up for the start; Replace deletes the running Job first', async () => {
   const forbid = await setUp({ concurrencyPolicy: 'Forbid' });
   await forbid.run(3 * MINUTE_MS);
   assert.equal(created(forbid).length, 1);
@@ -141,7 +141,7 @@ it('removes a deleted Job from the active ones, and reports invalid schedules an
   await world.stop();
 });
 
-it('wherever it is killed, each start happens once, and all that run are in its status', () =>
+it('despite crashes each start happens once, and the status lists all running Jobs', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 150 }), fc.boolean()), {
@@ -175,7 +175,8 @@ it('wherever it is killed, each start happens once, and all that run are in its 
     ),
     {
       numRuns: 40,
-      // Killed after the Job was made and before the status said so; the next start must know of it.
+      // The controller was killed between the creation of the Job and the write of the status. The next start must
+      // consider that Job.
       examples: [
         [
           [

@@ -25,9 +25,9 @@ import { runController } from '../../controller-runtime/run-controller.ts';
 import { endingOf, jobName, planCronJob, zoneOf } from './plan-cron-job.ts';
 import type { CronEvent, CronPlan } from './plan-cron-job.ts';
 
-/** Upstream: --concurrent-cron-job-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-cron-job-syncs). */
 const WORKERS = 5;
-/** Waiting runs on a monotonic clock and schedules on the wall clock: the wait is checked now and then. */
+/** The longest wait. Timers use a monotonic clock and schedules the wall clock, so the wait is checked regularly. */
 const LONGEST_WAIT_MS = 3_600_000;
 const SCHEDULED_ANNOTATION = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
@@ -102,7 +102,7 @@ class CronJobSyncer {
     return plan.nextMs === undefined ? undefined : Math.min(plan.nextMs - nowMs, LONGEST_WAIT_MS);
   }
 
-  /** The cache may be behind: only the API server knows that a Job is gone. */
+  /** Finds active Jobs that were deleted. The cache may be outdated, so the API server is queried. */
   async #findMissing({ status, metadata }: CronJob, mine: readonly Job[]): Promise<Set<string>> {
     const known = new Set(mine.map((job) => job.metadata.uid));
     const missing = new Set<string>();
@@ -119,9 +119,9 @@ class CronJobSyncer {
   }
 
   /**
-   * Jobs that an earlier run of the controller started without writing the status. They count as active, so that Forbid
-   * and Replace hold; upstream starts the next one beside them. The cache may still contain a deleted Job, so the API
-   * server is queried.
+   * Finds running Jobs that an earlier run of the controller started without writing the status. They count as active
+   * for Forbid and Replace; upstream starts the next one beside them. The cache may still contain a deleted Job, so the
+   * API server is queried.
    */
   async #findUnlisted({ status }: CronJob, mine: readonly Job[]): Promise<ObjectReference[]> {
     const known = new Set((status?.active ?? []).map(({ uid }) => uid));
@@ -157,8 +157,8 @@ class CronJobSyncer {
   }
 
   /**
-   * The Job; undefined if another owner's Job has its name. The name derives from the scheduled time, so that it is
-   * created only once.
+   * Creates the Job. Returns undefined if another owner's Job has its name. The name derives from the scheduled time,
+   * so that the Job is created only once.
    */
   async #create(cronJob: CronJob, scheduledMs: number): Promise<Job | undefined> {
     const { client } = this.#options;
@@ -178,7 +178,7 @@ class CronJobSyncer {
         this.#say(cronJob, { type: 'Warning', reason: 'FailedCreate', message });
         throw error;
       }
-      // Created by an earlier run that did not write the status.
+      // An earlier run created it and did not write the status.
       const known = await client.get(jobs, keyOf(job));
       return isControlledBy(known, cronJob) ? known : undefined;
     }
@@ -226,7 +226,7 @@ class CronJobSyncer {
 }
 
 interface Started {
-  /** Uids of Jobs that were deleted to start it. */
+  /** The UIDs of Jobs that were deleted to start it. */
   readonly replaced: readonly string[];
   readonly job?: Job;
   readonly scheduledMs?: number;

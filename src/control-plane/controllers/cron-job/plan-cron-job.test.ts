@@ -14,7 +14,7 @@ interface Given extends Partial<Omit<CronFacts, 'cronJob' | 'nowMs'>> {
   readonly spec?: Partial<CronJobSpec>;
   readonly status?: CronJobStatus;
   readonly deleted?: boolean;
-  /** Time of the day on which the object was created at 12:00:00. */
+  /** The time on the day when the object was created at 12:00:00. */
   readonly at: string;
 }
 
@@ -34,7 +34,7 @@ const clock = (ms: number | undefined): string | undefined =>
   ms === undefined ? undefined : new Date(ms).toISOString().slice(11, -1).replace('.000', '');
 const reasons = ({ events }: CronPlan): string[] => events.map(({ type, reason }) => `${type} ${reason}`);
 
-/** `start 13:00:00 next 14:00:00.100`, and the reasons of events. */
+/** Formats a plan as `start 13:00:00 next 14:00:00.100`, with the reasons of events. */
 function shown(result: CronPlan): string {
   const { start, nextMs } = result;
   return [
@@ -108,7 +108,7 @@ describe('an hourly CronJob that was created at noon', () => {
   ] as const)
     it(name, () => assert.equal(shown(plan(given)), expected));
 
-  it('names the schedule, or the zone, that it cannot read', () => {
+  it('reports an unreadable schedule or time zone with its value', () => {
     const messageFor = (spec: Partial<CronJobSpec>): string | undefined =>
       plan({ at: '13:00:00', spec }).events[0]?.message;
     assert.equal(messageFor({ timeZone: 'Mars/Base' }), 'invalid timeZone: "Mars/Base": unknown time zone Mars/Base');
@@ -123,7 +123,7 @@ describe('an hourly CronJob that was created at noon', () => {
 describe('a CronJob by the minute', () => {
   const everyMinute = { schedule: '* * * * *' };
 
-  it('reports that it missed more than a hundred starts, and starts the last', () => {
+  it('reports more than a hundred missed starts, and starts the last one', () => {
     assert.equal(shown(plan({ at: '13:40:59', spec: everyMinute })), 'start 13:40:00 next 13:41:00.100');
     assert.equal(
       shown(plan({ at: '13:41:00', spec: everyMinute })),
@@ -143,9 +143,9 @@ it('an interval is counted from the creation, and in whole steps', () => {
   assert.equal(shown(plan({ at: '12:36:00', spec })), 'start 12:35:00 next 12:42:00.100');
 });
 
-it('an interval counts as missed only what has passed', () => {
+it('an interval counts only past times as missed', () => {
   const spec = { schedule: '@every 1h', startingDeadlineSeconds: 10n };
-  // The deadline makes each second a new beginning: the first start after it is due in an hour.
+  // The deadline resets the interval each second, so the first start is due in an hour.
   assert.equal(shown(plan({ at: '14:00:00', spec })), 'next 14:59:50.100');
 });
 
@@ -154,12 +154,12 @@ describe('a start that is due while an earlier Job runs', () => {
   const replaced = (concurrencyPolicy: CronJobSpec['concurrencyPolicy']): (string | undefined)[] | undefined =>
     plan({ at: '13:00:00', spec: { concurrencyPolicy }, status }).start?.replaces.map(({ name }) => name);
 
-  it('a start that is due while an earlier Job runs is made beside it, or in its place', () => {
+  it('is made beside the running Job, or replaces it', () => {
     assert.deepEqual(replaced('Allow'), []);
     assert.deepEqual(replaced('Replace'), ['tick-old']);
   });
 
-  it('a start that is due while an earlier Job runs is refused by the policy Forbid, which waits only for what still runs', () => {
+  it('is rejected by the policy Forbid, which waits only for running Jobs', () => {
     const spec = { concurrencyPolicy: 'Forbid' as const };
     const refused = plan({ at: '13:00:00', spec, status });
     assert.equal(shown(refused), 'next 14:00:00.100 Normal JobAlreadyActive');
@@ -170,7 +170,7 @@ describe('a start that is due while an earlier Job runs', () => {
     assert.equal(shown(plan({ at: '13:00:00', spec })), 'start 13:00:00 next 14:00:00.100');
   });
 
-  it('a start that is due while an earlier Job runs is not made again when the status lists it already', () => {
+  it('is not made again if the status lists its Job already', () => {
     const minutes = Date.parse('2026-01-01T13:00:00Z') / 60_000;
     assert.equal(shown(plan({ at: '13:00:00', status: { active: active(`tick-${minutes}`) } })), 'next 14:00:00.100');
   });
@@ -182,7 +182,7 @@ describe('the status', () => {
     return [status, events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`)];
   };
 
-  it('drops Jobs that have ended, with an event for each, and keeps those that run', () => {
+  it('drops ended Jobs, with an event for each, and keeps running ones', () => {
     const jobs = [job('a', 'Complete', { end: '12:05:00' }), job('b', 'Failed'), job('c')];
     assert.deepEqual(statusOf({ jobs, status: { active: active('a', 'b', 'c') } }), [
       { active: active('c'), lastSuccessfulTime: '2026-01-01T12:05:00Z' },
@@ -193,23 +193,23 @@ describe('the status', () => {
     ]);
   });
 
-  it('the status has no list of active Jobs once none is left', () => {
+  it('has no list of active Jobs once none is left', () => {
     assert.deepEqual(statusOf({ jobs: [job('a', 'Failed')], status: { active: active('a') } })[0], {});
   });
 
-  it('drops Jobs that are gone', () => {
+  it('drops deleted Jobs', () => {
     const [status, events] = statusOf({ missing: new Set(['a']), status: { active: active('a', 'b') } });
     assert.deepEqual(status, { active: active('b') });
     assert.deepEqual(events, ['Normal MissingJob: Active job went missing: a']);
   });
 
-  it('lists Jobs that an earlier life started, and reports others that it does not know', () => {
+  it('lists Jobs that an earlier run started, and reports unknown ones', () => {
     const [status, events] = statusOf({ jobs: [job('a'), job('b')], unlisted: active('a') });
     assert.deepEqual(status, { active: active('a') });
     assert.deepEqual(events, ['Warning UnexpectedJob: Saw a job that the controller did not create or forgot: b']);
   });
 
-  it('keeps the last success, and is silent about Jobs that ended earlier', () => {
+  it('keeps the time of the last success, and ignores Jobs that ended earlier', () => {
     const last = (known: string | undefined, ...ends: (string | undefined)[]): string | undefined => {
       const jobs = ends.map((end, index) => job(`j${index}`, 'Complete', end === undefined ? {} : { end }));
       const status = known === undefined ? {} : { status: { lastSuccessfulTime: `2026-01-01T${known}Z` } };
@@ -239,7 +239,7 @@ describe('the history', () => {
     job('runs', undefined, { start: '12:00:00' }),
   ];
 
-  it('keeps so many of each ending, and gives up the oldest', () => {
+  it('keeps the configured number of succeeded and failed Jobs, and deletes the oldest', () => {
     assert.deepEqual(forgotten({ successfulJobsHistoryLimit: 1, failedJobsHistoryLimit: 1 }, ...ended), [
       'c1',
       'c2',
@@ -254,7 +254,7 @@ describe('the history', () => {
     assert.deepEqual(forgotten({ successfulJobsHistoryLimit: 2 }, leaving, ...ended), ['c1']);
   });
 
-  it('the history goes by the name where Jobs started together, and takes those that never started last', () => {
+  it('sorts Jobs with the same start by name, and Jobs that never started last', () => {
     const none = job('a', 'Complete');
     const unknown = {
       ...job('b', 'Complete'),

@@ -10,20 +10,20 @@ import { goQuote } from '../../../api/go-quote.ts';
 import { parseTime } from '../../../api/time.ts';
 
 const SECOND_MS = 1_000;
-/** The next check is this long after the scheduled time, because clocks differ (upstream: nextScheduleDelta). */
+/** The delay of the next check after the scheduled time, because clocks differ (upstream: nextScheduleDelta). */
 const MARGIN_MS = 100;
-/** More missed starts than this indicate a problem. */
+/** The number of missed starts above which a warning is recorded. */
 const MANY_MISSED = 100;
 /** The controller's time zone, for a CronJob without one. */
 const DEFAULT_ZONE = 'UTC';
 
 export interface CronFacts {
   readonly cronJob: CronJob;
-  /** Those that it controls. */
+  /** The Jobs that the CronJob controls. */
   readonly jobs: readonly Job[];
-  /** Uids of active Jobs that the API server does not have. */
+  /** The UIDs of active Jobs that the API server does not have. */
   readonly missing: ReadonlySet<string>;
-  /** Running Jobs that an earlier life started and that are not in the status. */
+  /** The running Jobs that an earlier run started and that are not in the status. */
   readonly unlisted?: readonly ObjectReference[];
   readonly nowMs: number;
 }
@@ -36,13 +36,13 @@ export interface CronEvent {
 
 export interface CronPlan {
   readonly events: readonly CronEvent[];
-  /** Finished Jobs beyond the history. */
+  /** The finished Jobs beyond the history limits. */
   readonly forget: readonly Job[];
-  /** The scheduled time of the Job to start, and the Jobs that it replaces. */
+  /** The Job to start: its scheduled time, and the Jobs that it replaces. */
   readonly start: { readonly scheduledMs: number; readonly replaces: readonly ObjectReference[] } | undefined;
-  /** Before what is started and forgotten. */
+  /** The status to write before Jobs are started and deleted. */
   readonly status: CronJobStatus;
-  /** The time of the next check; undefined: at the next change. */
+  /** The time of the next check. Undefined means at the next change. */
   readonly nextMs: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export const jobName = ({ metadata }: CronJob, scheduledMs: number): string =>
 
 export const zoneOf = ({ spec }: CronJob): string => spec.timeZone ?? DEFAULT_ZONE;
 
-/** What to do now (upstream: syncCronJob, cleanupFinishedJobs). */
+/** Plans the next steps (upstream: syncCronJob, cleanupFinishedJobs). */
 export function planCronJob(facts: CronFacts): CronPlan {
   const { cronJob, jobs, nowMs } = facts;
   const events: CronEvent[] = [];
@@ -104,7 +104,7 @@ type Due =
   | { readonly kind: 'later'; readonly sinceMs: number }
   | { readonly kind: 'never' };
 
-/** The latest missed start since the last one, or since the creation of the object. */
+/** Finds the latest missed start since the last one, or since the creation of the object. */
 function findDue({ metadata, spec, status }: CronJob, schedule: Schedule, nowMs: number): Due {
   const zone = spec.timeZone ?? DEFAULT_ZONE;
   const doneMs = parseTime(status?.lastScheduleTime) ?? parseTime(metadata.creationTimestamp) ?? nowMs;
@@ -129,7 +129,7 @@ function nextLook(schedule: Schedule, zone: string, due: Exclude<Due, { kind: 'n
   return Math.max(next, nowMs) + MARGIN_MS;
 }
 
-/** Whether the due Job is started, and which Jobs it replaces. */
+/** Decides whether the due Job is started, and which Jobs it replaces. */
 function decideStart(
   cronJob: CronJob,
   status: CronJobStatus,
@@ -197,7 +197,7 @@ function computeStatus({ cronJob, jobs, missing, unlisted = [] }: CronFacts, eve
   };
 }
 
-/** Finished Jobs beyond the limits for succeeded and failed ones, oldest first. */
+/** Selects the finished Jobs beyond the limits for succeeded and failed ones, oldest first. */
 function selectForgotten({ spec }: CronJob, jobs: readonly Job[]): Job[] {
   const limits = [
     ['Complete', spec.successfulJobsHistoryLimit],

@@ -16,7 +16,7 @@ const names = (revisions: readonly ControllerRevision[]): string =>
   revisions.map(({ metadata }) => metadata.name).join(' ');
 
 describe('the revision of a template', () => {
-  it('the revision of a template is named and marked by its hash, and belongs to the daemon set', () => {
+  it('is named and labelled by its hash, and belongs to the daemon set', () => {
     const set = buildDaemonSet();
     const { metadata, revision: number } = buildRevision(set, 4);
     const hash = metadata.labels?.['controller-revision-hash'];
@@ -30,7 +30,7 @@ describe('the revision of a template', () => {
     );
   });
 
-  it('the revision of a template has another name for another template, and when its name was taken', () => {
+  it('has another name for another template, and after a name collision', () => {
     const status = (collisionCount: number): DaemonSetStatus => ({
       ...{ currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
       collisionCount,
@@ -42,12 +42,12 @@ describe('the revision of a template', () => {
     assert.equal(new Set([nameOf('v1'), nameOf('v2'), nameOf('v1', 1), nameOf('v1', 2)]).size, 4);
   });
 
-  it('takes the annotations of the daemon set', () => {
+  it('has the annotations of the daemon set', () => {
     const annotations = { 'deprecated.daemonset.template.generation': '2' };
     assert.deepEqual(buildRevision(buildDaemonSet({}, { annotations }), 1).metadata.annotations, annotations);
   });
 
-  it('marks pods by its label, or by its name where it has none', () => {
+  it("labels pods with the revision's label, or with its name if it has none", () => {
     const { metadata, ...rest } = revision('r1', 'v1', 1);
     assert.equal(hashOf({ metadata: { ...metadata, name: 'other' }, ...rest }), 'r1');
     const { labels: _, ...unlabelled } = metadata;
@@ -57,17 +57,17 @@ describe('the revision of a template', () => {
 });
 
 describe('the history', () => {
-  it('the history has no revision of a template that is new', () => {
+  it('has no revision of a new template', () => {
     const plan = planHistory(withImage('v3'), [revision('r1', 'v1', 1), revision('r2', 'v2', 2)]);
     assert.deepEqual([plan.current, plan.duplicates, names(plan.old), plan.revision], [undefined, [], 'r1 r2', 3]);
   });
 
-  it('gives the template that comes back the next number', () => {
+  it('gives a template that is used again the next number', () => {
     const plan = planHistory(withImage('v1'), [revision('r1', 'v1', 1), revision('r2', 'v2', 2)]);
     assert.deepEqual([plan.current?.metadata.name, names(plan.old), plan.revision], ['r1', 'r2', 3]);
   });
 
-  it('keeps the newest of several revisions of one template', () => {
+  it('keeps the newest of several revisions of the same template', () => {
     const three = [revision('r3', 'v1', 3), revision('r1', 'v1', 1), revision('r2', 'v1', 2)];
     const plan = planHistory(withImage('v1'), three);
     assert.deepEqual([plan.current?.metadata.name, names(plan.duplicates), plan.old], ['r3', 'r1 r2', []]);
@@ -82,20 +82,20 @@ describe('old revisions', () => {
     return names(selectForgotten(set, old, [buildPod(), ...pods]));
   };
 
-  it('old revisions go beyond the limit, the oldest first', () => {
+  it('are deleted beyond the limit, the oldest first', () => {
     assert.equal(forgotten(2), 'r1');
     assert.equal(forgotten(0), 'r1 r2 r3');
     assert.equal(forgotten(3), '');
     assert.equal(forgotten(undefined), '');
   });
 
-  it('old revisions stay while pods use them', () => {
+  it('are kept while pods use them', () => {
     assert.equal(forgotten(1, 'r1'), 'r2 r3');
     assert.equal(forgotten(2, 'r1'), 'r2');
     assert.equal(forgotten(0, 'r1', 'r2', 'r3'), '');
   });
 
-  it('old revisions are ten where no limit is set', () => {
+  it('are limited to ten by default', () => {
     const many = Array.from({ length: 12 }, (_, index) => revision(`r${index + 10}`, `v${index}`, index + 10));
     assert.equal(names(selectForgotten(buildDaemonSet(), many, [])), 'r10 r11');
   });

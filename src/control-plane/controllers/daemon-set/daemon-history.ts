@@ -12,7 +12,7 @@ import {
   templatePatch,
 } from '../../controller-runtime/template-revision.ts';
 
-/** The revision of the current template. Its name derives from the template, so that it is created only once. */
+/** Builds the revision of the current template. Its name derives from the template, so that it is created only once. */
 export function buildRevision(daemonSet: DaemonSet, revision: number | bigint): ControllerRevision {
   const { metadata, spec, status } = daemonSet;
   const hash = hashTemplate(spec.template, status?.collisionCount);
@@ -31,9 +31,11 @@ export function buildRevision(daemonSet: DaemonSet, revision: number | bigint): 
 }
 
 export interface HistoryPlan {
-  /** The revision of the template; absent: it must be created. */
+  /** The revision of the template. If it is absent, it must be created. */
   readonly current: ControllerRevision | undefined;
-  /** Duplicates with the same template: their pods are relabelled to the current revision, then they are deleted. */
+  /**
+   * The duplicates with the same template. Their pods are relabelled to the current revision, then they are deleted.
+   */
   readonly duplicates: readonly ControllerRevision[];
   readonly old: readonly ControllerRevision[];
   /** The minimum number of the current revision. */
@@ -54,7 +56,7 @@ export function planHistory(daemonSet: DaemonSet, revisions: readonly Controller
 export const hashOf = (revision: ControllerRevision): string =>
   revision.metadata.labels?.[REVISION_HASH_LABEL] ?? revision.metadata.name;
 
-/** Old revisions beyond the history limit without pods, oldest first. */
+/** Selects old revisions beyond the history limit without pods, oldest first. */
 export function selectForgotten(
   daemonSet: DaemonSet,
   old: readonly ControllerRevision[],

@@ -32,7 +32,7 @@ const stepArb = fc.oneof(
 );
 type Step = typeof stepArb extends fc.Arbitrary<infer T> ? T : never;
 
-/** `number`: of all sets that are made under this name; each has a uid of its own. */
+/** Builds a set. `number` counts the sets with this name; each has its own UID. */
 function setOf(name: string, disk: string | undefined, number = 0): DaemonSet {
   const { spec } = buildPod(disk === undefined ? {} : { 'spec.nodeSelector': { disk } });
   const template = { metadata: { labels: { app: 'agent' } }, spec };
@@ -72,7 +72,7 @@ function take(api: FakeApiClient, step: Step, at: number): void {
   }
 }
 
-it('the nodes of a set are those that a look at all nodes finds, whatever happens and however late it shows', () =>
+it('the tracked nodes of a set equal those of a full scan after random changes and late events', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ step: stepArb, thenMs: fc.constantFrom(0, 400, 1_000), asked: fc.boolean() }), {
@@ -109,7 +109,7 @@ it('the nodes of a set are those that a look at all nodes finds, whatever happen
         const last = sets.list();
         for (const { metadata } of last) api.remove(daemonSets, { namespace: 'default', name: metadata.name });
         await clock.advance(60_000);
-        // A pass that is still under way.
+        // A pass may still be running.
         for (const set of last) table.for(set);
         assert.equal(table.size, 0);
         table.stop();

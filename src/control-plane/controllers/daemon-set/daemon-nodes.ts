@@ -6,10 +6,10 @@ import type { PodTemplateSpec } from '../../../api/core/pod-template.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
 import { NodeEligibility } from './daemon-pods.ts';
 
-/** What one daemon set needs to know of the nodes. */
+/** The facts about nodes that one daemon set needs. */
 export interface DaemonNodes {
   readonly eligibility: NodeEligibility;
-  /** Nodes that a daemon is started on, by name. */
+  /** The nodes on which a daemon pod should start, by name. */
   readonly starting: ReadonlyMap<string, Node>;
 }
 
@@ -21,11 +21,11 @@ interface Known {
 }
 
 /**
- * The nodes of each daemon set, changed node by node. Invariants:
- * 1. `for(set).starting` has exactly the nodes of the informer that the set's template starts a daemon on.
- * 2. The first question about a set, and the first one after a change of its spec, looks at all nodes; any other costs
- *    the same however many nodes there are. A change of a node costs as much as there are sets.
- * 3. A set that is gone leaves nothing behind.
+ * Tracks the nodes of each daemon set incrementally. Invariants:
+ * 1. `for(set).starting` contains exactly the informer's nodes on which the set's template starts a daemon pod.
+ * 2. The first query for a set, and the first one after a change of its spec, checks all nodes. Other queries have a
+ *    constant cost. A change of a node costs as much as there are sets.
+ * 3. A deleted set leaves no state.
  */
 export class NodeTable {
   readonly #sets: Informer<DaemonSet>;
@@ -64,12 +64,12 @@ export class NodeTable {
     const starting = new Map<string, Node>();
     for (const node of this.#nodes.list()) if (eligibility.of(node).starts) starting.set(node.metadata.name, node);
     const made: Known = { template, generation, eligibility, starting };
-    // A pass may go on for a moment after the end of its set.
+    // A pass may continue for a moment after its set was deleted.
     if (this.#sets.get(keyOf(daemonSet))?.metadata.uid === uid) this.#byUid.set(uid, made);
     return made;
   }
 
-  /** How many sets it knows. */
+  /** The number of known sets. */
   get size(): number {
     return this.#byUid.size;
   }
@@ -91,7 +91,7 @@ export class NodeTable {
   }
 }
 
-/** Heartbeats do not. */
+/** Whether a change of a node can change the result. Heartbeats cannot. */
 export function changesEligibility(before: Node, after: Node): boolean {
   return (
     !semanticEqual(before.metadata.labels, after.metadata.labels) ||

@@ -9,7 +9,7 @@ import type { GivenDaemons } from './testing/daemon-facts.ts';
 const names = (pods: readonly Pod[]): string => pods.map(({ metadata }) => metadata.name).join(' ');
 const surging: Partial<DaemonSetSpec> = { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } };
 
-/** `create n1`, `delete a b`, `ended a`, `retry 500`. */
+/** Formats a plan as `create n1`, `delete a b`, `ended a`, `retry 500`. */
 function placed(given: GivenDaemons, delays: Readonly<Record<string, number>> = {}): string {
   const plan = planPlacement(buildDaemonFacts(given), (name) => delays[name] ?? 0);
   return [
@@ -20,15 +20,15 @@ function placed(given: GivenDaemons, delays: Readonly<Record<string, number>> = 
   ].join(', ');
 }
 
-describe('on a node that daemons may run on', () => {
+describe('on an eligible node', () => {
   const at = (spec: Partial<DaemonSetSpec>, ...pods: Pod[]): string => placed({ spec, nodes: [node('n1')], pods });
 
-  it('one is made where there is none', () => {
+  it('a missing pod is created', () => {
     assert.equal(at({}), 'create n1');
     assert.equal(at({}, daemon('a', 'n1', 'ready')), '');
   });
 
-  it('none is made before the one that leaves is gone, unless two may stand side by side', () => {
+  it('no pod is created before the terminating one is gone, unless a surge is allowed', () => {
     assert.equal(at({}, daemon('a', 'n1', 'leaving')), '');
     assert.equal(at(surging, daemon('a', 'n1', 'leaving')), 'create n1');
   });
@@ -50,49 +50,49 @@ describe('on a node that daemons may run on', () => {
   });
 });
 
-describe('a failed daemon that must wait for its successor', () => {
+describe('a failed pod that must wait for its successor', () => {
   const nodes = [node('n1'), node('n2'), node('n3')];
   const failed = [daemon('a', 'n1', 'failed'), daemon('b', 'n2', 'failed'), daemon('c', 'n3', 'ready')];
 
-  it('stays until then; the shortest wait is the next pass', () => {
+  it('is kept until then; the shortest wait decides the next pass', () => {
     assert.equal(placed({ nodes, pods: failed }, { n1: 900, n2: 500 }), 'retry 500');
     assert.equal(placed({ nodes, pods: failed }, { n1: 500, n2: 900 }), 'retry 500');
     assert.equal(placed({ nodes, pods: failed }, { n1: 900 }), 'delete b, ended b, retry 900');
   });
 
-  it('a failed pod that waits for its back-off does not delay one that succeeded', () => {
+  it('does not delay the replacement of a pod that succeeded', () => {
     assert.equal(placed({ nodes: [node('n1')], pods: [daemon('a', 'n1', 'done')] }, { n1: 900 }), 'delete a, ended a');
   });
 });
 
-describe('where daemons are not wanted', () => {
-  it('none is made, and those that are there may stay when the taint only keeps away', () => {
+describe('on a node that is not eligible', () => {
+  it('no pod is created, and existing ones stay if the taint is NoSchedule', () => {
     assert.equal(placed({ nodes: [node('n1', 'closed')] }), '');
     assert.equal(placed({ nodes: [node('n1', 'closed')], pods: [daemon('a', 'n1', 'ready')] }), '');
     assert.equal(placed({ spec: surging, nodes: [node('n1', 'closed')], pods: [daemon('a', 'n1', 'leaving')] }), '');
   });
 
-  it('those that are there are deleted when the taint evicts', () => {
+  it('existing pods are deleted if the taint is NoExecute', () => {
     const pods = [daemon('a', 'n1', 'ready'), daemon('b', 'n1', 'leaving')];
     assert.equal(placed({ nodes: [node('n1', 'evicts')], pods }), 'delete a');
     assert.equal(placed({ nodes: [node('n1', 'evicts')] }), '');
   });
 
-  it('those that wait for a node that is gone are deleted; those that ran on it are left to the collector', () => {
+  it('pods that wait for a deleted node are deleted; the garbage collector deletes those that ran on it', () => {
     const pods = [daemon('a', 'gone', 'pending'), daemon('b', 'gone', 'pending leaving'), daemon('c', 'gone', 'ready')];
     assert.equal(placed({ nodes: [], pods }), 'delete a');
   });
 });
 
-describe('an update that surges', () => {
+describe('an update with a surge', () => {
   const at = (spec: Partial<DaemonSetSpec>, ...pods: Pod[]): string =>
     placed({ spec: { ...surging, ...spec }, nodes: [node('n1')], pods });
 
-  it('lets a new one stand beside an old one that is ready', () => {
+  it('allows a new pod beside an old one that is ready', () => {
     assert.equal(at({}, daemon('a', 'n1', 'old ready'), daemon('b', 'n1', 'new')), '');
   });
 
-  it('deletes the old one once the new one is available, or when it is not ready itself', () => {
+  it('deletes the old pod once the new one is available, or if the old one is not ready', () => {
     const [ready, old] = [daemon('b', 'n1', 'new ready'), daemon('a', 'n1', 'old ready')];
     assert.equal(at({}, old, ready), 'delete a');
     assert.equal(at({ minReadySeconds: 3_600 }, old, ready), 'delete a');
@@ -100,19 +100,19 @@ describe('an update that surges', () => {
     assert.equal(at({}, daemon('a', 'n1', 'old'), daemon('b', 'n1', 'new')), 'delete a');
   });
 
-  it('keeps one of each template, the oldest', () => {
+  it('keeps the oldest pod of each template', () => {
     const olds = [daemon('a', 'n1', 'old ready'), daemon('b', 'n1', 'old ready')];
     assert.equal(at({}, ...olds), 'delete b');
     assert.equal(at({}, ...olds, daemon('c', 'n1', 'new'), daemon('d', 'n1', 'new')), 'delete b d');
     assert.equal(at({}, daemon('c', 'n1', 'new'), daemon('d', 'n1', 'new')), 'delete d');
   });
 
-  it('makes none beside the only one there is', () => {
+  it('creates no pod beside the only one', () => {
     assert.equal(at({}, daemon('a', 'n1', 'old ready')), '');
   });
 });
 
-it('how many may be too many or too few is a number, or a share of the nodes rounded up', () => {
+it('maxUnavailable and maxSurge are numbers, or percentages of the nodes rounded up', () => {
   const counts = (maxSurge: number | string | undefined, maxUnavailable: number | string | undefined): number[] => {
     const rollingUpdate = {
       ...(maxSurge !== undefined && { maxSurge }),

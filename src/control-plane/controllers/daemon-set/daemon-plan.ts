@@ -8,12 +8,12 @@ import { REVISION_HASH_LABEL } from '../../controller-runtime/template-revision.
 import { oldestFirst } from './daemon-pods.ts';
 import type { NodeEligibility } from './daemon-pods.ts';
 
-/** All facts that the plans depend on. */
+/** All facts on which the plans depend. */
 export interface DaemonFacts {
   readonly daemonSet: DaemonSet;
-  /** All nodes there are, by name. */
+  /** All existing nodes, by name. */
   readonly nodes: Pick<ReadonlyMap<string, Node>, 'get' | 'has'>;
-  /** Those that a daemon is started on. */
+  /** The nodes on which a daemon pod should start. */
   readonly starting: ReadonlyMap<string, Node>;
   readonly eligibility: NodeEligibility;
   /** The daemon set's pods by node, without ended pods that are terminating. */
@@ -24,16 +24,16 @@ export interface DaemonFacts {
 }
 
 export interface DaemonPlan {
-  /** Nodes that need a pod. */
+  /** The nodes that need a pod. */
   readonly create: readonly string[];
   readonly delete: readonly Pod[];
-  /** Ended pods to delete; an event reports it. */
+  /** The ended pods to delete. An event reports each. */
   readonly ended: readonly Pod[];
-  /** Milliseconds until the next failed pod may be replaced. */
+  /** The milliseconds until the next failed pod may be replaced. */
   readonly retryMs: number | undefined;
 }
 
-/** The back-off before a failed pod of a node is replaced; 0: now. Called once per node. */
+/** Returns the back-off before a failed pod of a node is replaced; 0 means now. It is called once per node. */
 export type FailedPodDelay = (nodeName: string) => number;
 
 interface Draft {
@@ -44,8 +44,8 @@ interface Draft {
 }
 
 /**
- * The nodes that the daemon set is for, or has pods on. Nothing is to be done about any other, and none other counts: a
- * pass does not look at the nodes of other daemon sets.
+ * Returns the nodes on which the daemon set should have or has pods. Other nodes do not matter, so a pass does not read
+ * the nodes of other daemon sets.
  */
 export function concernedNodes({ nodes, starting, podsByNode }: DaemonFacts): readonly Node[] {
   const concerned = [...starting.values()];
@@ -56,12 +56,14 @@ export function concernedNodes({ nodes, starting, podsByNode }: DaemonFacts): re
   return concerned;
 }
 
-/** What is missing or too much on the nodes (upstream: podsShouldBeOnNode and getUnscheduledPodsWithoutNode). */
+/**
+ * Computes the missing and surplus pods on the nodes (upstream: podsShouldBeOnNode and getUnscheduledPodsWithoutNode).
+ */
 export function planPlacement(facts: DaemonFacts, failedPodDelay: FailedPodDelay): DaemonPlan {
   const draft: Draft = { create: [], delete: [], ended: [], retryMs: undefined };
   for (const node of concernedNodes(facts)) planNode(facts, node, draft, failedPodDelay);
   for (const [nodeName, pods] of facts.podsByNode) {
-    // Created for a node that is gone: no scheduler will place it, and no other controller would collect it.
+    // The pod was created for a deleted node: the scheduler cannot place it, and no other controller deletes it.
     if (!facts.nodes.has(nodeName))
       draft.delete.push(
         ...pods.filter(
@@ -86,7 +88,7 @@ function planNode(facts: DaemonFacts, node: Node, draft: Draft, failedPodDelay: 
   }
 }
 
-/** Deletes ended pods; returns the remaining ones. */
+/** Plans the deletion of ended pods, and returns the remaining ones. */
 function settleEnded(pods: readonly Pod[], draft: Draft, failedPodDelay: () => number): Pod[] {
   const running: Pod[] = [];
   for (const pod of pods) {
@@ -96,7 +98,7 @@ function settleEnded(pods: readonly Pod[], draft: Draft, failedPodDelay: () => n
       running.push(pod);
       continue;
     }
-    // Without the back-off, a node that refuses its pods would get one after another.
+    // Without the back-off, a node that rejects its pods would get one after another.
     const delayMs = phase === 'Failed' ? failedPodDelay() : 0;
     if (delayMs > 0) draft.retryMs = Math.min(delayMs, draft.retryMs ?? delayMs);
     else {
@@ -107,7 +109,10 @@ function settleEnded(pods: readonly Pod[], draft: Draft, failedPodDelay: () => n
   return running;
 }
 
-/** Two pods may run on a node during a surge: a ready old one and a new one that is not available yet. */
+/**
+ * Selects the surplus pods. During a surge, two pods may run on a node: a ready old one and a new one that is not
+ * available yet.
+ */
 function surplusOfSurge({ daemonSet, hash, nowMs }: DaemonFacts, running: readonly Pod[]): Pod[] {
   let newest: Pod | undefined;
   let old: Pod | undefined;

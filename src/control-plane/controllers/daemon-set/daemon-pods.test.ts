@@ -24,7 +24,7 @@ describe('whether a daemon starts on a node, and whether it stays there', () => 
   };
   const taint = (key: string, effect: Taint['effect'] = 'NoSchedule'): Taint[] => [{ key, effect }];
 
-  it('follows the node selector and the name of a node', () => {
+  it('depends on the node selector and the node name', () => {
     assert.equal(eligibility({}), 'starts stays');
     assert.equal(eligibility({ 'spec.nodeSelector': { disk: 'ssd' } }), '- -');
     assert.equal(eligibility({ 'spec.nodeSelector': { disk: 'ssd' } }, [], { disk: 'ssd' }), 'starts stays');
@@ -33,7 +33,7 @@ describe('whether a daemon starts on a node, and whether it stays there', () => 
     assert.equal(eligibility({ 'spec.nodeName': '' }), 'starts stays');
   });
 
-  it('follows taints: those that only keep away let it stay', () => {
+  it('depends on taints; NoSchedule taints let an existing pod stay', () => {
     assert.equal(eligibility({}, taint('own')), '- stays');
     assert.equal(eligibility({}, taint('own', 'NoExecute')), '- -');
     assert.equal(eligibility({}, taint('own', 'PreferNoSchedule')), 'starts stays');
@@ -41,7 +41,7 @@ describe('whether a daemon starts on a node, and whether it stays there', () => 
     assert.equal(eligibility({ 'spec.tolerations': tolerations }, taint('own')), 'starts stays');
   });
 
-  // What upstream documents for daemons: Workloads, DaemonSet, "Taints and tolerations".
+  // Upstream documents these tolerations in Workloads, DaemonSet, "Taints and tolerations".
   for (const [key, effect] of [
     ['node.kubernetes.io/not-ready', 'NoExecute'],
     ['node.kubernetes.io/unreachable', 'NoExecute'],
@@ -50,9 +50,9 @@ describe('whether a daemon starts on a node, and whether it stays there', () => 
     ['node.kubernetes.io/pid-pressure', 'NoSchedule'],
     ['node.kubernetes.io/unschedulable', 'NoSchedule'],
   ] as const)
-    it(`does not mind ${key}:${effect}`, () => assert.equal(eligibility({}, taint(key, effect)), 'starts stays'));
+    it(`ignores ${key}:${effect}`, () => assert.equal(eligibility({}, taint(key, effect)), 'starts stays'));
 
-  it('does not mind a missing network when it uses the network of its host', () => {
+  it('ignores a missing network if the pod uses the host network', () => {
     const noNetwork = taint('node.kubernetes.io/network-unavailable');
     assert.equal(eligibility({}, noNetwork), '- stays');
     assert.equal(eligibility({ 'spec.hostNetwork': true }, noNetwork), 'starts stays');
@@ -60,7 +60,7 @@ describe('whether a daemon starts on a node, and whether it stays there', () => 
 });
 
 describe('the pod for a node', () => {
-  it('the pod for a node is bound to the node by an affinity that keeps only the preferences of the template', () => {
+  it("is bound to the node by a node affinity; of the template's affinity only the preferences are kept", () => {
     const preferred = [{ weight: 1, preference: { matchExpressions: [{ key: 'a', operator: 'Exists' }] } }];
     const { spec } = made({
       'spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution': preferred,
@@ -81,7 +81,7 @@ describe('the pod for a node', () => {
     assert.equal(targetNode(made({})), 'n1');
   });
 
-  it('adds its tolerations to those of the template, and has none twice', () => {
+  it('has its own tolerations and those of the template, without duplicates', () => {
     const key = 'node.kubernetes.io/not-ready';
     const tolerations = (...given: Toleration[]): Toleration[] =>
       (made({ 'spec.tolerations': given }).spec.tolerations ?? []).filter((each) => each.key === key);
@@ -101,7 +101,7 @@ describe('the pod for a node', () => {
     );
   });
 
-  it('the pod for a node has the mark of its template, and that of its generation where there is a number', () => {
+  it('has the hash label of its template, and the generation label if there is one', () => {
     const labels = (generation?: string): unknown => {
       const annotations = { 'deprecated.daemonset.template.generation': generation };
       const set = buildDaemonSet({}, generation === undefined ? {} : { annotations });
@@ -120,13 +120,13 @@ describe('the node of a daemon', () => {
     targetNode(buildPod({ [required]: { nodeSelectorTerms: [{ matchFields }] } }));
   const field = { key: 'metadata.name', operator: 'In', values: ['n1'] };
 
-  it('the node of a daemon is the one it runs on, else the one that its affinity names', () => {
+  it('is the node on which it runs, or the node that its affinity names', () => {
     assert.equal(targetNode(buildPod({ 'spec.nodeName': 'n2' })), 'n2');
     assert.equal(of(field), 'n1');
     assert.equal(of({ ...field, key: 'metadata.uid' }, field), 'n1');
   });
 
-  it('the node of a daemon is unknown where the affinity names none, or several', () => {
+  it('is unknown if the affinity names no node, or several', () => {
     assert.equal(targetNode(buildPod()), undefined);
     assert.equal(targetNode(buildPod({ 'spec.affinity': {} })), undefined);
     assert.equal(targetNode(buildPod({ 'spec.affinity.nodeAffinity': {} })), undefined);
@@ -138,7 +138,7 @@ describe('the node of a daemon', () => {
   });
 });
 
-it('a daemon is up to date by the mark of its template, or by that of its generation', () => {
+it('a daemon pod is up to date by its hash label, or by its generation label', () => {
   const pod = (labels: Record<string, string>): Pod => buildPod({ 'metadata.labels': labels });
   const set = buildDaemonSet({}, { annotations: { 'deprecated.daemonset.template.generation': '4' } });
   assert.equal(isUpdated(buildDaemonSet(), pod({ 'controller-revision-hash': 'h1' }), 'h1'), true);
@@ -149,7 +149,7 @@ it('a daemon is up to date by the mark of its template, or by that of its genera
   assert.equal(isUpdated(set, buildPod(), 'h1'), false);
 });
 
-it('daemons go by their node, then by age, then by name', () => {
+it('daemon pods are sorted by node, then by age, then by name', () => {
   const at = (second: number): Record<string, unknown> => ({
     'metadata.creationTimestamp': `2026-01-01T00:00:0${second}Z`,
   });

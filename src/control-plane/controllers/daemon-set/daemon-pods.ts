@@ -76,8 +76,8 @@ export class NodeEligibility {
 }
 
 /**
- * The pod for a node. Node affinity makes the scheduler place it there, so that it is counted and preempts like any
- * other pod.
+ * Builds the pod for a node. Node affinity makes the scheduler place it there, so that it is counted and preempts like
+ * any other pod.
  */
 export function buildDaemonPod(daemonSet: DaemonSet, hash: string, nodeName: string): Pod {
   const { metadata, spec } = daemonSet.spec.template;
@@ -102,7 +102,7 @@ function onNode(affinity: Affinity | undefined, nodeName: string): Affinity {
   };
 }
 
-/** The node that it runs on, or was created for; undefined when unknown. */
+/** Returns the node on which the pod runs, or for which it was created, or undefined if that is unknown. */
 export function targetNode({ spec }: Pod): string | undefined {
   if ((spec.nodeName ?? '') !== '') return spec.nodeName;
   for (const { matchFields = [] } of spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
@@ -122,7 +122,7 @@ export function isUpdated(daemonSet: DaemonSet, pod: Pod, hash: string): boolean
   );
 }
 
-/** Scheduled pods first, then the oldest first. */
+/** Sorts scheduled pods before others, then by age, the oldest first. */
 export function oldestFirst(pods: readonly Pod[]): Pod[] {
   const on = ({ spec }: Pod): number => Number((spec.nodeName ?? '') === '');
   const at = ({ metadata }: Pod): string => metadata.creationTimestamp ?? '';

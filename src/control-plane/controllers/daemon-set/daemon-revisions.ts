@@ -32,7 +32,7 @@ export class DaemonRevisions {
 
   /**
    * Finds the revision of the template; creates, renumbers and deduplicates it if necessary. `claimable` are the daemon
-   * set's revisions and those it may take.
+   * set's revisions and those that it may adopt.
    */
   async settle(
     daemonSet: DaemonSet,
@@ -77,7 +77,7 @@ export class DaemonRevisions {
       return await this.#client.create(controllerRevisions, revision);
     } catch (error) {
       if (!isApiError(error, 'AlreadyExists')) throw error;
-      // The cache was behind, or another template has the same hash.
+      // The cache was outdated, or another template has the same hash.
       const known = await this.#client.get(controllerRevisions, keyOf(revision));
       if (isRevisionOf(daemonSet.spec.template, known)) return known;
       const status = daemonSet.status ?? {

@@ -19,7 +19,7 @@ function rolled(limits: Limits, given: Omit<GivenDaemons, 'spec'>, minReadySecon
   ].join(', ');
 }
 
-/** `n1: old ready` is a daemon p1 on node n1; further ones on the node are p1b, p1c. */
+/** Builds pods from lines: `n1: old ready` is a daemon pod p1 on node n1; further ones on the node are p1b, p1c. */
 function cluster(...lines: string[]): Omit<GivenDaemons, 'spec'> {
   const nodes = lines.map((_, index) => node(`n${index + 1}`));
   const pods = lines.flatMap((line, index): Pod[] =>
@@ -33,19 +33,19 @@ function cluster(...lines: string[]): Omit<GivenDaemons, 'spec'> {
 }
 
 describe('an update in place', () => {
-  it('takes as many old ones as may be unavailable, in the order of the nodes', () => {
+  it('deletes as many old pods as may be unavailable, in node order', () => {
     const four = cluster('old ready', 'old ready', 'old ready', 'old ready');
     assert.equal(rolled({ maxUnavailable: 2 }, four), 'delete p1, delete p2');
     assert.equal(rolled({ maxUnavailable: '26%' }, four), 'delete p1, delete p2');
     assert.equal(rolled({}, four), 'delete p1');
   });
 
-  it('a rolling update proceeds one pod at a time where both numbers round to zero', () => {
+  it('proceeds one pod at a time if both numbers round to zero', () => {
     assert.equal(rolled({ maxUnavailable: 0, maxSurge: 0 }, cluster('old ready', 'old ready')), 'delete p1');
     assert.equal(rolled({ maxUnavailable: 0, maxSurge: 0 }, { nodes: [], pods: [daemon('a', 'n1', 'old ready')] }), '');
   });
 
-  it('counts nodes whose daemon is missing, leaves, or is new and not available', () => {
+  it('counts nodes whose pod is missing, terminating, or new and not available', () => {
     assert.equal(rolled({ maxUnavailable: 2 }, cluster('old ready', 'new')), 'delete p1');
     assert.equal(rolled({ maxUnavailable: 1 }, cluster('old ready', 'new')), '');
     assert.equal(rolled({ maxUnavailable: 1 }, cluster('old ready', '')), '');
@@ -53,19 +53,19 @@ describe('an update in place', () => {
     assert.equal(rolled({ maxUnavailable: 1 }, cluster('old ready', 'new ready')), 'delete p1');
   });
 
-  it('takes old ones that are not available at once, and counts them', () => {
+  it('deletes unavailable old pods at once, and counts them', () => {
     assert.equal(rolled({ maxUnavailable: 1 }, cluster('old ready', 'old', 'old')), 'delete p2, delete p3');
     assert.equal(rolled({ maxUnavailable: 3 }, cluster('old ready', 'old', 'old')), 'delete p2, delete p3, delete p1');
   });
 
-  it('leaves nodes with two daemons to the placement, and counts them as unavailable', () => {
+  it('ignores nodes with two pods, and counts them as unavailable', () => {
     assert.equal(rolled({ maxUnavailable: 1 }, cluster('old ready', 'old ready + old ready')), '');
     assert.equal(rolled({ maxUnavailable: 1 }, cluster('old ready', 'new ready + new ready')), '');
     assert.equal(rolled({ maxUnavailable: 1 }, cluster('old ready', 'old ready + new ready')), '');
     assert.equal(rolled({ maxUnavailable: 2 }, cluster('old ready', 'old ready + new ready')), 'delete p1');
   });
 
-  it('takes a daemon for available once it was ready for so long', () => {
+  it('counts a pod as available after minReadySeconds', () => {
     const two = cluster('old ready', 'new ready');
     assert.equal(rolled({ maxUnavailable: 1 }, two, 3_600), 'delete p1');
     assert.equal(rolled({ maxUnavailable: 1 }, two, 3_601), 'delete p1');
@@ -76,34 +76,34 @@ describe('an update in place', () => {
   });
 });
 
-describe('an update that surges', () => {
-  it('makes as many new ones beside old ones as may be too many', () => {
+describe('an update with a surge', () => {
+  it('creates as many new pods beside old ones as maxSurge allows', () => {
     const four = cluster('old ready', 'old ready', 'old ready', 'old ready');
     assert.equal(rolled({ maxSurge: 2, maxUnavailable: 0 }, four), 'create n1, create n2');
     assert.equal(rolled({ maxSurge: '26%', maxUnavailable: 0 }, four), 'create n1, create n2');
   });
 
-  it('counts nodes with two daemons, and deletes the old one once the new one is available', () => {
+  it('counts nodes with two pods, and deletes the old one once the new one is available', () => {
     assert.equal(rolled({ maxSurge: 1 }, cluster('old ready + new', 'old ready')), '');
     assert.equal(rolled({ maxSurge: 1 }, cluster('old ready + new ready', 'old ready')), 'create n2, delete p1');
     assert.equal(rolled({ maxSurge: 1 }, cluster('old ready + new ready', 'old ready'), 3_601), 'create n2');
   });
 
-  it('leaves nodes with two of one template to the placement, and counts them', () => {
+  it('ignores nodes with two pods of the same template, and counts them', () => {
     assert.equal(rolled({ maxSurge: 1 }, cluster('new ready + new ready', 'old ready')), '');
     assert.equal(rolled({ maxSurge: 2 }, cluster('new ready + new ready', 'old ready')), 'create n2');
     assert.equal(rolled({ maxSurge: 1 }, cluster('old ready leaving + old ready', 'new ready')), 'create n1');
   });
 
-  it('replaces old ones that are not available without counting them', () => {
+  it('replaces unavailable old pods without counting them', () => {
     assert.equal(rolled({ maxSurge: 1 }, cluster('old', 'old', 'old ready')), 'create n1, create n2, create n3');
   });
 
-  it('leaves a node alone that has its new daemon, or none', () => {
+  it('ignores a node that has its new pod, or none', () => {
     assert.equal(rolled({ maxSurge: 1 }, cluster('new', 'new ready', '')), '');
   });
 
-  it('deletes old ones where they are no longer wanted, but not before all others are available', () => {
+  it('deletes old pods on ineligible nodes only when all others are available', () => {
     const nodes = [node('n1'), node('n2', 'closed')];
     const strays = [daemon('p2', 'n2', 'old ready')];
     assert.equal(rolled({ maxSurge: 1 }, { nodes, pods: [daemon('p1', 'n1', 'new ready'), ...strays] }), 'delete p2');
@@ -118,7 +118,7 @@ describe('an update that surges', () => {
     );
   });
 
-  it('leaves daemons of a node that is gone to the collector', () => {
+  it('ignores pods of a deleted node, which the garbage collector deletes', () => {
     const pods = [daemon('p1', 'n1', 'new ready'), daemon('p9', 'gone', 'old ready')];
     assert.equal(rolled({ maxSurge: 1 }, { nodes: [node('n1')], pods }), '');
   });

@@ -10,16 +10,16 @@ export interface RolloutPlan {
 }
 
 /**
- * The pods of a node that are not terminating: at most one of each kind. Otherwise `surplus`, which the placement must
- * remove first.
+ * The pods of a node that are not terminating: at most one of each kind. Otherwise it is `surplus`, which the placement
+ * must remove first.
  */
 type OnNode =
   | { readonly kind: 'surplus' }
   | { readonly kind: 'settled'; readonly updated: Pod | undefined; readonly old: Pod | undefined };
 
 /**
- * One round of a rolling update. Call it only when the placement is complete (upstream: controller/daemon/update.go
- * rollingUpdate).
+ * Plans one round of a rolling update. It must be called only when the placement is complete (upstream:
+ * controller/daemon/update.go rollingUpdate).
  */
 export function planRollout(facts: DaemonFacts): RolloutPlan {
   const { daemonSet, starting, podsByNode } = facts;
@@ -27,7 +27,7 @@ export function planRollout(facts: DaemonFacts): RolloutPlan {
   const names = [...new Set([...podsByNode.keys(), ...starting.keys()])].sort();
   const maxSurge = surgeCount(daemonSet, wanted);
   const given = unavailableCount(daemonSet, wanted);
-  // Neither would go nowhere.
+  // If both are zero, the update could not proceed.
   const maxUnavailable = wanted > 0 && given === 0 && maxSurge === 0 ? 1 : given;
   return maxSurge === 0 ? replaceInPlace(facts, names, maxUnavailable) : replaceBySurge(facts, names, maxSurge, wanted);
 }

@@ -69,7 +69,7 @@ const revisions = (world: ControllerWorld): [number, string | undefined][] =>
     ])
     .toSorted(([left], [right]) => left - right);
 
-it('a revision that the cache shows late is made once', async () => {
+it('a revision is created once, however late the cache shows it', async () => {
   for (const seed of [1, 2, 3, 4]) {
     const world = await setUp(build(), { seed, lagMs: 3_000 });
     await world.run(20_000);
@@ -82,7 +82,7 @@ it('a revision that the cache shows late is made once', async () => {
 });
 
 describe('placement', () => {
-  it('each node gets one pod, which the scheduler binds there by its affinity', async () => {
+  it('each node gets one pod, which the scheduler binds by its node affinity', async () => {
     const world = await setUp(build());
     await world.run(4_000);
     assert.deepEqual(where(world), ['n1 v1', 'n2 v1', 'n3 v1']);
@@ -120,7 +120,7 @@ describe('placement', () => {
     await world.stop();
   });
 
-  it('follows nodes that come, change and go; heartbeats cost nothing', async () => {
+  it('follows new, changed and deleted nodes, and ignores heartbeats', async () => {
     const world = await setUp(build({ template: template('v1', { 'spec.nodeSelector': { disk: 'ssd' } }) }), {
       nodeCount: 2,
     });
@@ -149,7 +149,7 @@ describe('placement', () => {
     await world.stop();
   });
 
-  it('keeps off tainted nodes; what is there stays unless the taint ends it', async () => {
+  it('creates no pod on tainted nodes; existing pods stay unless the taint is NoExecute', async () => {
     const world = await setUp(build(), { nodeCount: 2 });
     await world.run(3_000);
     const taint = (name: string, effect: 'NoSchedule' | 'NoExecute'): void =>
@@ -169,7 +169,7 @@ describe('placement', () => {
     await world.stop();
   });
 
-  it('collects a pod that no node is there for any more', async () => {
+  it('deletes a pod whose node does not exist', async () => {
     const world = await setUp(build(), { nodeCount: 1 });
     await world.run(2_000);
     world.addNode('brief');
@@ -181,7 +181,7 @@ describe('placement', () => {
     await world.stop();
   });
 
-  it('a daemon set that selects everything is refused with an event', async () => {
+  it('a daemon set that selects everything is rejected with an event', async () => {
     const world = await setUp(build({ selector: {} }));
     await world.run(1_000);
     assert.deepEqual(
@@ -191,7 +191,7 @@ describe('placement', () => {
     await world.stop();
   });
 
-  it('replaces pods that fail, the later the oftener they do', async () => {
+  it('replaces failed pods with a growing back-off', async () => {
     const world = await setUp(build(), { nodeCount: 1, fate: () => 'failed' });
     await world.run(70_000);
     const made = world.api.writes.filter((each) => each.startsWith('create pods')).length;
@@ -262,7 +262,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('a rolling update that does not get ready stops after what may be missing', async () => {
+  it('a rolling update whose pods do not become ready stops at maxUnavailable', async () => {
     const world = await setUp(build(), { nodeCount: 4 });
     await world.run(4_000);
     world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
@@ -275,7 +275,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('waits minReadySeconds at each node', async () => {
+  it('waits minReadySeconds on each node', async () => {
     const world = await setUp(build({ minReadySeconds: 10 }), { nodeCount: 2 });
     await world.run(15_000);
     roll(world, 'v2');
@@ -318,7 +318,7 @@ describe('revisions', () => {
     await world.stop();
   });
 
-  it('revisions of the same template are merged in the next pass, which a new revision alone does not cause', async () => {
+  it('revisions of the same template are merged in the next pass; a new revision alone causes no pass', async () => {
     const world = await setUp(build(), { nodeCount: 1 });
     await world.run(3_000);
     const [revision] = world.api.all(controllerRevisions) as [ControllerRevision];
@@ -347,7 +347,7 @@ describe('revisions', () => {
     await world.stop();
   });
 
-  it('revisions find another name when two templates have one hash', async () => {
+  it('a revision gets another name if two templates have the same hash', async () => {
     const world = await setUp(build(), { nodeCount: 1 });
     await world.run(3_000);
     const [revision] = world.api.all(controllerRevisions) as [ControllerRevision];
@@ -367,7 +367,7 @@ describe('revisions', () => {
   });
 });
 
-it('whatever happens, and wherever it is killed, each node that it is for has one pod of the newest template', () => {
+it('despite crashes and random events, each eligible node has one pod of the newest template', () => {
   const event = fc.oneof(
     fc.record({ kind: fc.constant('roll' as const), image: fc.constantFrom('v1', 'v2', 'v3') }),
     fc.record({ kind: fc.constant('kill' as const), writes: fc.integer({ min: 1, max: 6 }) }),

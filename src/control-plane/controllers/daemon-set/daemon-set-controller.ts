@@ -29,7 +29,7 @@ import { DaemonRevisions } from './daemon-revisions.ts';
 import { planRollout } from './daemon-rollout.ts';
 import { computeDaemonStatus, isSameStatus } from './daemon-status.ts';
 
-/** Upstream: --concurrent-daemonset-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-daemonset-syncs). */
 const WORKERS = 2;
 /** The maximum number of pods created or deleted in one pass (upstream: BurstReplicas). */
 const BURST = 250;
@@ -80,7 +80,7 @@ interface Parts {
   readonly table: NodeTable;
 }
 
-/** Heartbeats of nodes wake nothing: only daemon sets for which a node starts or ceases to count. */
+/** Wakes daemon sets when a node becomes eligible or ineligible for them. Heartbeats wake none. */
 function wakeByNodes({ sets, nodeInformer, table }: Parts, add: (key: string) => void): () => void {
   const wake = (before: Node | undefined, after: Node | undefined): void => {
     for (const set of sets.list()) {
@@ -106,7 +106,7 @@ class DaemonSetSyncer {
   readonly #podIndex: ControlledIndex<Pod>;
   readonly #revisionIndex: ControlledIndex<ControllerRevision>;
   readonly #revisions: DaemonRevisions;
-  /** By daemon set, generation and node; emptied with its daemon set. */
+  /** The back-offs by daemon set, generation and node. They are dropped with their daemon set. */
   readonly #failed = new Map<string, Map<string, BackoffEntry>>();
 
   constructor(options: ControllerOptions, parts: Parts) {
@@ -125,7 +125,7 @@ class DaemonSetSyncer {
     this.#revisions = new DaemonRevisions(options.client, parts.unseenRevisions);
   }
 
-  /** A pass looks at every pod and node of the set. */
+  /** Returns the pause between passes. A pass reads every pod and node of the set. */
   restMs(key: string): number {
     const { sets, table } = this.#parts;
     const daemonSet = sets.getByKey(key);
@@ -148,7 +148,7 @@ class DaemonSetSyncer {
       this.#recorder.event(daemonSets, daemonSet, { type: 'Warning', reason: 'SelectingAll', message });
       return undefined;
     }
-    // Its dependents may be deleted or orphaned, so its state is unknown.
+    // Its dependents may be deleted or orphaned, so the state of the set is unknown.
     if (daemonSet.metadata.deletionTimestamp !== undefined) return undefined;
     const mine = (): readonly Pod[] => this.#podIndex.ofOwner(daemonSet);
     const { hash, old } = await this.#revisions.settle(daemonSet, this.#revisionIndex.claimable(daemonSet), mine);
@@ -183,7 +183,7 @@ class DaemonSetSyncer {
       if (known === undefined) podsByNode.set(name, [pod]);
       else known.push(pod);
     }
-    // A copy: a pass decides by what it found at its beginning.
+    // This is a copy, because a pass decides by the state at its beginning.
     const { starting, eligibility } = table.for(daemonSet);
     const nodeOf = (name: string): Node | undefined => nodeInformer.get({ namespace: '', name });
     return {

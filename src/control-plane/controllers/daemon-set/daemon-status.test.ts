@@ -24,12 +24,12 @@ describe('the status of a daemon set', () => {
     numberUnavailable: 3,
   };
 
-  it('counts nodes, each by what its daemon is', () => {
+  it('counts nodes by the state of their pod', () => {
     const facts = buildDaemonFacts({ spec: { minReadySeconds: 60 }, nodes, pods });
     assert.deepEqual(computeDaemonStatus(facts, true), { ...numbers, observedGeneration: 3 });
   });
 
-  it('says which generation it is about only when the spec was acted upon, and keeps what others wrote', () => {
+  it('sets the observed generation only if the spec was handled, and keeps the fields of other clients', () => {
     const facts = buildDaemonFacts({ spec: { minReadySeconds: 60 }, nodes, pods });
     const status = { ...numbers, observedGeneration: 2, collisionCount: 1 };
     const earlier = { ...facts, daemonSet: { ...facts.daemonSet, status } };
@@ -37,7 +37,7 @@ describe('the status of a daemon set', () => {
     assert.deepEqual(computeDaemonStatus(earlier, true), { ...status, observedGeneration: 3 });
   });
 
-  it('the status of a daemon set goes by the oldest daemon of a node', () => {
+  it('uses the oldest pod of a node', () => {
     const two = [
       daemon('b', 'n1', 'new ready', { 'metadata.creationTimestamp': '2026-01-01T00:00:02Z' }),
       daemon('a', 'n1', 'old', { 'metadata.creationTimestamp': '2026-01-01T00:00:01Z' }),
@@ -47,7 +47,7 @@ describe('the status of a daemon set', () => {
   });
 });
 
-it('a status is written when a number differs; one that is absent counts as 0', () => {
+it('a status is written if a number differs; an absent number counts as 0', () => {
   const zero = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 };
   assert.equal(isSameStatus(undefined, zero), false);
   assert.equal(isSameStatus(zero, { ...zero, numberAvailable: 0, observedGeneration: 0 }), true);

@@ -5,8 +5,8 @@ import { concernedNodes } from './daemon-plan.ts';
 import type { DaemonFacts } from './daemon-plan.ts';
 
 /**
- * Computes the status; each node counts by its oldest pod. `handled`: the pass acted on the spec and did not only read
- * it.
+ * Computes the status; each node counts by its oldest pod. `handled` means that the pass acted on the spec and did not
+ * only read it.
  */
 export function computeDaemonStatus(facts: DaemonFacts, handled: boolean): DaemonSetStatus {
   const { daemonSet, starting, podsByNode, hash, nowMs } = facts;

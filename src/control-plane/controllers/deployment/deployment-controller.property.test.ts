@@ -6,7 +6,7 @@ import { isPodReady } from '../../controller-runtime/pod-facts.ts';
 import type { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
 import { build, setUp, change, roll, current, condition } from './testing/deployment-world.ts';
 
-describe('whatever happens, and wherever it is killed', () => {
+describe('a deployment under random events and crashes of the controller', () => {
   const event = fc.oneof(
     fc.record({ kind: fc.constant('scale' as const), to: fc.integer({ min: 0, max: 9 }) }),
     fc.record({ kind: fc.constant('roll' as const), image: fc.constantFrom('v1', 'v2', 'v3') }),
@@ -45,7 +45,7 @@ describe('whatever happens, and wherever it is killed', () => {
     return { replicas, image };
   }
 
-  it('it comes to the wanted template and size, also when it sees everything late', () =>
+  it('reaches the desired template and size, even with late events', () =>
     fc.assert(
       fc.asyncProperty(
         steps,
@@ -73,7 +73,7 @@ describe('whatever happens, and wherever it is killed', () => {
       { numRuns: 40 },
     ));
 
-  it('its sets never grow beyond surge, and available pods are never taken below what must be', () =>
+  it('never exceeds the surge, and never deletes available pods below the minimum', () =>
     fc.assert(
       fc.asyncProperty(steps, bounds, fc.nat(1_000), async (plays, [surge, unavailable], seed) => {
         const world = await setUp(
@@ -89,7 +89,7 @@ describe('whatever happens, and wherever it is killed', () => {
         world.check = () => {
           const atMs = world.clock.monotonicMs();
           seen.push({ atMs, replicas: current(world).spec.replicas ?? 0 });
-          // Each size stands until the next was seen; one of a moment ago may still be what the controller goes by.
+          // Each size counts until the next one was observed, because the controller may still use an older one.
           while (seen[1] !== undefined && seen[1].atMs < atMs - 5_000) seen.shift();
           const recent = seen.map(({ replicas }) => replicas);
           const total = world.api.all(replicaSets).reduce((sum, { spec }) => sum + (spec.replicas ?? 0), 0);
@@ -104,7 +104,8 @@ describe('whatever happens, and wherever it is killed', () => {
                 Math.max(scaled(unavailable, wanted, Math.floor), scaled(surge, wanted, Math.ceil) === 0 ? 1 : 0),
             ),
           );
-          // A change of size is shared among the sets in proportion, whichever pods are available (upstream: scale).
+          // A change of size is distributed over the sets in proportion, whichever pods are available (upstream:
+          // scale).
           const must = least - (Math.max(...recent) - Math.min(...recent));
           assert.ok(available >= Math.min(availableBefore, must), `${available} available where ${must} must be`);
           availableBefore = available;

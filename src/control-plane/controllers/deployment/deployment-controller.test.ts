@@ -23,7 +23,7 @@ import {
 } from './testing/deployment-world.ts';
 
 describe('a new deployment', () => {
-  it('gets a set of its own, with the hash in name, labels and selector, and tells how it gets on', async () => {
+  it('gets a replica set with the hash in name, labels and selector, and reports its progress', async () => {
     const world = await setUp({
       ...build(3, { minReadySeconds: 0 }),
       metadata: {
@@ -74,7 +74,7 @@ describe('a new deployment', () => {
     assert.equal(world.clock.armedTimers, 0);
   });
 
-  it('a deployment that selects everything is refused with an event', async () => {
+  it('a deployment that selects everything is rejected with an event', async () => {
     const world = await setUp(build(1, { selector: {} }));
     await world.run(1_000);
     assert.deepEqual(world.events, [
@@ -84,7 +84,7 @@ describe('a new deployment', () => {
     await world.stop();
   });
 
-  it('adopts a matching set without an owner, and one of another template counts as old', async () => {
+  it('adopts a matching set without an owner, and treats one of another template as old', async () => {
     const world = await setUp(build(2));
     const loose = (image: string): ReplicaSet => ({
       metadata: { name: `loose-${image}`, namespace: 'default', uid: `loose-${image}`, labels: { app: 'web' } },
@@ -101,7 +101,7 @@ describe('a new deployment', () => {
     await world.stop();
   });
 
-  it('says why its set cannot be made, and makes it as soon as it can', async () => {
+  it('reports why its set cannot be created, and creates it as soon as possible', async () => {
     const world = await setUp(build(0), { make: (each) => [createDeploymentController(each)] });
     await world.run(500);
     const end = world.api.script(({ verb, plural }) =>
@@ -133,7 +133,7 @@ describe('a new deployment', () => {
     }
   });
 
-  it('finds another name when two templates have one hash', async () => {
+  it('uses another name if two templates have the same hash', async () => {
     const world = await setUp(build(1));
     await world.run(3_000);
     const first = setOf(world, 'v1') as ReplicaSet;
@@ -167,7 +167,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('back to an old template makes that set the newest revision, and the old numbers are remembered', async () => {
+  it('back to an old template makes that set the newest revision, and keeps the old numbers', async () => {
     const world = await setUp(build(1));
     for (const image of ['v1', 'v2', 'v1', 'v2', 'v1']) {
       roll(world, image);
@@ -204,7 +204,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('keeps so many old sets as the history is long, and none that has pods', async () => {
+  it('keeps as many old sets as the history limit, and all that have pods', async () => {
     const world = await setUp(build(1, { revisionHistoryLimit: 2 }));
     for (const image of ['v1', 'v2', 'v3', 'v4', 'v5']) {
       roll(world, image);
@@ -214,7 +214,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('a rolling update of a set that waits for readiness takes pods only after minReadySeconds', async () => {
+  it('waits minReadySeconds before it deletes old pods', async () => {
     const world = await setUp(build(2, { minReadySeconds: 10 }));
     await world.run(20_000);
     roll(world, 'v2');
@@ -227,7 +227,7 @@ describe('a rolling update', () => {
 });
 
 describe('scaling', () => {
-  it('scaling in the middle of a rollout gives each set its share', async () => {
+  it('scaling during a rollout gives each set its share', async () => {
     const world = await setUp(
       build(10, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } } }),
     );
@@ -238,7 +238,7 @@ describe('scaling', () => {
     assert.deepEqual(sizes(world), { v1: 8, broken: 5 });
     change(world, { replicas: 15 });
     await world.run(5_000);
-    // The example of the documents of Kubernetes: 10 to 15 with three of surge makes 11 and 7.
+    // This is the example in the documentation of Kubernetes: 10 to 15 with a surge of three gives 11 and 7.
     assert.deepEqual(sizes(world), { v1: 11, broken: 7 });
     change(world, { replicas: 0 });
     await world.run(5_000);
@@ -246,7 +246,7 @@ describe('scaling', () => {
     await world.stop();
   });
 
-  it('scaling to the size that the old set has come down to in a rollout does not hold that rollout up', async () => {
+  it('scaling to the current size of the old set does not block the rollout', async () => {
     const world = await setUp(
       build(2, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } }),
     );
@@ -269,7 +269,7 @@ describe('scaling', () => {
     await world.stop();
   });
 
-  it('a paused deployment is scaled but not rolled out; resumed, it goes on; the deadline does not count the pause', async () => {
+  it('a paused deployment is scaled but not rolled out, continues when resumed, and its deadline ignores the pause', async () => {
     const world = await setUp(build(2, { progressDeadlineSeconds: 20 }));
     await world.run(4_000);
     change(world, { paused: true, template: template('v2'), replicas: 5 });
@@ -290,7 +290,7 @@ describe('scaling', () => {
   });
 });
 
-it('with Recreate no new pod is made before the last old one has ended', async () => {
+it('with Recreate no new pod is created before the last old one has ended', async () => {
   const world = await setUp(build(3, { strategy: { type: 'Recreate' } }), { leavingMs: 3_000 });
   await world.run(4_000);
   world.check = () => {
@@ -303,7 +303,7 @@ it('with Recreate no new pod is made before the last old one has ended', async (
   await world.stop();
 });
 
-it('a failure of the new set to have its pods is one of the deployment', async () => {
+it('a failure of the new set to create pods is reported by the deployment', async () => {
   const world = await setUp(build(2));
   await world.run(3_000);
   const set = setOf(world, 'v1') as ReplicaSet;
@@ -323,7 +323,7 @@ it('a failure of the new set to have its pods is one of the deployment', async (
   await world.stop();
 });
 
-it('a deployment that is being deleted changes nothing but its status', async () => {
+it('a deployment that is being deleted changes only its status', async () => {
   const world = await setUp({
     ...build(2),
     metadata: { ...build(2).metadata, finalizers: ['foregroundDeletion'], deletionTimestamp: '2026-01-01T00:00:00Z' },

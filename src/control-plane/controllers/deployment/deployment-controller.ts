@@ -27,7 +27,7 @@ import type { DeploymentPlan, DeploymentStep } from './deployment-plan.ts';
 import { computeDeploymentStatus, isSameStatus, progressCheckMs } from './deployment-status.ts';
 import type { DeploymentFacts, NewSetEvent } from './deployment-status.ts';
 
-/** Upstream: --concurrent-deployment-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-deployment-syncs). */
 const WORKERS = 5;
 
 /** Rolls the ReplicaSets of each Deployment from one template to the next. */
@@ -61,7 +61,7 @@ interface Parts {
   readonly podInformer: Informer<Pod>;
 }
 
-/** Pod events matter only to a deployment that waits for its old pods to end. */
+/** Wakes deployments by pod events. These matter only to a deployment that waits for its old pods to end. */
 function wakeRecreates({ all, sets, podInformer }: Parts, add: (key: string) => void): () => void {
   const ended = (pod: Pod): void => {
     const setRef = controllerRefOf(pod);
@@ -83,7 +83,7 @@ interface Outcome {
   readonly newSet: ReplicaSet | undefined;
   readonly newSetEvent?: NewSetEvent;
   readonly collisionCount?: number;
-  /** Thrown after the status has been written. */
+  /** The error, which is thrown after the status has been written. */
   readonly failure?: unknown;
 }
 
@@ -204,7 +204,7 @@ class DeploymentSyncer {
     } catch (error) {
       if (isNamespaceTerminating(error)) throw error;
       if (isApiError(error, 'AlreadyExists')) {
-        // The cache was behind, or another template has the same hash.
+        // The cache was outdated, or another template has the same hash.
         const known = await client.get(replicaSets, keyOf(set));
         const isOurs =
           isControlledBy(known, deployment) &&
@@ -217,7 +217,7 @@ class DeploymentSyncer {
     }
   }
 
-  /** The current set; undefined if it was deleted. */
+  /** Applies a step. Returns the current set, or undefined if it was deleted. */
   async #apply(
     deployment: Deployment,
     step: Exclude<DeploymentStep, { kind: 'create' }>,

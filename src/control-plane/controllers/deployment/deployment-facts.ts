@@ -10,14 +10,15 @@ export const deploymentAnnotations = {
   maxReplicas: 'deployment.kubernetes.io/max-replicas',
 } as const;
 export const TEMPLATE_HASH_LABEL = 'pod-template-hash';
-/** This value in the spec means no limit or no deadline. */
+/** The value in the spec that means no limit or no deadline. */
 const UNLIMITED = 2 ** 31 - 1;
 
 export const wantedReplicas = ({ spec }: Deployment): number => spec.replicas ?? 1;
 export const sizeOf = ({ spec }: ReplicaSet): number => spec.replicas ?? 1;
 /**
- * The available pods that the set will keep. A set that was just scaled down reports more until its controller has
- * acted, but pods that will be deleted must not count. Upstream counts them, and may remove too many from the next set.
+ * Returns the number of available pods that the set will keep. A set that was just scaled down reports more until its
+ * controller has acted, but pods that will be deleted must not count. Upstream counts them, and may remove too many
+ * from the next set.
  */
 export const availableOf = (set: ReplicaSet): number => Math.min(set.status?.availableReplicas ?? 0, sizeOf(set));
 export const isActiveSet = (set: ReplicaSet): boolean => sizeOf(set) > 0;
@@ -28,8 +29,8 @@ export const totalAvailable = (sets: readonly ReplicaSet[]): number =>
 export const isRollingUpdate = ({ spec }: Deployment): boolean => spec.strategy?.type !== 'Recreate';
 
 /**
- * Surge is rounded up, unavailability down. If both are 0 the update could not progress, so one pod may be unavailable
- * (upstream: ResolveFenceposts).
+ * Computes the limits. Surge is rounded up, unavailability down. If both are 0 the update could not progress, so one
+ * pod may be unavailable (upstream: ResolveFenceposts).
  */
 function fenceposts(deployment: Deployment): { surge: number; unavailable: number } {
   const wanted = wantedReplicas(deployment);
@@ -47,7 +48,10 @@ export function maxUnavailable(deployment: Deployment): number {
   return isRollingUpdate(deployment) ? Math.min(fenceposts(deployment).unavailable, wantedReplicas(deployment)) : 0;
 }
 
-/** 0 if it is absent or not a number. An int64, because users and tools may set any value. */
+/**
+ * Returns the revision of a set, or 0 if it is absent or not a number. It is an int64, because users and tools may set
+ * any value.
+ */
 export function revisionOf(set: ReplicaSet): bigint {
   return revisionNumber(set.metadata.annotations?.[deploymentAnnotations.revision]) ?? 0n;
 }
@@ -60,7 +64,7 @@ export function revisionNumber(text: string | undefined): bigint | undefined {
   return revision > MOST_REVISION || revision < -MOST_REVISION - 1n ? undefined : revision;
 }
 
-/** The revision of the set that becomes the newest: above all others, limited to int64. */
+/** Returns the revision of the set that becomes the newest: above all others, limited to int64. */
 export function nextRevision(old: readonly ReplicaSet[]): bigint {
   const newest = old.map(revisionOf).reduce((most, each) => (each > most ? each : most), 0n);
   return newest < MOST_REVISION ? newest + 1n : newest;
@@ -75,12 +79,12 @@ export function hasProgressDeadline({ spec }: Deployment): boolean {
   return spec.progressDeadlineSeconds !== undefined && spec.progressDeadlineSeconds !== UNLIMITED;
 }
 
-/** Undefined: every old revision is kept. */
+/** Returns the history limit, or undefined if every old revision is kept. */
 export function revisionHistoryLimit({ spec }: Deployment): number | undefined {
   return spec.revisionHistoryLimit === UNLIMITED ? undefined : spec.revisionHistoryLimit;
 }
 
-/** The oldest set with the deployment's template. */
+/** Finds the oldest set with the deployment's template. */
 export function findNewSet(deployment: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined {
   return oldestFirst(sets).find((set) =>
     sameTemplate(set.spec.template, deployment.spec.template, TEMPLATE_HASH_LABEL),
@@ -97,7 +101,7 @@ export function compareAge(left: ReplicaSet, right: ReplicaSet): number {
   return left.metadata.name < right.metadata.name ? -1 : Number(left.metadata.name > right.metadata.name);
 }
 
-/** All desired replicas are updated and available, and no old ones are left (upstream: DeploymentComplete). */
+/** Whether all desired replicas are updated and available, and no old ones are left (upstream: DeploymentComplete). */
 export function isComplete(deployment: Deployment, status: DeploymentStatus | undefined): boolean {
   const wanted = wantedReplicas(deployment);
   const { updatedReplicas = 0, replicas = 0, availableReplicas = 0, observedGeneration = 0 } = status ?? {};

@@ -34,10 +34,10 @@ function aDeployment(
 interface SetShape {
   readonly size?: number;
   readonly available?: number;
-  /** Pods that the set has by its status; its size unless said. */
+  /** The number of pods in the set's status. The default is its size. */
   readonly pods?: number;
   readonly revision?: number;
-  /** What it was sized for. */
+  /** The deployment size that is annotated on the set. */
   readonly desired?: number;
   readonly most?: number;
   readonly isUnseen?: boolean;
@@ -70,7 +70,7 @@ function aSet(image: string, shape: SetShape = {}): ReplicaSet {
   };
 }
 
-/** What is done: `new 0->2` for another size, `create 3`, `delete old`, `note new` for annotations alone. */
+/** Formats the steps: `new 0->2` for another size, `create 3`, `delete old`, `note new` for annotations alone. */
 function stepsOf(deployment: Deployment, sets: readonly ReplicaSet[], oldPodsRunning = false): string[] {
   return planDeployment(deployment, sets, oldPodsRunning).steps.map((step) => {
     if (step.kind === 'create') return `create ${step.set.spec.replicas}`;
@@ -82,21 +82,21 @@ function stepsOf(deployment: Deployment, sets: readonly ReplicaSet[], oldPodsRun
 const newest = (shape: SetShape): ReplicaSet => aSet('new', { revision: 2, ...shape });
 
 describe('a rollout', () => {
-  it('begins with a set of the new template, no larger than surge allows beside the old pods', () => {
+  it('begins with a new set that is no larger than the surge allows', () => {
     assert.deepEqual(stepsOf(aDeployment(3), []), ['create 3']);
     assert.deepEqual(stepsOf(aDeployment(3), [aSet('old', { size: 3, desired: 3 })]), ['create 1']);
     assert.deepEqual(stepsOf(aDeployment(3), [aSet('old', { size: 9, desired: 3 })]), ['create 0', 'old 9->3']);
     assert.deepEqual(stepsOf(aDeployment(3), [aSet('old', { size: 1, desired: 3 })]), ['create 3']);
   });
 
-  it('grows the new set by what surge leaves, before old ones shrink', () => {
+  it('scales up the new set within the surge before old ones are scaled down', () => {
     const sets = [newest({ size: 1, desired: 4 }), aSet('old', { size: 3, desired: 4 })];
     assert.deepEqual(stepsOf(aDeployment(4), sets), ['new 1->2']);
     const full = [newest({ size: 2, desired: 4, available: 1 }), aSet('old', { size: 3, desired: 4 })];
     assert.deepEqual(stepsOf(aDeployment(4), full), [], 'no more than five in all, and four must be available');
   });
 
-  it('takes from old sets what is available beyond what must be, the oldest first', () => {
+  it('deletes old pods above the minimum of available pods, from the oldest sets first', () => {
     const sets = [
       newest({ size: 2, desired: 4 }),
       aSet('a', { size: 1, desired: 4, created: '2026-01-01T00:00:00Z' }),
@@ -109,7 +109,7 @@ describe('a rollout', () => {
     assert.deepEqual(stepsOf(loose, sets), ['a 1->0', 'b 2->1']);
   });
 
-  it('takes first what does not work anyway', () => {
+  it('deletes unavailable pods first', () => {
     const sets = [
       newest({ size: 2, desired: 4 }),
       aSet('a', { size: 2, desired: 4, created: '2026-01-01T00:00:00Z' }),
@@ -118,7 +118,7 @@ describe('a rollout', () => {
     assert.deepEqual(stepsOf(aDeployment(4), sets), ['b 2->0']);
   });
 
-  it('takes nothing while the new set gets nowhere, or while a size is not yet seen', () => {
+  it('deletes nothing while the new set makes no progress, or while a size is not observed yet', () => {
     const stuck = [newest({ size: 1, available: 0, desired: 3 }), aSet('old', { size: 3, desired: 3 })];
     assert.deepEqual(stepsOf(aDeployment(3), stuck), []);
     const works = [newest({ size: 1, desired: 3 }), aSet('old', { size: 3, desired: 3 })];
@@ -127,7 +127,7 @@ describe('a rollout', () => {
     assert.deepEqual(stepsOf(aDeployment(3), [first, second]), []);
   });
 
-  it('makes the new set smaller when it has too many', () => {
+  it('scales down the new set if it has too many pods', () => {
     assert.deepEqual(stepsOf(aDeployment(3), [newest({ size: 5, desired: 3 })]), ['new 5->3']);
   });
 
@@ -147,7 +147,7 @@ describe('a rollout', () => {
 describe('a deployment that recreates its pods', () => {
   const deployment = aDeployment(3, { strategy: { type: 'Recreate' } });
 
-  it('stops the old ones, waits until the last has ended, and then begins', () => {
+  it('scales down the old sets, waits until the last pod has ended, and then starts', () => {
     const old = aSet('old', { size: 3, desired: 3 });
     assert.deepEqual(stepsOf(deployment, [old], true), ['old 3->0']);
     const empty = aSet('old', {});
@@ -164,7 +164,7 @@ describe('scaling', () => {
       ...spec,
     });
 
-  it('gives one active set all, and judges no progress meanwhile', () => {
+  it('gives a single active set all replicas, and evaluates no progress', () => {
     const set = newest({ size: 3, desired: 3 });
     assert.deepEqual(stepsOf(sized(5), [set]), ['new 3->5']);
     assert.equal(planDeployment(sized(5), [set], false).judgesProgress, false);
@@ -173,14 +173,14 @@ describe('scaling', () => {
     assert.deepEqual(stepsOf(sized(5), [old]), ['old 3->5']);
   });
 
-  it('shares what is added or lost among the active sets by their sizes', () => {
+  it('distributes added or removed replicas over the active sets by their sizes', () => {
     const sets = [newest({ size: 4, desired: 10, most: 10 }), aSet('old', { size: 6, desired: 10, most: 10 })];
     assert.deepEqual(stepsOf(sized(20), sets).sort(), ['new 4->8', 'old 6->12']);
     assert.deepEqual(stepsOf(sized(5), sets).sort(), ['new 4->2', 'old 6->3']);
     assert.deepEqual(stepsOf(sized(0), sets).sort(), ['new 4->0', 'old 6->0']);
   });
 
-  it('empties the old sets once the new one has all that is wanted', () => {
+  it('scales old sets to zero once the new one has all desired replicas', () => {
     const sets = [newest({ size: 5, desired: 5 }), aSet('old', { size: 2, desired: 4 })];
     assert.deepEqual(stepsOf(sized(5), sets), ['old 2->0']);
     const lacking = [
@@ -190,7 +190,7 @@ describe('scaling', () => {
     assert.notDeepEqual(stepsOf(sized(5), lacking), ['old 2->0']);
   });
 
-  it('scaling is annotated also on sets that keep their size, or it would never seem complete', () => {
+  it('is annotated even on sets that keep their size, because otherwise it would never be complete', () => {
     const paused = sized(3, { paused: true });
     assert.deepEqual(stepsOf(paused, [newest({ size: 3, desired: 2 })]), ['note new']);
     const recreate = aDeployment(6, { strategy: { type: 'Recreate' } });
@@ -198,14 +198,14 @@ describe('scaling', () => {
     assert.deepEqual(stepsOf(recreate, sets).sort(), ['note new', 'note old']);
   });
 
-  it('happens while the deployment is paused, too, but no rollout does', () => {
+  it('happens while the deployment is paused, without a rollout', () => {
     const paused = sized(4, { paused: true });
     assert.deepEqual(stepsOf(paused, [aSet('old', { size: 3, desired: 3 })]), ['old 3->4']);
     assert.deepEqual(stepsOf(paused, []), []);
     assert.equal(planDeployment(paused, [], false).judgesProgress, false);
   });
 
-  it('an inactive set is not scaled: it was emptied', () => {
+  it('ignores inactive sets', () => {
     assert.deepEqual(stepsOf(sized(3), [newest({ size: 3, desired: 3, most: 3 }), aSet('old', { desired: 9 })]), []);
   });
 });
@@ -221,25 +221,25 @@ describe('cleaning up', () => {
     ReplicaSet,
   ];
 
-  it('deletes empty old sets beyond the history, the oldest revisions first', () => {
+  it('deletes old sets without pods beyond the history, the oldest revisions first', () => {
     assert.deepEqual(stepsOf(done(1), [three, live, one, two]).sort(), ['delete r1', 'delete r2']);
     assert.deepEqual(stepsOf(done(0), [one, live]), ['delete r1']);
     assert.deepEqual(stepsOf(done(3), [three, live, one, two]), []);
     assert.deepEqual(stepsOf(done(), [three, live, one, two]), [], 'without a limit all stay');
   });
 
-  it('waits until the rollout is over', () => {
+  it('waits until the rollout is complete', () => {
     for (const part of [{ updatedReplicas: 0 }, { replicas: 2 }, { availableReplicas: 0 }, { observedGeneration: 0 }])
       assert.deepEqual(stepsOf(done(0, { status: { ...status, ...part } }), [one, live]), [], JSON.stringify(part));
     assert.deepEqual(stepsOf(done(0, { status }), [one, live]), ['delete r1']);
   });
 
-  it('keeps what still has pods, what is deleted already, and what is not yet seen to be empty', () => {
+  it('keeps sets that have pods, are being deleted, or are not yet observed to be empty', () => {
     for (const shape of [{ pods: 1 }, { isDeleted: true }, { isUnseen: true }])
       assert.deepEqual(stepsOf(done(0), [aSet('r1', shape), live]), [], JSON.stringify(shape));
   });
 
-  it('happens while the deployment is paused, and for one that recreates', () => {
+  it('happens while the deployment is paused, and with the strategy Recreate', () => {
     const paused = aDeployment(1, { paused: true, revisionHistoryLimit: 0 });
     assert.deepEqual(stepsOf(paused, [one, live]), ['delete r1']);
     const recreate = aDeployment(1, { strategy: { type: 'Recreate' }, revisionHistoryLimit: 0 }, { status });
@@ -248,7 +248,7 @@ describe('cleaning up', () => {
 });
 
 describe('a deployment that is deleted', () => {
-  it('a deployment that is deleted does nothing any more', () => {
+  it('has no further steps', () => {
     const metadata = { ...aDeployment(1).metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
     const plan = planDeployment(aDeployment(3, {}, { metadata }), [], false);
     assert.deepEqual([plan.steps, plan.judgesProgress, plan.newSet], [[], false, undefined]);
@@ -263,7 +263,7 @@ describe('one step at a time', () => {
     });
   const status = { updatedReplicas: 4, replicas: 4, availableReplicas: 4, observedGeneration: 1 };
 
-  it('takes nothing from old sets in the step in which the new one grows', () => {
+  it('deletes no old pods in the step that scales up the new set', () => {
     const sets = [newest({ size: 1, desired: 4 }), aSet('old', { size: 3, desired: 4 })];
     assert.deepEqual(stepsOf(loose(4), sets), ['new 1->2']);
   });
@@ -279,7 +279,7 @@ describe('one step at a time', () => {
     assert.deepEqual(stepsOf(aDeployment(4), several), ['a 2->1']);
   });
 
-  it('cleans up in no step in which a set became smaller, and in one in which none could', () => {
+  it('deletes old sets only in a step that scales no set down', () => {
     const empty = aSet('empty');
     const done = aDeployment(4, { revisionHistoryLimit: 1 }, { status });
     const shrinking = [newest({ size: 4, desired: 4 }), aSet('old', { size: 1, desired: 4 }), empty];
@@ -290,7 +290,7 @@ describe('one step at a time', () => {
     assert.deepEqual(stepsOf(done, stuck), ['delete empty']);
   });
 
-  it('begins no new pods in the step in which a deployment that recreates stops the old ones', () => {
+  it('creates no new pods in the step in which Recreate scales down the old sets', () => {
     const recreate = aDeployment(3, { strategy: { type: 'Recreate' }, revisionHistoryLimit: 0 });
     assert.deepEqual(stepsOf(recreate, [aSet('old', { size: 3, desired: 3 })], false), ['old 3->0']);
     assert.deepEqual(stepsOf(recreate, [newest({ size: 3, desired: 3 }), aSet('old')]), [], 'it is not over yet');
@@ -300,7 +300,7 @@ describe('one step at a time', () => {
 describe('which sets are scaled', () => {
   const paused = (replicas: number): Deployment => aDeployment(replicas, { paused: true });
 
-  it('the new set is scaled where none is active, else the newest old one', () => {
+  it('the new set is scaled if none is active, else the newest old one', () => {
     assert.deepEqual(stepsOf(paused(4), [newest({}), aSet('old')]), ['new 0->4']);
     const [a, b] = [aSet('a', { created: '2026-01-01T00:00:00Z' }), aSet('b', { created: '2026-01-01T00:00:01Z' })];
     assert.deepEqual(stepsOf(paused(4), [b, a]), ['b 0->4']);
@@ -311,7 +311,7 @@ describe('which sets are scaled', () => {
     assert.deepEqual(stepsOf(recreate, [newest({ size: 3, desired: 3 }), aSet('old')]), ['new 3->5']);
   });
 
-  it('all active sets are scaled, also without a new one', () => {
+  it('all active sets are scaled, even without a new one', () => {
     const sets = [aSet('a', { size: 2, desired: 4, most: 4 }), aSet('b', { size: 2, desired: 4, most: 4 })];
     const wider = aDeployment(8, {
       paused: true,
@@ -337,7 +337,7 @@ describe('which sets are scaled', () => {
     assert.equal(judged({ ...bare, metadata }), true);
   });
 
-  it('old sets are not emptied for a new one that was sized for another number', () => {
+  it('old sets are not scaled to zero for a new one that was sized for another number', () => {
     const strict = aDeployment(5, {
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
     });
@@ -345,7 +345,7 @@ describe('which sets are scaled', () => {
     assert.equal(steps.includes('old 2->0'), false);
   });
 
-  it('the history is cut by revision, whatever the age, and by age among equals', () => {
+  it('the history is limited by revision, and by age for equal revisions', () => {
     const status = { updatedReplicas: 1, replicas: 1, availableReplicas: 1, observedGeneration: 1 };
     const done = aDeployment(1, { revisionHistoryLimit: 1 }, { status });
     const live = newest({ size: 1, desired: 1, most: 2, revision: 9 });
@@ -359,7 +359,7 @@ describe('which sets are scaled', () => {
 });
 
 describe('revisions', () => {
-  it('revisions are int64s: any that a user sets is counted on from, digit by digit', () => {
+  it('revisions are int64s, and any value that a user sets is incremented exactly', () => {
     const [small, large] = [aSet('small', { revision: 3 }), aSet('large', {})];
     const set = (revision: string): ReplicaSet => ({
       ...large,

@@ -31,16 +31,16 @@ export type DeploymentStep =
 
 export interface DeploymentPlan {
   readonly steps: readonly DeploymentStep[];
-  /** The set of the deployment's template before the steps; absent if there is none. */
+  /** The set of the deployment's template before the steps. It is absent if there is none. */
   readonly newSet: ReplicaSet | undefined;
   /** Whether the progress of a rollout is evaluated; not while the deployment is paused, scaled or deleted. */
   readonly judgesProgress: boolean;
 }
 
 /**
- * Plans the changes of the sets of a deployment: one round of a rollout, proportional scaling, or clean-up (upstream:
- * controller/deployment). Each step alone respects every bound, even if the next one fails. `oldPodsRunning`: pods of
- * old sets have not ended yet, leaving ones included.
+ * Plans the changes of a deployment's sets: one round of a rollout, proportional scaling, or clean-up (upstream:
+ * controller/deployment). Each single step respects every limit, even if the next one fails. `oldPodsRunning` means
+ * that pods of old sets, including terminating ones, have not ended yet.
  */
 export function planDeployment(
   deployment: Deployment,
@@ -77,7 +77,7 @@ class Draft {
   readonly #revision: bigint;
   readonly #before: readonly ReplicaSet[];
   readonly #deleted = new Set<string>();
-  /** The oldest first. */
+  /** The old sets, the oldest first. */
   old: readonly ReplicaSet[];
   newSet: ReplicaSet | undefined;
 
@@ -102,7 +102,10 @@ class Draft {
     return this.newSet;
   }
 
-  /** Returns whether its size changes. `force` records the deployment's size even if the set keeps its own. */
+  /**
+   * Changes the size of a set. Returns whether it differs. `force` records the deployment's size even if the set keeps
+   * its own.
+   */
   resize(set: ReplicaSet, replicas: number, force = false): boolean {
     if (sizeOf(set) === replicas && !force) return false;
     const noted = withReplicasAnnotations(this.deployment, set);
@@ -137,7 +140,10 @@ function wasScaled({ all, deployment }: Draft): boolean {
   });
 }
 
-/** Scales up within the surge, or down to the desired number (upstream: NewRSNewReplicas). */
+/**
+ * Computes the size of the new set: scales up within the surge, or down to the desired number (upstream:
+ * NewRSNewReplicas).
+ */
 function sizeOfNewSet(deployment: Deployment, old: readonly ReplicaSet[], set: ReplicaSet): number {
   const wanted = wantedReplicas(deployment);
   if (!isRollingUpdate(deployment)) return wanted;
@@ -196,7 +202,7 @@ function shrinkOld(draft: Draft): boolean {
 const isSizeSeen = ({ metadata, status }: ReplicaSet): boolean =>
   (metadata.generation ?? 0) <= (status?.observedGeneration ?? 0);
 
-/** Recreate: no new pod before the last old one has ended. */
+/** Plans Recreate: no new pod is created before the last old one has ended. */
 function recreate(draft: Draft, oldPodsRunning: boolean): void {
   const shrunk = draft.old.filter((set) => draft.resize(set, 0));
   if (shrunk.length > 0 || oldPodsRunning) return;
@@ -228,7 +234,7 @@ function scale(draft: Draft): void {
   for (const { set, replicas } of shares) draft.resize(set, replicas, true);
 }
 
-/** The new set has all replicas available, and the desired number is recorded in it. */
+/** Whether the new set has all replicas available, and the desired number is recorded in it. */
 function isSaturated(deployment: Deployment, set: ReplicaSet): boolean {
   const wanted = wantedReplicas(deployment);
   return (

@@ -47,7 +47,7 @@ export function computeDeploymentStatus(
   return conditions.length === 0 ? numbers : { ...numbers, conditions: [...conditions] };
 }
 
-/** Milliseconds until the progress deadline; undefined if there is none or it was already reported. */
+/** Returns the milliseconds until the progress deadline, or undefined if there is none or it was already reported. */
 export function progressCheckMs(deployment: Deployment, status: DeploymentStatus, nowMs: number): number | undefined {
   const condition = findCondition(status.conditions, 'Progressing');
   const updatedMs = parseTime(condition?.lastUpdateTime);
@@ -89,7 +89,7 @@ function sum(sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | unde
   return sets.reduce((total, set) => total + (of(set) ?? 0), 0);
 }
 
-/** Undefined while one of the replica sets does not report it. */
+/** Sums the terminating replicas, or returns undefined while a replica set does not report them. */
 function terminatingReplicas(sets: readonly ReplicaSet[]): number | undefined {
   const silent = sets.some(
     ({ status }) => (status?.observedGeneration ?? 0) > 0 && status?.terminatingReplicas === undefined,
@@ -99,7 +99,7 @@ function terminatingReplicas(sets: readonly ReplicaSet[]): number | undefined {
 
 type Said = Pick<DeploymentCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** A condition with the same status and reason stays unchanged; the transition time belongs to the status. */
+/** Sets a condition. One with the same status and reason stays unchanged; the transition time belongs to the status. */
 function setCondition(conditions: Conditions, said: Said, nowMs: number): Conditions {
   const known = findCondition(conditions, said.type);
   if (known !== undefined && known.status === said.status && known.reason === said.reason) return conditions;
@@ -120,7 +120,7 @@ const progressing = (status: Said['status'], reason: string, message: string): S
   message,
 });
 
-/** Pausing and resuming restart the deadline; an exceeded one stays reported. */
+/** Handles pausing and resuming. Both restart the deadline; an exceeded deadline stays reported. */
 function afterPause(deployment: Deployment, conditions: Conditions, nowMs: number): Conditions {
   const known = findCondition(conditions, 'Progressing');
   if (
@@ -173,7 +173,10 @@ function availability(deployment: Deployment, available: number): Said {
       };
 }
 
-/** The condition Progressing: complete, progressing, or deadline exceeded. `kubectl rollout status` waits for it. */
+/**
+ * Computes the condition Progressing: complete, progressing, or deadline exceeded. `kubectl rollout status` waits for
+ * it.
+ */
 function judgeProgress(
   deployment: Deployment,
   conditions: Conditions,
@@ -225,7 +228,7 @@ function hasTimedOut(deployment: Deployment, condition: DeploymentCondition | un
   return updatedMs !== undefined && updatedMs + (deployment.spec.progressDeadlineSeconds ?? 0) * 1000 < nowMs;
 }
 
-/** ReplicaFailure is copied from the sets, that of the newest set first. */
+/** Copies ReplicaFailure from the sets, that of the newest set first. */
 function withFailure(
   conditions: Conditions,
   sets: readonly ReplicaSet[],

@@ -22,8 +22,8 @@ const notCopied: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The ReplicaSet for the deployment's template, without replicas. Its name derives from the template, so that it is
- * created only once.
+ * Builds the ReplicaSet for the deployment's template, without replicas. Its name derives from the template, so that it
+ * is created only once.
  */
 export function buildNewSet(deployment: Deployment, revision: bigint): ReplicaSet {
   const { spec, metadata, status } = deployment;
@@ -74,7 +74,7 @@ export function syncNewSet(deployment: Deployment, set: ReplicaSet, revision: bi
   return { ...set, metadata: { ...set.metadata, annotations }, spec: { ...set.spec, minReadySeconds } };
 }
 
-/** A set that becomes the newest again keeps its revision history. */
+/** Keeps the revision history of a set that becomes the newest again. */
 function remember(annotations: Record<string, string>, revision: string): void {
   const before = (annotations[deploymentAnnotations.revisionHistory] ?? '').split(',').filter((each) => each !== '');
   const history = [...before, revision];

@@ -62,7 +62,7 @@ const isLeaving = (world: ControllerWorld): boolean =>
 const marked = 'Normal DeviceTaintManagerEviction Marking for deletion';
 const cancelled = 'Normal DeviceTaintManagerEviction Cancelling deletion';
 
-it('a pod whose device gets a taint that its claim does not tolerate is deleted, and says why it goes', async () => {
+it('a pod whose device gets an untolerated taint is deleted, and its condition has the reason', async () => {
   const world = await setUp([]);
   await taint(world, { ...broken, effect: 'NoSchedule' });
   assert.deepEqual([isLeaving(world), world.api.writes], [false, []]);
@@ -76,7 +76,7 @@ it('a pod whose device gets a taint that its claim does not tolerate is deleted,
   await world.stop();
 });
 
-it('pods of other devices, of claims that others use, and without a node stay', async () => {
+it('pods with other devices, without a reservation or without a node stay', async () => {
   const other = await setUp([broken], claimWith([], 'g1'));
   const unreserved = await setUp([broken], { ...claimWith([]), status: { ...claimWith([]).status, reservedFor: [] } });
   assert.deepEqual([isLeaving(other), isLeaving(unreserved)], [false, false]);
@@ -86,7 +86,7 @@ it('pods of other devices, of claims that others use, and without a node stay', 
   await Promise.all([other.stop(), unreserved.stop()]);
 });
 
-it('a claim that tolerates the taint for a time stays for that time, counted from the taint, over restarts', async () => {
+it('a claim with a toleration period keeps its pod for that time since the taint, even across restarts', async () => {
   const world = await setUp([broken], claimWith([tolerating(100), tolerating(200)]));
   await world.clock.advance(60_000);
   world.restart();
@@ -100,7 +100,7 @@ it('a claim that tolerates the taint for a time stays for that time, counted fro
   await Promise.all([world.stop(), forever.stop()]);
 });
 
-it('a taint that goes in time spares the pod, also with a new generation of the pool', async () => {
+it('a pod stays if the taint is removed in time, even with a new generation of the pool', async () => {
   const world = await setUp([broken], claimWith([tolerating(100)]));
   await taint(world);
   assert.deepEqual(world.events, [cancelled]);
@@ -112,7 +112,7 @@ it('a taint that goes in time spares the pod, also with a new generation of the 
   assert.equal(world.clock.armedTimers, 0);
 });
 
-it('a refusal is tried again and announced once', async () => {
+it('a rejected eviction is retried, and its event is recorded once', async () => {
   const world = await setUp([], claimWith([]), 300);
   world.api.fail('delete', 'pods', new ApiStatusError('InternalError', 'no'), 3);
   await taint(world, broken);
@@ -121,7 +121,7 @@ it('a refusal is tried again and announced once', async () => {
   await world.stop();
 });
 
-it('killed at any write and shown everything late, exactly the pods whose devices are tainted go', () => {
+it('despite crashes and late events, exactly the pods with tainted devices are evicted', () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('taint' as const), isTainted: fc.boolean() }),
     fc.record({ kind: fc.constant('kill' as const), writes: fc.nat(3) }),

@@ -14,7 +14,7 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { claimsInUse, planDeviceEviction, poolKey } from './plan-device-eviction.ts';
 
-/** Upstream: defaultConcurrentSyncs of the controller. */
+/** The number of concurrent syncs (upstream: defaultConcurrentSyncs of the controller). */
 const WORKERS = 10;
 
 /**
@@ -99,7 +99,7 @@ interface DeviceEvictorParts {
 class DeviceEvictor {
   readonly #parts: DeviceEvictorParts;
   readonly #recorder: EventRecorder;
-  /** Pods to evict: scheduled for later, or being evicted with an event. */
+  /** The pods to evict: scheduled for later, or being evicted with an event. */
   readonly #entries = new Map<string, { readonly kind: 'waiting' | 'leaving'; readonly pod: Pod }>();
 
   constructor(parts: DeviceEvictorParts) {
@@ -111,7 +111,7 @@ class DeviceEvictor {
     return this.#entries.has(formatKey(keyOf(pod)));
   }
 
-  /** Resolves to the delay of the next check in milliseconds. */
+  /** Checks a pod. Resolves to the delay of the next check in milliseconds. */
   async sync(key: string): Promise<number | undefined> {
     const { podInformer, claims, slicesOfPool, options } = this.#parts;
     const pod = podInformer.getByKey(key);

@@ -45,19 +45,19 @@ const claim = (...results: DeviceRequestAllocationResult[]): ResourceClaim => ({
 });
 
 describe('when pods have to leave a device', () => {
-  /** Seconds from now. */
+  /** Returns the eviction time in seconds from now. */
   const leaves = (claims: readonly ResourceClaim[], ...slices: ResourceSlice[]): number | undefined => {
     const whenMs = planDeviceEviction(claims, (pool) => (pool === 'd/p' ? slices : []), NOW_MS);
     return whenMs === undefined ? undefined : (whenMs - NOW_MS) / 1_000;
   };
   const broken = slice(1, { g0: [taint('broken')], g1: undefined });
 
-  it('is when the taint was added, or now where it does not say', () => {
+  it('is when the taint was added, or now if its time is unknown', () => {
     assert.equal(leaves([claim(result('g0'))], broken), -10);
     assert.equal(leaves([claim(result('g0'))], slice(1, { g0: [taint('broken', { timeAdded: undefined })] })), 0);
   });
 
-  it('is never without a taint that evicts', () => {
+  it('is never without a NoExecute taint', () => {
     assert.equal(leaves([claim(result('g1'))], broken), undefined);
     assert.equal(leaves([claim()], broken), undefined);
     assert.equal(
@@ -67,7 +67,7 @@ describe('when pods have to leave a device', () => {
     assert.equal(leaves([claim({ ...result('g0'), pool: 'other' })], broken), undefined);
   });
 
-  it('is later by what the claim tolerates; the shortest counts', () => {
+  it('is delayed by the toleration period, and the shortest one decides', () => {
     const tolerated = (...tolerations: DeviceToleration[]): number | undefined =>
       leaves([claim(result('g0', ...tolerations))], broken);
     assert.equal(tolerated(tolerating(30)), 20);
@@ -94,7 +94,7 @@ describe('when pods have to leave a device', () => {
 });
 
 describe('the taints of a device', () => {
-  it('the taints of a device are those of the newest generation of its pool', () => {
+  it('are those in the newest generation of its pool', () => {
     const of = (...slices: ResourceSlice[]): string =>
       evictingDeviceTaints(result('g0'), slices)
         .map(({ key }) => key)
@@ -133,7 +133,7 @@ describe('the claims that a pod uses', () => {
       .map(({ metadata }) => metadata.name)
       .join(' ');
 
-  it('the claims that a pod uses are reserved for it', () => {
+  it('are those reserved for it', () => {
     assert.equal(used(reserved('c'), reserved('m')), 'c m');
     assert.equal(used(reserved('c', { user: 'other' }), reserved('m')), 'm');
     assert.equal(used(), '');
@@ -143,7 +143,7 @@ describe('the claims that a pod uses', () => {
     );
   });
 
-  it('the claims that a pod uses belong to it where they were generated', () => {
+  it('are those it owns, if they were generated', () => {
     assert.equal(used(reserved('c', { owner: 'other' }), reserved('m', { owner: 'other' })), 'c');
   });
 });

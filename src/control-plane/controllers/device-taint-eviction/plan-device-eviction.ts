@@ -9,7 +9,7 @@ import { parseTime } from '../../../api/time.ts';
 export const poolKey = ({ driver, pool }: Pick<DeviceRequestAllocationResult, 'driver' | 'pool'>): string =>
   `${driver}/${pool}`;
 
-/** The claims of the pod that are reserved for it. */
+/** Returns the claims of the pod that are reserved for it. */
 export function claimsInUse(pod: Pod, claimOf: (name: string) => ResourceClaim | undefined): ResourceClaim[] {
   return (pod.spec.resourceClaims ?? []).flatMap((podClaim) => {
     const found = podClaimName(pod, podClaim);
@@ -19,7 +19,7 @@ export function claimsInUse(pod: Pod, claimOf: (name: string) => ResourceClaim |
   });
 }
 
-/** The NoExecute taints of an allocated device, from the newest generation of its pool. */
+/** Returns the NoExecute taints of an allocated device, from the newest generation of its pool. */
 export function evictingDeviceTaints(
   { device: name }: DeviceRequestAllocationResult,
   slices: readonly ResourceSlice[],
@@ -34,8 +34,8 @@ export function evictingDeviceTaints(
 }
 
 /**
- * When the pods of the claims must be evicted, in milliseconds since the epoch; undefined if they may stay. The time
- * starts when a taint was added; the shortest limited toleration decides (upstream: claimEvictionTime).
+ * Returns when the pods of the claims must be evicted, in milliseconds since the epoch, or undefined if they may stay.
+ * The time starts when a taint was added; the shortest limited toleration decides (upstream: claimEvictionTime).
  */
 export function planDeviceEviction(
   claims: readonly ResourceClaim[],
@@ -53,7 +53,7 @@ export function planDeviceEviction(
   return whenMs;
 }
 
-/** For how long the claim tolerates the taint. */
+/** Returns for how long the claim tolerates the taint. */
 function toleratedMs({ tolerations = [] }: DeviceRequestAllocationResult, taint: DeviceTaint): number {
   const used = tolerations.filter(
     (toleration) => toleration.effect === 'NoExecute' && toleratesDeviceTaint(toleration, taint),

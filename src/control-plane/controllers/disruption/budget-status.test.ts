@@ -20,7 +20,7 @@ const budget = (spec: PodDisruptionBudget['spec']): PodDisruptionBudget => ({
   spec,
 });
 
-it('reckons with what there is or what is wanted, as the budget is written', () => {
+it('uses the number of existing or of expected pods, depending on the budget', () => {
   const cases: readonly [PodDisruptionBudget['spec'], number, number][] = [
     [{ minAvailable: 2 }, 7, 2],
     [{ minAvailable: '50%' }, 5, 3],
@@ -37,7 +37,7 @@ it('reckons with what there is or what is wanted, as the budget is written', () 
   );
 });
 
-it('never allows more than what keeps the wanted number healthy, and nothing where no pods are expected', () => {
+it('never allows more disruptions than keep the desired number healthy, and none without expected pods', () => {
   const amount = fc.oneof(
     fc.nat(20),
     fc.integer({ min: 0, max: 100 }).map((percent) => `${percent}%`),
@@ -67,7 +67,7 @@ it('never allows more than what keeps the wanted number healthy, and nothing whe
   );
 });
 
-it('the time of the condition is that of its last change', () => {
+it('the condition has the time of its last change', () => {
   const first = computeBudgetStatus(
     budget({ minAvailable: 1 }),
     { expectedPods: 2, desiredHealthy: 1, currentHealthy: 2, disruptedPods: {} },
@@ -99,7 +99,7 @@ const pod = (name: string, changes: Record<string, unknown> = {}): Pod =>
 const leaving = { 'metadata.deletionTimestamp': before(0) };
 const ready = (status: string): Record<string, unknown> => ({ 'status.conditions': [{ type: 'Ready', status }] });
 
-it('asks the controllers of its pods how many they want, unless it is a plain number of available ones', () => {
+it("reads the scale of the pods' controllers, unless minAvailable is a number", () => {
   const specs = [{ minAvailable: 1 }, { minAvailable: '1%' }, { maxUnavailable: 1 }, { maxUnavailable: '1%' }, {}];
   assert.deepEqual(
     specs.map((spec) => needsScale(budget(spec))),
@@ -113,7 +113,7 @@ describe('granted evictions', () => {
     status: { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, disruptionsAllowed: 0, disruptedPods },
   });
 
-  it('granted evictions are awaited for two minutes, while the pod is there and is not being deleted', () => {
+  it('count for two minutes, while the pod exists and is not being deleted', () => {
     const times = { new: before(0), old: before(119_000), late: before(120_000), gone: before(0), going: before(0) };
     const pods = [pod('new'), pod('old'), pod('late'), pod('going', leaving), pod('other')];
     const { pods: awaited, notDeleted, nextMs } = selectDisrupted(granted(times), pods, NOW_MS);
@@ -125,14 +125,14 @@ describe('granted evictions', () => {
     assert.equal(nextMs, 1000);
   });
 
-  it('granted evictions are late at once when their time cannot be read, and are none without a status', () => {
+  it('expire at once if their time is unreadable, and are empty without a status', () => {
     const { notDeleted, nextMs } = selectDisrupted(granted({ a: 'never' }), [pod('a')], NOW_MS);
     assert.deepEqual([notDeleted.length, nextMs], [1, undefined]);
     const none = selectDisrupted(budget({}), [pod('a'), pod('constructor')], NOW_MS);
     assert.deepEqual(none, { pods: {}, notDeleted: [], nextMs: undefined });
   });
 
-  it('granted evictions take their pods out of the healthy ones, as a deletion does', () => {
+  it('remove their pods from the healthy ones, as a deletion does', () => {
     const pods = [
       ...[pod('a', ready('True')), pod('b', ready('True')), pod('unready', ready('False')), pod('unknown')],
       pod('going', { ...ready('True'), ...leaving }),
@@ -141,7 +141,7 @@ describe('granted evictions', () => {
     assert.equal(countHealthy(pods, { b: before(0) }), 1);
   });
 
-  it('granted evictions stay in the status while they are awaited', () => {
+  it('stay in the status until they expire', () => {
     const facts = { expectedPods: 3, desiredHealthy: 1, currentHealthy: 3 };
     const status = computeBudgetStatus(budget({}), { ...facts, disruptedPods: { a: before(0) } }, NOW_MS);
     assert.deepEqual([status.disruptedPods, status.disruptionsAllowed], [{ a: before(0) }, 2]);
@@ -155,7 +155,7 @@ describe('granted evictions', () => {
   });
 });
 
-it('a budget whose numbers cannot be known allows nothing, keeps the last ones, and says why', () => {
+it('a budget with unknown numbers allows nothing, keeps the last numbers, and reports the reason', () => {
   const condition = {
     ...{ type: 'DisruptionAllowed', status: 'False', reason: 'SyncFailed', message: 'why' },
     lastTransitionTime: before(0),
@@ -170,7 +170,7 @@ it('a budget whose numbers cannot be known allows nothing, keeps the last ones, 
   });
 });
 
-describe('the word of a pod that it is about to be disrupted', () => {
+describe('the condition DisruptionTarget', () => {
   const target = (changes: object = {}): Record<string, unknown> => ({
     'status.conditions': [
       { type: 'Ready', status: 'True' },
@@ -192,7 +192,7 @@ describe('the word of a pod that it is about to be disrupted', () => {
     it(what, () => assert.equal(staleDisruptionMs(pod('a', changes), NOW_MS), expected));
 });
 
-it('prints several expressions and labels, and a budget without a selector', () => {
+it('prints several expressions and labels, and nothing for a budget without a selector', () => {
   const exists = { key: 'x', operator: 'Exists' as const };
   assert.equal(
     formatSelector(budget({ selector: { matchExpressions: [exists, exists] } })),

@@ -8,13 +8,13 @@ import { scaledValue } from '../../controller-runtime/int-or-percent.ts';
 import { isPodReady } from '../../controller-runtime/pod-facts.ts';
 
 /**
- * A pod whose eviction was granted must be deleted within this time; otherwise it counts as healthy again (upstream:
- * DeletionTimeout).
+ * The time within which a pod must be deleted after its eviction was granted; otherwise it counts as healthy again
+ * (upstream: DeletionTimeout).
  */
 const DELETION_TIMEOUT_MS = 120_000;
 const ALLOWED = 'DisruptionAllowed';
 
-/** The expected number of pods: the scale of their controllers, or the number of existing pods. */
+/** Whether the budget depends on the scale of the pods' controllers. */
 export function needsScale({ spec }: PodDisruptionBudget): boolean {
   return spec.maxUnavailable !== undefined || typeof spec.minAvailable === 'string';
 }
@@ -25,8 +25,8 @@ export interface ExpectedPods {
 }
 
 /**
- * `scale` is the total scale of the pods' controllers; it is not used if the budget is an absolute number (upstream:
- * getExpectedPodCount).
+ * Computes the expected number of pods. `scale` is the total scale of the pods' controllers; it is not used if the
+ * budget is an absolute number (upstream: getExpectedPodCount).
  */
 export function computeExpected({ spec }: PodDisruptionBudget, podCount: number, scale: number): ExpectedPods {
   if (spec.maxUnavailable !== undefined)
@@ -37,17 +37,17 @@ export function computeExpected({ spec }: PodDisruptionBudget, podCount: number,
 }
 
 export interface Disrupted {
-  /** Granted evictions whose deletion is still expected. */
+  /** The granted evictions whose deletion is still expected. */
   readonly pods: Readonly<Record<string, string>>;
-  /** Pods that should have been deleted by now. */
+  /** The pods that should have been deleted by now. */
   readonly notDeleted: readonly Pod[];
-  /** Milliseconds until the next one expires. */
+  /** The milliseconds until the next granted eviction expires. */
   readonly nextMs: number | undefined;
 }
 
 /**
- * The remaining granted evictions, without pods that are deleted or terminating (upstream: buildDisruptedPodMap). `pods`
- * are those with a granted eviction; others have no effect.
+ * Selects the remaining granted evictions, without pods that are deleted or terminating (upstream:
+ * buildDisruptedPodMap). `pods` are those with a granted eviction; others have no effect.
  */
 export function selectDisrupted({ status }: PodDisruptionBudget, pods: readonly Pod[], nowMs: number): Disrupted {
   const granted = status?.disruptedPods ?? {};
@@ -67,7 +67,7 @@ export function selectDisrupted({ status }: PodDisruptionBudget, pods: readonly 
   return { pods: awaited, notDeleted, nextMs };
 }
 
-/** Ready and not being deleted. */
+/** Whether the pod is ready and not being deleted. */
 export const isHealthy = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined && isPodReady(pod);
 
 export function countHealthy(pods: readonly Pod[], disrupted: Readonly<Record<string, string>>): number {
@@ -80,8 +80,8 @@ export interface BudgetFacts extends ExpectedPods {
 }
 
 /**
- * The status with these numbers. A budget without expected pods allows no disruption, because its first pods may be
- * about to start.
+ * Computes the status. A budget without expected pods allows no disruption, because its first pods may be about to
+ * start.
  */
 export function computeBudgetStatus(
   budget: PodDisruptionBudget,
@@ -109,7 +109,7 @@ export function computeBudgetStatus(
   };
 }
 
-/** The status if the numbers cannot be computed: no disruption is allowed (upstream: failSafe). */
+/** Returns the status if the numbers cannot be computed: no disruption is allowed (upstream: failSafe). */
 export function failedBudgetStatus(
   { status }: PodDisruptionBudget,
   why: string,
@@ -133,14 +133,14 @@ export function failedBudgetStatus(
   };
 }
 
-/** A kubelet may delete a pod some time after it set the condition. */
+/** The reason of conditions set by a kubelet, which may delete the pod some time later. */
 const BY_KUBELET = 'TerminationByKubelet';
-/** Upstream: stalePodDisruptionTimeout. */
+/** The time after which the condition is stale (upstream: stalePodDisruptionTimeout). */
 const STALE_AFTER_MS = 120_000;
 
 /**
- * Milliseconds until the pod's condition DisruptionTarget is stale, because the pod was not deleted; undefined without
- * the condition.
+ * Returns the milliseconds until the pod's condition DisruptionTarget is stale because the pod was not deleted, or
+ * undefined without the condition.
  */
 export function staleDisruptionMs({ metadata, status }: Pod, nowMs: number): number | undefined {
   if (metadata.deletionTimestamp !== undefined || isTerminalPhase(status?.phase)) return undefined;
@@ -149,7 +149,7 @@ export function staleDisruptionMs({ metadata, status }: Pod, nowMs: number): num
   return Math.max(0, (parseTime(said.lastTransitionTime) ?? 0) + STALE_AFTER_MS - nowMs);
 }
 
-/** A selector in Go's format, for upstream's message. */
+/** Formats a selector as Go does, for upstream's message. */
 export function formatSelector({ spec }: PodDisruptionBudget): string {
   const labels = Object.entries(spec.selector?.matchLabels ?? {}).sort(([left], [right]) => (left < right ? -1 : 1));
   const expressions = (spec.selector?.matchExpressions ?? []).map(

@@ -117,7 +117,7 @@ async function start(watchLagMs: () => number = () => 0) {
   return { clock, api, informers, budgets, selectable, tally };
 }
 
-it('the counts are those of a full count, whatever happens, shown late or only in a new list', () =>
+it('the counts equal those of a full count after random changes, late events and new lists', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ step: stepArb, thenMs: fc.constantFrom(0, 400, 1_000), asked: fc.boolean() }), {

@@ -23,7 +23,7 @@ export interface BudgetTallyParts {
   readonly selectors: SelectorIndex<PodDisruptionBudget>;
 }
 
-/** Incremental counts of the pods that each budget selects. */
+/** Creates incremental counts of the pods that each budget selects. */
 export function createBudgetTally({ budgets, pods, selectable, selectors }: BudgetTallyParts): BudgetTally {
   return new MemberTally<PodDisruptionBudget, Pod, Counted, BudgetCounts>({
     sets: budgets,
@@ -39,7 +39,7 @@ export function createBudgetTally({ budgets, pods, selectable, selectors }: Budg
 export class BudgetCounts implements MemberCounts<PodDisruptionBudget, Pod, Counted> {
   readonly #budget: PodDisruptionBudget;
   #selected = 0;
-  /** Including those whose eviction was granted. */
+  /** The number of healthy pods, including those whose eviction was granted. */
   #healthy = 0;
   #unmanaged = 0;
   readonly #owners = new Map<string, { readonly reference: OwnerReference; pods: number }>();
@@ -56,12 +56,12 @@ export class BudgetCounts implements MemberCounts<PodDisruptionBudget, Pod, Coun
     return this.#healthy;
   }
 
-  /** Pods without a controller. */
+  /** The number of pods without a controller. */
   get unmanaged(): number {
     return this.#unmanaged;
   }
 
-  /** The controllers of the pods, each once. */
+  /** The controllers of the pods, without duplicates. */
   get owners(): OwnerReference[] {
     return [...this.#owners.values()].map(({ reference }) => reference);
   }

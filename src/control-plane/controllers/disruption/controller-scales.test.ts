@@ -22,7 +22,7 @@ interface GivenOwner {
   readonly owner?: OwnerReference;
 }
 
-/** What an informer is asked for here. */
+/** Returns an informer with the methods that are used here. */
 function informerOf<T extends ApiObject>(...given: GivenOwner[]): Informer<T> {
   const objects = given.map(({ name, replicas, owner }) => ({
     metadata: { name, namespace: 'default', uid: name, ...(owner !== undefined && { ownerReferences: [owner] }) },
@@ -50,7 +50,7 @@ const sources: ScaleSources = {
   types: [jobs, configMaps],
 };
 const replicaSet = (name: string, uid = name): OwnerReference => reference('apps/v1', 'ReplicaSet', name, uid);
-/** `7`, `no x` for a controller that does not exist, or why it is not known. */
+/** Formats the scale: `7`, `no x` for a controller that does not exist, or the reason why it is unknown. */
 function scale(...pods: Pod[]): string {
   const counts = new BudgetCounts({ metadata: { name: 'b', namespace: 'default', uid: 'b' }, spec: {} });
   for (const pod of pods) counts.add(pod);
@@ -59,8 +59,8 @@ function scale(...pods: Pod[]): string {
   return found.kind === 'missing' ? `no ${found.uid}` : String(found.scale);
 }
 
-describe('the pods that are expected', () => {
-  it('are as many as their controllers want', () => {
+describe('the expected number of pods', () => {
+  it('is the desired number of their controllers', () => {
     assert.equal(scale(owned('p', replicaSet('rs'))), '3');
     assert.equal(scale(owned('p', replicaSet('rs-one'))), '1');
     assert.equal(scale(owned('p', deployed)), '7');
@@ -69,26 +69,26 @@ describe('the pods that are expected', () => {
     assert.equal(scale(), '0');
   });
 
-  it('count each controller once, and all of them together', () => {
+  it('counts each controller once, and adds several controllers', () => {
     const pods = ['a', 'b'].map((name) => owned(name, replicaSet('rs')));
     assert.equal(scale(...pods, owned('c', reference('apps/v1', 'StatefulSet', 'sts'))), '8');
     assert.equal(scale(owned('a', replicaSet('rs-d')), owned('b', replicaSet('rs-d2'))), '7');
   });
 
-  it('are those of the deployment above a replica set, if it is the one', () => {
+  it('is that of the deployment that controls the replica set', () => {
     assert.equal(scale(owned('p', replicaSet('rs-d'))), '7');
     assert.equal(scale(owned('p', replicaSet('rs-gone'))), '4');
     assert.equal(scale(owned('p', replicaSet('rs-other'))), '6');
     assert.equal(scale(owned('p', replicaSet('rs-kind'))), '8');
   });
 
-  it('do not include those that nothing controls', () => {
+  it('ignores pods without a controller', () => {
     assert.equal(scale(owned('a'), owned('b', replicaSet('rs')), owned('c')), '3');
   });
 });
 
-describe('how many are expected is not known', () => {
-  it('while a controller is not there, or another one has its name', () => {
+describe('the expected number is unknown', () => {
+  it('if a controller does not exist, or another object has its name', () => {
     for (const owner of [
       replicaSet('none'),
       replicaSet('rs', 'earlier'),
@@ -99,7 +99,7 @@ describe('how many are expected is not known', () => {
       assert.equal(scale(owned('p', owner)), `no ${owner.uid}`);
   });
 
-  it('of a kind that has no scale, or that there is not', () => {
+  it('for a kind without a scale, or an unknown kind', () => {
     assert.equal(
       scale(owned('p', reference('batch/v1', 'Job', 'j'))),
       'jobs.batch does not implement the scale subresource',

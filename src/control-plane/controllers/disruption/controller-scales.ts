@@ -14,7 +14,7 @@ export interface ScaleSources {
   readonly replicaSets: Informer<ReplicaSet>;
   readonly statefulSets: Informer<StatefulSet>;
   readonly replicationControllers: Informer<ReplicationController>;
-  /** All kinds, to distinguish a kind without a scale from one that does not exist. */
+  /** All kinds. They distinguish a kind without a scale from an unknown kind. */
   readonly types: readonly ResourceType[];
 }
 
@@ -22,7 +22,7 @@ export type ExpectedScale =
   | { readonly kind: 'known'; readonly scale: number }
   /** The controller with this uid does not exist. */
   | { readonly kind: 'missing'; readonly uid: string }
-  /** In upstream's words. */
+  /** The reason, in upstream's words. */
   | { readonly kind: 'unknown'; readonly why: string };
 
 interface Scale {
@@ -30,7 +30,7 @@ interface Scale {
   readonly replicas: number;
 }
 
-/** The total scale of the pods' controllers; each controller counts once (upstream: getExpectedScale). */
+/** Returns the total scale of the pods' controllers. Each controller counts once (upstream: getExpectedScale). */
 export function expectedScale(
   namespace: string,
   owners: Iterable<OwnerReference>,
@@ -46,7 +46,7 @@ export function expectedScale(
   return { kind: 'known', scale: [...scales.values()].reduce((sum, each) => sum + each, 0) };
 }
 
-/** A string is an error of the controller; undefined: it does not exist. */
+/** Returns the scale of one controller, an error text, or undefined if the controller does not exist. */
 function scaleOf(
   { apiVersion, kind, name, uid }: OwnerReference,
   namespace: string,

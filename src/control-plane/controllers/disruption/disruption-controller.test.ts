@@ -45,7 +45,7 @@ interface Seeds {
   readonly spec: PodDisruptionBudget['spec'];
   readonly all: readonly Pod[];
   readonly status?: PodDisruptionBudgetStatus;
-  /** Of the Deployment; its ReplicaSet has other numbers, as during a rollout. */
+  /** The replicas of the Deployment. Its ReplicaSet has other numbers, as during a rollout. */
   readonly replicas?: number;
 }
 
@@ -84,7 +84,7 @@ const condition = (world: ControllerWorld): string => {
   return `${first?.type}=${first?.status} ${first?.reason} ${first?.message}`;
 };
 
-it('counts the pods that are ready and not going, and says which version of the budget it speaks of', async () => {
+it('counts ready pods that are not terminating, and sets the observed generation', async () => {
   const world = await setUp({
     spec: { minAvailable: 1 },
     all: [
@@ -109,7 +109,7 @@ it('counts the pods that are ready and not going, and says which version of the 
   await world.stop();
 });
 
-it('of a Deployment its own number counts, and follows when it is scaled', async () => {
+it('uses the size of a Deployment, and follows when it is scaled', async () => {
   const world = await setUp({
     spec: { maxUnavailable: '25%' },
     all: ['a', 'b', 'c'].map((name) => pod(name)),
@@ -125,13 +125,13 @@ it('of a Deployment its own number counts, and follows when it is scaled', async
   await world.stop();
 });
 
-it('a standalone ReplicaSet counts separately', async () => {
+it('uses the size of a standalone ReplicaSet', async () => {
   const world = await setUp({ spec: { minAvailable: '50%' }, all: ['a', 'b', 'c'].map((name) => pod(name)) });
   assert.deepEqual(numbers(world), [4, 2, 3, 1]);
   await world.stop();
 });
 
-it('an eviction that was granted counts as gone until the pod goes, or until two minutes are over', async () => {
+it('counts a pod as evicted once its eviction is granted, for at most two minutes', async () => {
   const status = {
     observedGeneration: 2,
     disruptionsAllowed: 1,
@@ -184,7 +184,7 @@ it('if the number cannot be determined, no disruption is allowed and the conditi
   }
 });
 
-it('reports when it selects nothing, or pods without a known scale', async () => {
+it('reports an empty selection, and pods without a known scale', async () => {
   const empty = await setUp({ spec: { minAvailable: 1 }, all: [] });
   assert.deepEqual([numbers(empty), empty.events], [[0, 1, 0, 0], ['Normal NoPods No matching pods found']]);
   const bare = await setUp({ spec: { maxUnavailable: 1 }, all: [pod('a', { 'metadata.ownerReferences': undefined })] });
@@ -219,7 +219,7 @@ it('an eviction during a sync stays counted in disruptionsAllowed', async () => 
   await world.stop();
 });
 
-it('a pod that was to be disrupted and is still there after two minutes is an ordinary one again', async () => {
+it('removes the condition DisruptionTarget of a pod that still exists after two minutes', async () => {
   const target = (reason: string): object => ({
     phase: 'Running',
     conditions: [

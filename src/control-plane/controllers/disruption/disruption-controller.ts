@@ -150,7 +150,10 @@ class BudgetSyncer {
     this.#recorder = createEventRecorder({ ...options, component: 'controllermanager' });
   }
 
-  /** Pod events meanwhile are merged into one pass, so that a large budget is not written for each of its pods. */
+  /**
+   * Returns the pause between passes. Pod events in this time are merged into one pass, so that a large budget is not
+   * written for each of its pods.
+   */
   restMs(key: string): number {
     const { budgets, selectable } = this.#parts;
     const budget = budgets.getByKey(key);
@@ -208,7 +211,7 @@ class BudgetSyncer {
     return { kind: 'unknown', why: `found no controllers for pod "${pod?.metadata.name ?? ''}"` };
   }
 
-  /** The selected pods whose eviction was granted. */
+  /** Returns the selected pods whose eviction was granted. */
   #granted({ metadata: { namespace }, spec, status }: PodDisruptionBudget): Pod[] {
     return Object.keys(status?.disruptedPods ?? {})
       .map((name) => this.#parts.pods.get({ namespace, name }))
@@ -218,7 +221,7 @@ class BudgetSyncer {
       );
   }
 
-  /** A pod whose disruption did not happen counts as an ordinary pod again. */
+  /** Removes the condition of a pod whose disruption did not happen. */
   async syncStale(key: string): Promise<number | undefined> {
     const pod = this.#parts.pods.getByKey(key);
     const { clock, client } = this.#options;
@@ -239,7 +242,7 @@ class BudgetSyncer {
     return undefined;
   }
 
-  /** Written only over the evaluated version, so that an eviction granted meanwhile is not lost. */
+  /** Writes the status only over the evaluated version, so that an eviction granted in the meantime is not lost. */
   async #write(budget: PodDisruptionBudget, status: PodDisruptionBudgetStatus): Promise<void> {
     if (isDeepStrictEqual(budget.status, status)) return;
     try {

@@ -25,13 +25,13 @@ export function buildNode(name: string, ...taints: (keyof typeof TAINTS)[]): Nod
 const TAINTS = {
   /** A taint that keeps new daemon pods away and lets existing ones stay. */
   closed: { key: 'closed', effect: 'NoSchedule' },
-  /** Ends daemons too. */
+  /** A taint that also evicts daemon pods. */
   evicts: { key: 'evicts', effect: 'NoExecute' },
 } as const satisfies Record<string, Taint>;
 
 /**
- * A daemon from a few words: `new` or `old` (its template), `ready`, `failed`, `done`, `leaving`, `pending` (created for the
- * node and not yet there).
+ * Builds a daemon pod from words: `new` or `old` (its template), `ready`, `failed`, `done`, `leaving`, `pending`
+ * (created for the node and not yet bound).
  */
 export function buildDaemon(name: string, node: string, words: string, changes: Record<string, unknown> = {}): Pod {
   const has = (word: string): boolean => words.split(' ').includes(word);
@@ -60,7 +60,7 @@ export interface GivenDaemons {
   readonly pods?: readonly Pod[];
 }
 
-/** The hash of the newest template is `new`. */
+/** Builds the facts. The hash of the newest template is `new`. */
 export function buildDaemonFacts({ spec, metadata, nodes, pods = [] }: GivenDaemons): DaemonFacts {
   const daemonSet = buildDaemonSet(spec, metadata);
   const podsByNode = new Map<string, Pod[]>();
