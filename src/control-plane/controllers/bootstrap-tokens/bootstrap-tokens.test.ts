@@ -68,7 +68,7 @@ it('only a token that exists, is not expired and has the signing usage signs', (
   assert.notEqual(signingTokenOf(token('abcdef', { expiration: '2026-01-01T01:00:00+00:30' }), nowMs), undefined);
 });
 
-it("every token signs cluster-info, and a signature is removed with its token or when the address changes", async () => {
+it('every token signs cluster-info, and a signature is removed with its token or when the address changes', async () => {
   const world = await setUp([
     token('aaaaaa'),
     token('bbbbbb'),

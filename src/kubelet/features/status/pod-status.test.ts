@@ -99,7 +99,7 @@ describe("a result of the agent's own", () => {
     assert.deepEqual({ phase, reason, message }, override);
   });
 
-  it("a temporary result is kept until the pod has stopped", () => {
+  it('a temporary result is kept until the pod has stopped', () => {
     const stopped = { override: { ...override, untilStopped: true }, isTerminal: true };
     assert.equal(generate(pod(), runtime(record('web')), { ...stopped, isTerminal: false }).reason, 'Evicted');
     const ended = generate(pod({ restartPolicy: 'Never' }), runtime(exited('web', 0)), stopped);
@@ -113,7 +113,7 @@ describe("a result of the agent's own", () => {
     assert.deepEqual([lasting.phase, lasting.reason], ['Failed', 'Evicted']);
   });
 
-  it("the result is kept together with its phase, and removed with it", () => {
+  it('the result is kept together with its phase, and removed with it', () => {
     const previous = { phase: 'Failed' as const, reason: 'Evicted', message: 'm' };
     const kept = generate(pod(), runtime(), { previous });
     assert.deepEqual([kept.phase, kept.reason, kept.message], ['Failed', 'Evicted', 'm']);
