@@ -1,4 +1,6 @@
 import { isRecord } from '../../base/json-record.ts';
+import { runThrough } from '../../base/steps.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { goQuote } from '../../api/go-quote.ts';
 import type { ObjectSchema } from '../../api/schema/schema.ts';
@@ -59,14 +61,23 @@ type Outcome =
  * configuration does not match the schema (upstream: FieldManager.Apply).
  */
 export function applyPatch(options: ApplyOptions): { readonly object: ApiObject } {
+  return runThrough(applyGradually(options));
+}
+
+/** `applyPatch`, for objects of any size: no step takes long. */
+export function* applyGradually(options: ApplyOptions): Steps<{ readonly object: ApiObject }> {
   const config = checkedConfig(options);
+  yield;
   const { live } = options;
   const stored = live?.metadata.managedFields;
   const base = live === undefined ? undefined : withManagedFields(live, undefined);
   const entries = entriesBefore(options, base);
-  const outcome = applyOrConflict(options, { base, config, entries, force: options.force });
+  yield;
+  const outcome = yield* applyOrConflict(options, { base, config, entries, force: options.force });
   const done =
-    'conflicts' in outcome ? afterConflicts(options, { base, config, entries, conflicts: outcome.conflicts }) : outcome;
+    'conflicts' in outcome
+      ? yield* afterConflicts(options, { base, config, entries, conflicts: outcome.conflicts })
+      : outcome;
   // What was merged is an object with metadata: both sides were checked to be of one schema.
   const object = done.object as unknown as ApiObject;
   const shown = options.manager === 'kubectl' ? refreshLastApplied(object, config) : object;
@@ -120,11 +131,12 @@ interface Attempt {
   readonly force: boolean;
 }
 
-function applyOrConflict(options: ApplyOptions, { base, config, entries, force }: Attempt): Outcome {
+function* applyOrConflict(options: ApplyOptions, { base, config, entries, force }: Attempt): Steps<Outcome> {
   const { schema } = options;
   const live = (base ?? {}) as unknown as JsonObject;
   const filter = resetSet(options.resetFields);
   const fields = recursiveDifference(appliedFields(schema, config), filter);
+  yield;
   const mine: ManagerEntry = {
     manager: options.manager === '' ? 'unknown' : options.manager,
     operation: 'Apply',
@@ -136,8 +148,12 @@ function applyOrConflict(options: ApplyOptions, { base, config, entries, force }
   const previous = entries.find((entry) => isSameManager(entry, mine));
   const others = entries.filter((entry) => entry !== previous);
   const owned = others.reduce((all, entry) => union(all, entry.fields), fields);
-  const object = prune(schema, mergeConfig(schema, live, config), { last: previous?.fields, owned });
+  const merged = mergeConfig(schema, live, config);
+  yield;
+  const object = yield* prune(schema, merged, { last: previous?.fields, owned });
+  yield;
   const comparison = filtered(compareFields(schema, live, object, 'changed'), filter);
+  yield;
   if (!force) {
     const conflicts = conflictsOf(others, comparison.changed);
     if (conflicts.length > 0) return { conflicts };
@@ -163,21 +179,27 @@ function conflictsOf(others: readonly ManagerEntry[], changed: FieldSet | undefi
 }
 
 /** Removes fields that the manager applied last time and that have no owner now. */
-function prune(
+function* prune(
   schema: ObjectSchema,
   merged: unknown,
   { last, owned }: { readonly last: FieldSet | undefined; readonly owned: FieldSet | undefined },
-): unknown {
+): Steps<unknown> {
+  // The parents of fields that are all owned are owned too.
+  if (difference(last, owned) === undefined) return merged;
   const named = (set: FieldSet | undefined): FieldSet | undefined => withNamedFields(schema, set);
   const lastNamed = named(last);
   const ownedNamed = named(owned);
   if (lastNamed === undefined || difference(lastNamed, ownedNamed) === undefined) return merged;
   const without = (set: FieldSet | undefined): unknown =>
     set === undefined ? merged : removeFields(schema, merged, set);
+  yield;
   const all = named(appliedFields(schema, merged));
+  yield;
   const bare = named(appliedFields(schema, without(lastNamed)));
+  yield;
   // Restore fields that other managers own, with their parents ...
   const left = named(appliedFields(schema, without(difference(difference(all, bare), ownedNamed))));
+  yield;
   // ... and fields that were never this manager's but were inside of its fields.
   return without(intersection(difference(all, left), lastNamed));
 }
@@ -190,17 +212,18 @@ interface Refused {
 }
 
 /** kubectl may take over what it set by client-side apply: the annotation says what that was. */
-function afterConflicts(
+function* afterConflicts(
   options: ApplyOptions,
   { base, config, entries, conflicts }: Refused,
-): Exclude<Outcome, { conflicts: unknown }> {
+): Steps<Exclude<Outcome, { conflicts: unknown }>> {
   const forgiven =
     options.manager === 'kubectl' && base !== undefined
       ? forgiveLastApplied(options.schema, base, versionOf(options))
       : undefined;
   const left = forgiven === undefined ? conflicts : conflicts.filter(({ path }) => !forgiven(path));
   if (left.length > 0) throw conflictError(left);
-  const forced = applyOrConflict(options, { base, config, entries, force: true });
+  yield;
+  const forced = yield* applyOrConflict(options, { base, config, entries, force: true });
   if ('conflicts' in forced) throw conflictError(forced.conflicts);
   return forced;
 }

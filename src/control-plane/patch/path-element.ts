@@ -3,7 +3,7 @@ import { parseExactJson } from '../../base/exact-json.ts';
 import { goJson } from '../../api/go-json.ts';
 import { goQuote } from '../../api/go-quote.ts';
 import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.ts';
-import { FieldSetBuilder, leaf, makeNode } from './field-set.ts';
+import { FieldSetBuilder, leaf, makeNode, plainElement } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { own } from './json-value.ts';
 
@@ -152,6 +152,7 @@ function hasOnlySelf(node: FieldSet): boolean {
 function canonicalElement(element: string): string | undefined {
   const content = element.slice(2);
   if (element[1] !== ':') return undefined;
+  if (plainElement.test(element)) return element;
   switch (element[0]) {
     case 'f':
       return element;

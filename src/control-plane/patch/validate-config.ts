@@ -4,7 +4,7 @@ import type { ArraySchema, ObjectSchema, Schema } from '../../api/schema/schema.
 import { formatGoValue, isJsonArray } from './json-value.ts';
 import type { JsonObject } from './json-value.ts';
 import { planField, valuesOf } from './object-plan.ts';
-import { formatElement, isAssociative, itemElement, PathElementError } from './path-element.ts';
+import { fieldElement, formatElement, isAssociative, itemElement, PathElementError } from './path-element.ts';
 
 /**
  * What is wrong with a configuration that is to be applied, as `.spec.replicas: expected numeric (int or float), got
@@ -13,12 +13,15 @@ import { formatElement, isAssociative, itemElement, PathElementError } from './p
  */
 export function validateConfig(schema: Schema, value: unknown): readonly string[] {
   const errors: string[] = [];
-  visit(schema, value, { path: '', errors });
+  visit(schema, value, { errors });
   return errors;
 }
 
+/** A place in the configuration. Its path is formatted only for an error, because formatting takes long. */
 interface Place {
-  readonly path: string;
+  readonly parent?: Place;
+  /** A path element; absent for the whole. */
+  readonly element?: string;
   readonly errors: string[];
 }
 
@@ -34,7 +37,7 @@ function visit(schema: Schema, value: unknown, at: Place): void {
     case 'array':
       if (!isJsonArray(value)) fail(at, `expected list, got ${describe(value)}`);
       else if (isAssociative(schema)) visitItems(schema, value, at);
-      else for (const [index, item] of value.entries()) visit(schema.items, item, inside(at, `[${index}]`));
+      else for (const [index, item] of value.entries()) visit(schema.items, item, inside(at, `i:${index}`));
       return;
     case 'opaque':
       return;
@@ -58,16 +61,16 @@ function visitScalar(schema: Schema, value: unknown, at: Place): void {
 function visitStruct(schema: ObjectSchema, value: JsonObject, at: Place): void {
   for (const key of Object.keys(value)) {
     const field = planField(schema, key);
-    if (field !== undefined) visit(field.schema, value[key], inside(at, `.${key}`));
+    if (field !== undefined) visit(field.schema, value[key], inside(at, field.element));
     else if (!Object.hasOwn(schema.fields, key)) {
-      fail(inside(at, `.${key}`), 'field not declared in schema');
+      fail(inside(at, fieldElement(key)), 'field not declared in schema');
       return;
     }
   }
 }
 
 function visitEntries(schema: Schema, value: JsonObject, at: Place): void {
-  for (const key of Object.keys(value)) visit(valuesOf(schema), value[key], inside(at, `.${key}`));
+  for (const key of Object.keys(value)) visit(valuesOf(schema), value[key], inside(at, fieldElement(key)));
 }
 
 function visitItems(schema: ArraySchema, items: readonly unknown[], at: Place): void {
@@ -81,17 +84,19 @@ function visitItems(schema: ArraySchema, items: readonly unknown[], at: Place): 
       fail(at, `element ${index}: ${error.message}`);
       return;
     }
-    const shown = formatElement(element);
-    if (seen.has(element)) fail(at, `duplicate entries for key ${shown}`);
+    if (seen.has(element)) fail(at, `duplicate entries for key ${formatElement(element)}`);
     seen.add(element);
-    visit(schema.items, item, inside(at, shown));
+    visit(schema.items, item, inside(at, element));
   }
 }
 
-const inside = ({ path, errors }: Place, step: string): Place => ({ path: `${path}${step}`, errors });
+const inside = (parent: Place, element: string): Place => ({ parent, element, errors: parent.errors });
 
-function fail({ path, errors }: Place, message: string): void {
-  errors.push(path === '' ? message : `${path}: ${message}`);
+function fail(at: Place, message: string): void {
+  let path = '';
+  for (let place: Place | undefined = at; place?.element !== undefined; place = place.parent)
+    path = `${formatElement(place.element)}${path}`;
+  at.errors.push(path === '' ? message : `${path}: ${message}`);
 }
 
 /** One problem stands alone; more of them one below the other. */

@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { ApiStatusError, badRequest, conflict, notFound } from '../../../api/status/api-status-error.ts';
-import { applyPatch } from '../../patch/apply.ts';
+import { runAtPace } from '../../../base/steps.ts';
+import { applyGradually } from '../../patch/apply.ts';
 import { applyJsonPatch } from '../../patch/json-patch.ts';
 import { applyMergePatch } from '../../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../../patch/strategic-merge-patch.ts';
@@ -90,7 +91,7 @@ async function applied(
 ): Promise<ApiObject> {
   const { definition, subresource, context } = request;
   if (context.fieldManager === '') throw badRequest('fieldManager is required for apply patch');
-  const { object } = applyPatch({
+  const steps = applyGradually({
     schema: definition.schema,
     kind: definition.type,
     live: current,
@@ -102,6 +103,7 @@ async function applied(
     resetFields: resetFields(definition, subresource),
     versions: otherVersions(definition),
   });
+  const { object } = await runAtPace(steps, () => tools.pace.rest());
   if (context.fieldValidation !== 'Ignore') {
     const doubts = computeApplyDoubts(patch);
     if (doubts !== undefined && context.fieldValidation === 'Strict') throw badRequest(doubts.refusal);
