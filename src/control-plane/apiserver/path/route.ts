@@ -34,7 +34,8 @@ const connectVerbs: Readonly<Record<string, string>> = lookupTable({
 });
 
 /** The verb of a method and a path for an existing resource, or the error of upstream's router. */
-export function routeOf(method: string, info: RequestInfo, resource: ServedResource): Route {
+export function routeOf(asked: string, info: RequestInfo, resource: ServedResource): Route {
+  const method = asked === 'HEAD' && readsHead(info, resource) ? 'GET' : asked;
   const { type } = resource.definition;
   const { name, namespace, parts } = info;
   const isNamespace = type.plural === 'namespaces' && type.group === '';
@@ -54,6 +55,11 @@ export function routeOf(method: string, info: RequestInfo, resource: ServedResou
   if (isNamed && name !== '') return allowed(resource, objectVerbs[method]);
   const verb = collectionVerbs[method];
   return allowed(resource, verb === 'list' && info.verb === 'watch' ? 'watch' : verb);
+}
+
+/** Upstream's handler of custom kinds answers HEAD as GET; its router of built-in kinds does not know HEAD. */
+function readsHead({ verb, watchByPath }: RequestInfo, { definition }: ServedResource): boolean {
+  return definition.readBody !== undefined && verb !== 'watch' && !watchByPath;
 }
 
 function allowed({ verbs }: ServedResource, verb: ObjectVerb | undefined): Route {

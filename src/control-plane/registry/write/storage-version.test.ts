@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiObject } from '../../../api/client/resource-type.ts';
+import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { startRegistry, widgets } from '../testing/registry-fixture.ts';
 
@@ -45,5 +46,32 @@ test('a write without changes converts an object to the storage version, once', 
   const migrated = await write(after);
   assert.notEqual(migrated, metadata.resourceVersion);
   assert.deepEqual([stored(), await write(after)], ['late.io/v2', migrated]);
+  await fixture.stop();
+});
+
+test('a kind whose definition is being deleted takes no new objects, and changes those it has', async () => {
+  const fixture = await startRegistry();
+  const { definitions, registry, request } = fixture;
+  const any = (definition: typeof widgets): ResourceDefinition => definition as unknown as ResourceDefinition;
+  const why = 'create not allowed while custom resource definition is terminating';
+  const before = served('v1');
+  const ending: typeof widgets = { ...before, refusesCreation: why };
+  definitions.change({ removed: [], added: [place, any(before)] });
+  await fixture.create({ name: 'a' }, before);
+  definitions.change({ removed: [any(before)], added: [any(ending)] });
+  const isRefused = (error: unknown): boolean =>
+    isApiError(error, 'Forbidden') && error.message === `lates.late.io "b" is forbidden: ${why}`;
+  await assert.rejects(fixture.create({ name: 'b' }, ending), isRefused);
+  const config = { apiVersion: 'late.io/v1', kind: 'Late', metadata: { name: 'b' } };
+  await assert.rejects(
+    registry.patch(request(ending, 'b'), { value: config, duplicates: [], type: 'apply' }),
+    isRefused,
+  );
+  const labels = { x: 'y' };
+  const patch = { value: { metadata: { labels } }, duplicates: [], type: 'merge' as const };
+  const { object } = await registry.patch(request(ending, 'a'), patch);
+  assert.deepEqual(object.metadata.labels, labels);
+  await registry.delete(request(ending, 'a'), {});
+  await assert.rejects(registry.get(request(ending, 'a'), {}), (error) => isApiError(error, 'NotFound'));
   await fixture.stop();
 });
