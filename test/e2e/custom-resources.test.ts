@@ -274,6 +274,10 @@ describe('custom kinds', () => {
         /conversion webhook for example.com\/v2, Kind=End failed: out of order/,
       );
       assert.match(await refusal(['get', 'ends.v1.example.com']), /out of order/);
+      // Neither other kinds nor other namespaces wait for it.
+      await cluster.kubectl(['get', 'things']);
+      await cluster.kubectl(['create', 'namespace', 'without-ends']);
+      await cluster.kubectl(['delete', 'namespace', 'without-ends', '--timeout=20s']);
       webhook.refuse(undefined);
       assert.match(await cluster.kubectl(['get', 'ends.v1.example.com', 'd', '-o', 'jsonpath={.spec}']), /d:1/);
     });

@@ -1,5 +1,6 @@
 import { isRecord } from '../../base/json-record.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
+import { goAggregate } from '../../api/go-aggregate.ts';
 import { goQuote } from '../../api/go-quote.ts';
 import type { JsonObject } from '../../api/structural/prune.ts';
 import { formatFieldError } from '../../api/validation/field-error.ts';
@@ -117,16 +118,32 @@ function restored(original: ApiObject['metadata'], given: JsonObject): ApiObject
   const errors = new FieldErrors();
   if (labels !== undefined) validateLabels(errors, 'metadata.labels', labels);
   if (annotations !== undefined) validateAnnotations(errors, 'metadata.annotation', annotations);
-  if (errors.list.length > 0) throw new MetadataError(errors.list.map(formatFieldError).join(', '));
+  if (errors.list.length > 0) throw new MetadataError(goAggregate(errors.list.map(formatFieldError)));
   return { ...kept, ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }) };
 }
 
 function textsOf(value: unknown, field: string): Record<string, string> | undefined {
   if (value === undefined || value === null) return undefined;
   if (!isRecord(value))
-    throw new MetadataError(`invalid metadata.${field} of type ${typeof value} in converted object`);
+    throw new MetadataError(`invalid metadata.${field} of type ${goType(value)} in converted object`);
   for (const [key, each] of Object.entries(value))
     if (typeof each !== 'string')
-      throw new MetadataError(`metadata.${field}[${key}] must be a string, but is ${typeof each} in converted object`);
+      throw new MetadataError(`metadata.${field}[${key}] must be a string, but is ${goType(each)} in converted object`);
   return value as Record<string, string>;
+}
+
+/** The type of a JSON value as Go's `%T` prints it. */
+function goType(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>';
+  if (Array.isArray(value)) return '[]interface {}';
+  switch (typeof value) {
+    case 'object':
+      return 'map[string]interface {}';
+    case 'boolean':
+      return 'bool';
+    case 'string':
+      return 'string';
+    default:
+      return typeof value === 'bigint' || Number.isInteger(value) ? 'int64' : 'float64';
+  }
 }

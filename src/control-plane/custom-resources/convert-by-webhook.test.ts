@@ -115,6 +115,44 @@ describe('a conversion webhook', () => {
     });
   });
 
+  it('what else of metadata a conversion webhook changes, adds or removes is as it was', async () => {
+    const original = thing('a', {
+      metadata: {
+        ...thing('a').metadata,
+        finalizers: ['x/y'],
+        ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u' }],
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+        annotations: { e: 'f' },
+      },
+    });
+    const { name, namespace, uid } = original.metadata;
+    const bare = { name, namespace, uid, creationTimestamp: '1970-01-01T00:00:00Z', finalizers: ['z/z'] };
+    const { convert } = converter(changed((object) => ({ ...object, metadata: bare })));
+    const [answer] = await convert([original]);
+    const { labels: _, annotations: __, ...kept } = original.metadata;
+    assert.deepEqual(answer?.metadata, kept);
+  });
+
+  it('a field __proto__ that a conversion webhook adds is an ordinary field', async () => {
+    const { convert } = converter(
+      changed((object) => ({ ...object, ...(JSON.parse('{"spec":{"__proto__":{"polluted":1}}}') as object) })),
+    );
+    const [answer] = await convert([thing('a')]);
+    assert.ok(Object.hasOwn((answer as Thing).spec ?? {}, '__proto__'));
+    assert.equal(({} as { polluted?: unknown }).polluted, undefined);
+  });
+
+  it('a conversion webhook that fails for one batch of a list fails the whole list', async () => {
+    let asked = 0;
+    const { convert } = converter((question) => (++asked === 2 ? success(question, []) : renamed(question)));
+    const large = { spec: { text: 'x'.repeat(3 << 20) } };
+    await assert.rejects(convert([thing('a', large), thing('b', large), thing('c', large)]), {
+      code: 500,
+      message: 'conversion webhook for example.com/v1, Kind=Thing returned 0 objects, expected 1',
+    });
+    assert.equal(asked, 2);
+  });
+
   it('a conversion webhook is sent more than one review for what is too long for one', async () => {
     const { asked, convert } = converter(renamed);
     const large = { spec: { text: 'x'.repeat(3 << 20) } };
@@ -159,6 +197,34 @@ describe('a conversion webhook', () => {
     ],
     ['too few objects', (question) => success(question, []), `${prefix} returned 0 objects, expected 1`],
     [
+      'too many objects',
+      (question) => success(question, [...question.request.objects, ...question.request.objects]),
+      `${prefix} returned 2 objects, expected 1`,
+    ],
+    [
+      'no list of objects',
+      ({ request }) => success({ request }, null as unknown as object[]),
+      `${prefix} returned 0 objects, expected 1`,
+    ],
+    [
+      'a list',
+      () => [],
+      `${prefix} failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got , Kind=`,
+    ],
+    [
+      'a review of another version',
+      (question) => ({ ...success(question, []), apiVersion: 'apiextensions.k8s.io/v1beta1' }),
+      `${prefix} failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got apiextensions.k8s.io/v1beta1, Kind=ConversionReview`,
+    ],
+    [
+      'no result',
+      ({ request: { uid } }) => ({
+        ...success({ request: { uid, desiredAPIVersion: '', objects: [] } }, []),
+        response: { uid },
+      }),
+      `${prefix} failed: response.result.status was '', not 'Success'`,
+    ],
+    [
       'objects of the same version',
       changed((object) => ({ ...object, apiVersion: 'example.com/v1' })),
       `${prefix} returned invalid converted object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v1)`,
@@ -179,9 +245,24 @@ describe('a conversion webhook', () => {
       `${prefix} returned invalid converted object at index 0: must have the same UID: uid-a != b`,
     ],
     [
+      'objects in another namespace',
+      metadata({ namespace: 'b' }),
+      `${prefix} returned invalid converted object at index 0: must have the same namespace: n != b`,
+    ],
+    [
+      'objects without metadata',
+      changed(({ metadata: _, ...object }) => object),
+      `${prefix} returned invalid converted object at index 0: must have the same name: a != `,
+    ],
+    [
+      'a list of labels',
+      metadata({ labels: ['a'] }),
+      `${prefix} returned invalid metadata in object at index 0: invalid metadata.labels of type []interface {} in converted object`,
+    ],
+    [
       'labels that are not texts',
       metadata({ labels: { a: 1 } }),
-      `${prefix} returned invalid metadata in object at index 0: metadata.labels[a] must be a string, but is number in converted object`,
+      `${prefix} returned invalid metadata in object at index 0: metadata.labels[a] must be a string, but is int64 in converted object`,
     ],
     [
       'what is no object',
@@ -191,6 +272,24 @@ describe('a conversion webhook', () => {
   ];
   for (const [what, answer, text] of cases)
     it(`fails the request with ${what}`, async () => assert.equal(await refusal(answer), text));
+
+  it('fails the request with objects in another order', async () => {
+    const { convert } = converter((question) => {
+      const { objects, desiredAPIVersion: apiVersion } = question.request;
+      return success(question, objects.map((each) => ({ ...each, apiVersion })).reverse());
+    });
+    await assert.rejects(convert([thing('a'), thing('b')]), {
+      code: 500,
+      message: `${prefix} returned invalid converted object at index 0: must have the same name: a != b`,
+    });
+  });
+
+  it('fails the request with invalid labels', async () => {
+    assert.match(
+      await refusal(metadata({ labels: { '-': 'a', b: '-' } })),
+      /^conversion webhook for example.com\/v1, Kind=Thing returned invalid metadata in object at index 0: \[metadata.labels: Invalid value: "-": name part must .*, metadata.labels: Invalid value: "-": a valid label .*\]$/,
+    );
+  });
 
   it('fails the request when it cannot be asked', async () => {
     const unreachable: Answer = () => {

@@ -120,6 +120,31 @@ describe('the client for webhooks, over real HTTPS', () => {
     );
     assert.match(await answers(302, ''), /status code 302/);
     assert.match(await answers(200, 'oops'), /json parse error/);
+    assert.match(await answers(200, `${'['.repeat(501)}${']'.repeat(501)}`), /json parse error: exceeded max depth/);
+  });
+
+  it('reads integers of 64 bits as they are', async () => {
+    answer = (_, response) => response.end('{"n":9007199254740993}');
+    assert.deepEqual(await client.post({ url: url(), caBundle }, {}, 10), { n: 9007199254740993n });
+  });
+
+  it('does not read the rest of an answer that is too long', async () => {
+    const piece = Buffer.alloc(1 << 20, 0x20);
+    let sent = 0;
+    const closed = new Promise<void>((resolve) => {
+      answer = (_, response) => {
+        const more = (): void => {
+          while (sent < 200 && response.write(piece)) sent++;
+        };
+        response.on('drain', more).on('close', resolve);
+        more();
+      };
+    });
+    assert.equal(await failure({ url: url(), caBundle }), `the answer is longer than ${16 << 20} bytes`);
+    await closed;
+    assert.ok(sent < 200, `${sent} pieces were sent`);
+    answer = (_, response) => response.end(`[${'0,'.repeat(500_001)}0]`);
+    assert.equal(await failure({ url: url(), caBundle }), 'the answer has more than 500000 values');
   });
 
   it('waits no longer than its timeout', async () => {

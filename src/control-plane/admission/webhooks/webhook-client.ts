@@ -5,7 +5,10 @@ import type { RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
 import { endpointLabels } from '../../../api/annotations.ts';
 import { endpointSlices, services } from '../../../api/client/resource-types.ts';
+import { measureJson } from '../../../api/measure-json.ts';
+import { objectLimits } from '../../../api/object-limits.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { parseExactJson } from '../../../base/exact-json.ts';
 import { answerTo } from '../../../base/node-answer.ts';
 import { readText } from '../../../base/read-text.ts';
 import type { Random } from '../../../base/random.ts';
@@ -15,6 +18,8 @@ import type { Webhook } from './match-webhook.ts';
 
 /** Limit of a response; a longer one is an error. */
 const LIMIT_BYTES = 16 << 20;
+/** Limit of its values, because it is parsed in one turn of the event loop. */
+const LIMIT_VALUES = 500_000;
 /** The number of idle connections kept for each webhook, and for how long. */
 const IDLE_CONNECTIONS = 25;
 const IDLE_MS = 90_000;
@@ -190,8 +195,12 @@ function parseAnswer(status: number, text: string): unknown {
     throw new AnswerError(
       `the server responded with the status code ${status} but did not return more information: ${text.slice(0, 2048).trim()}`,
     );
+  const { values, depth } = measureJson(Buffer.from(text), LIMIT_VALUES);
+  if (values > LIMIT_VALUES) throw new AnswerError(`the answer has more than ${LIMIT_VALUES} values`);
+  if (depth > objectLimits.depth)
+    throw new AnswerError("couldn't get version/kind; json parse error: exceeded max depth");
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch (error) {
     throw new AnswerError(
       `couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : String(error)}`,
