@@ -158,6 +158,20 @@ describe('AuthenticationConfiguration', () => {
     );
   });
 
+  it('refuses expressions that are too long or too deep', () => {
+    const username = (expression: string): string => ofMappings({ username: { expression } }).join();
+    assert.match(
+      username(`claims.sub + '${'x'.repeat(20_000)}'`),
+      /compilation failed: ERROR: <input>:1:1: expression code point size exceeds limit: size: 20015, limit 20000/,
+    );
+    for (const deep of [
+      `${'('.repeat(9_000)}claims.sub${')'.repeat(9_000)}`,
+      `${'['.repeat(9_000)}${']'.repeat(9_000)}`,
+      `claims${'.a'.repeat(9_000)}`,
+    ])
+      assert.match(username(deep), /expression recursion limit exceeded/, deep.slice(0, 20));
+  });
+
   it('uses an e-mail address as the username only if it also reads the verification claim', () => {
     const username = { expression: 'claims.email' };
     assert.match(ofMappings({ username }).join(), /claims\.email_verified must be used in/);

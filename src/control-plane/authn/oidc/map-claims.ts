@@ -1,3 +1,4 @@
+import type { Steps } from '../../../base/steps.ts';
 import { goQuote } from '../../../api/go-quote.ts';
 import type { Program } from '../../../cel/compile.ts';
 import type { CelValue } from '../../../cel/values.ts';
@@ -35,19 +36,22 @@ const refuse = (why: string): never => {
 const quotedList = (texts: readonly unknown[]): string => `[${texts.map((each) => goQuote(String(each))).join(' ')}]`;
 const has = (claims: Claims, name: string): boolean => Object.hasOwn(claims, name);
 
-/** The user that verified claims stand for (upstream: authenticator/token/oidc AuthenticateToken). */
-export function mapClaims(
+/**
+ * The user that verified claims stand for (upstream: authenticator/token/oidc AuthenticateToken). Each expression is a
+ * step of its own.
+ */
+export function* mapClaims(
   jwt: JwtAuthenticator,
   programs: ClaimPrograms,
   claims: Claims,
   nowSeconds: number,
-): AuthenticationResult {
+): Steps<AuthenticationResult> {
   try {
     refuseToken(jwt, claims, nowSeconds);
-    const user = userOf(jwt, programs, claims);
+    const user = yield* userOf(jwt, programs, claims);
     requireClaims(jwt, claims);
-    checkRules(programs.claimRules, 'claim validation expression', (program) => evaluateClaims(program, claims));
-    checkRules(programs.userRules, 'user info validation rule', (program) => evaluateUserRule(program, user));
+    yield* checkRules(programs.claimRules, 'claim validation expression', (program) => evaluateClaims(program, claims));
+    yield* checkRules(programs.userRules, 'user info validation rule', (program) => evaluateUserRule(program, user));
     return { outcome: 'user', user };
   } catch (error) {
     if (error instanceof Refused) return { outcome: 'failed', error: `oidc: ${error.message}` };
@@ -75,16 +79,18 @@ function refuseToken({ issuer = {} }: JwtAuthenticator, { iss, aud, exp, nbf }: 
     refuse('verify token: oidc: current time before the nbf (not before) time');
 }
 
-function userOf({ claimMappings = {} }: JwtAuthenticator, programs: ClaimPrograms, claims: Claims): UserInfo {
+function* userOf({ claimMappings = {} }: JwtAuthenticator, programs: ClaimPrograms, claims: Claims): Steps<UserInfo> {
   const name =
     programs.username === undefined
       ? usernameOfClaim(claimMappings.username ?? {}, claims)
       : textOf(programs.username, claims, 'username');
   if (name === '') refuse('empty username via CEL expression is not allowed');
+  yield;
   const groups =
     programs.groups === undefined
       ? groupsOfClaim(claimMappings.groups ?? {}, claims)
       : textsOf(programs.groups, claims, 'error evaluating group claim expression');
+  yield;
   const uidClaim = claimMappings.uid?.claim ?? '';
   const uid =
     programs.uid !== undefined
@@ -92,7 +98,8 @@ function userOf({ claimMappings = {} }: JwtAuthenticator, programs: ClaimProgram
       : uidClaim === ''
         ? ''
         : claimedText(claims, uidClaim, `parse uid claim ${goQuote(uidClaim)}`);
-  const extra = extraOf(programs, claims);
+  yield;
+  const extra = yield* extraOf(programs, claims);
   return { name, groups, ...(uid !== '' && { uid }), ...(Object.keys(extra).length > 0 && { extra }) };
 }
 
@@ -116,13 +123,14 @@ function groupsOfClaim({ claim = '', prefix = '' }: PrefixedClaimOrExpression, c
   return groups.map((group) => prefix + String(group));
 }
 
-function extraOf({ extra }: ClaimPrograms, claims: Claims): Readonly<Record<string, readonly string[]>> {
+function* extraOf({ extra }: ClaimPrograms, claims: Claims): Steps<Readonly<Record<string, readonly string[]>>> {
   const found = new Map<string, readonly string[]>();
   const { jti } = claims;
   if (typeof jti === 'string' && jti !== '') found.set(CREDENTIAL_ID, [`JTI=${jti}`]);
   for (const { key, program } of extra) {
     const values = textsOf(program, claims, `error evaluating extra claim expression: ${program.source}`);
     if (values.length > 0) found.set(key, values);
+    yield;
   }
   return Object.fromEntries(found);
 }
@@ -138,13 +146,17 @@ function requireClaims({ claimValidationRules = [] }: JwtAuthenticator, claims: 
   }
 }
 
-function checkRules(
+function* checkRules(
   rules: readonly RuleProgram[],
   what: string,
   evaluate: (program: Program) => ReturnType<typeof evaluateClaims>,
-): void {
+): Steps<void> {
   // All are evaluated before one is judged: an error of any counts.
-  const results = rules.map(({ program, message }) => ({ program, message, result: evaluate(program) }));
+  const results: (RuleProgram & { readonly result: ReturnType<typeof evaluate> })[] = [];
+  for (const rule of rules) {
+    results.push({ ...rule, result: evaluate(rule.program) });
+    yield;
+  }
   for (const { result } of results) if ('error' in result) refuse(`error evaluating ${what}: ${result.error}`);
   for (const { program, message, result } of results) {
     const value = 'value' in result ? result.value : undefined;

@@ -1,4 +1,6 @@
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
+import { runAtPace } from '../../../base/steps.ts';
+import { Pace } from '../../../base/turn.ts';
 import type { AccessObserver } from '../../model/access-observer.ts';
 import type { AuthenticationResult, TokenAuthenticator } from '../../model/user-info.ts';
 import type { CompiledJwt } from '../configuration/validate-authentication-configuration.ts';
@@ -59,7 +61,9 @@ export function createOidcAuthenticator(options: OidcOptions): OidcAuthenticator
       });
       const claims: unknown = JSON.parse(Buffer.from(verified.payload).toString());
       const { jwt, programs } = compiled;
-      return mapClaims(jwt, programs, claims as Record<string, unknown>, clock.nowMs() / 1000);
+      const pace = new Pace(clock);
+      const steps = mapClaims(jwt, programs, claims as Record<string, unknown>, clock.nowMs() / 1000);
+      return await runAtPace(steps, () => pace.rest());
     } catch (error) {
       return { outcome: 'failed', error: `oidc: verify token: ${errorMessage(error)}` };
     }

@@ -196,6 +196,27 @@ describe('OpenID Connect', () => {
     assert.match(String(userOf(await by("''").ask())), /empty username via CEL expression is not allowed/);
   });
 
+  it('refuses a token for which an expression costs too much', async () => {
+    const by = (expression: string) =>
+      setUp({ claimValidationRules: [{ expression }], claimMappings: { username: claimed('sub') } });
+    const groups = Array.from({ length: 10_000 }, (_, index) => `group-${index}`);
+    const tooMuch = /resulted in error: operation cancelled: actual cost limit exceeded$/;
+    const costly = by('claims.groups.all(a, claims.groups.all(b, a != b || a == b))');
+    assert.match(String(userOf(await costly.ask({ groups }))), tooMuch);
+    assert.deepEqual(userOf(await costly.ask({ groups: groups.slice(0, 10) })), ['jane']);
+    const repeated = by("claims.text.replace('a', claims.text).size() > 0");
+    assert.match(String(userOf(await repeated.ask({ text: 'a'.repeat(100_000) }))), /resulted in error/);
+  });
+
+  it('accepts a claim of a megabyte, and ten thousand claims', async () => {
+    const { ask } = setUp({
+      claimMappings: { username: { expression: 'claims.sub' }, groups: { expression: 'claims.c9999' } },
+      claimValidationRules: [{ expression: "claims.large.endsWith('end')" }],
+    });
+    const claims = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`c${index}`, `value-${index}`]));
+    assert.deepEqual(userOf(await ask({ ...claims, large: `${'x'.repeat(1_000_000)}end` })), ['jane', 'value-9999']);
+  });
+
   it('accepts a token for any of several audiences', async () => {
     const { ask } = setUp({
       issuer: { url: issuerUrl, audiences: ['b', 'a'], audienceMatchPolicy: 'MatchAny' },

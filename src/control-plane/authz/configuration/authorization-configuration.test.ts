@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readAuthorizationConfiguration } from './authorization-configuration.ts';
 import type { AuthorizationConfiguration } from './authorization-configuration.ts';
+import type { Program } from '../../../cel/compile.ts';
+import { runThrough } from '../../../base/steps.ts';
+import { compileMatchCondition, judgeConditions } from './match-conditions.ts';
 import { validateAuthorizationConfiguration } from './validate-authorization-configuration.ts';
 import type { AuthorizationChecks } from './validate-authorization-configuration.ts';
 
@@ -160,7 +163,28 @@ describe('AuthorizationConfiguration', () => {
         `${path}[3].expression: Invalid value: "request.user": must evaluate to bool but got string, ` +
         `${path}[4].expression: Invalid value: "request.none": compilation failed: ERROR: <input>:1:8: undefined field 'none'\n | request.none\n | .......^]`,
     );
+    const hostile = (expression: string): string => String(ofWebhook({ matchConditions: [{ expression }] }));
+    assert.match(hostile(`request.user == '${'x'.repeat(20_000)}'`), /expression code point size exceeds limit/);
+    assert.match(hostile(`${'('.repeat(9_000)}true${')'.repeat(9_000)}`), /expression recursion limit exceeded/);
     const many = Array.from({ length: 65 }, (_, index) => ({ expression: `request.user == '${index}'` }));
     assert.equal(ofWebhook({ matchConditions: many }), `${path}: Too many: 65: must have at most 64 items`);
+  });
+
+  it('a condition that costs too much for a request is an error, as long as none is false', () => {
+    const programs = (...sources: string[]): Program[] =>
+      sources.map((source) => {
+        const program = compileMatchCondition(source);
+        assert.ok(typeof program !== 'string', String(program));
+        return program;
+      });
+    const groups = Array.from({ length: 10_000 }, (_, index) => `group-${index}`);
+    const request = { user: 'u', uid: '', groups, extra: { 'a.b/c': ['x'.repeat(1_000_000)] } };
+    const costly = 'request.groups.all(a, request.groups.all(b, a != b || a == b))';
+    const tooMuch = `cel evaluation error: expression '${costly}' resulted in error: operation cancelled: actual cost limit exceeded`;
+    const judge = (...sources: string[]): unknown => runThrough(judgeConditions(programs(...sources), request));
+    assert.deepEqual(judge(costly), { error: tooMuch });
+    assert.equal(judge(costly, "request.user == 'other'"), false);
+    // The pattern has no backtracking.
+    assert.equal(judge("request.extra['a.b/c'].all(a, a.matches('^(x+x+)+y$'))", costly), false);
   });
 });

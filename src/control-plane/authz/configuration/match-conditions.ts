@@ -4,6 +4,7 @@ import type { Program } from '../../../cel/compile.ts';
 import { compileExpression } from '../../../cel/compile.ts';
 import { fromJson } from '../../../cel/json-values.ts';
 import { CelError } from '../../../cel/values.ts';
+import type { Steps } from '../../../base/steps.ts';
 import { goAggregate } from '../../../api/go-aggregate.ts';
 import { baseEnvironment } from '../../cel/environment.ts';
 import { PER_CALL_LIMIT } from '../../cel/limits.ts';
@@ -52,12 +53,12 @@ export interface ReviewedAccess {
 
 /**
  * Whether the webhook is to be asked. A condition that is false decides, whatever errors others give (upstream:
- * authorization/cel/matcher.go Eval).
+ * authorization/cel/matcher.go Eval). Each condition is a step of its own.
  */
-export function judgeConditions(
+export function* judgeConditions(
   conditions: readonly Program[],
   request: ReviewedAccess,
-): boolean | { readonly error: string } {
+): Steps<boolean | { readonly error: string }> {
   const value = fromJson(request);
   const errors: string[] = [];
   for (const { source, evaluate } of conditions) {
@@ -71,6 +72,7 @@ export function judgeConditions(
     if (problem !== undefined)
       errors.push(`cel evaluation error: expression '${source}' resulted in error: ${problem}`);
     else if (result !== true) return false;
+    yield;
   }
   return errors.length === 0 ? true : { error: goAggregate(errors) };
 }

@@ -3,6 +3,8 @@ import type { Clock } from '../../../base/clock.ts';
 import { sleep } from '../../../base/clock.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
+import { runAtPace } from '../../../base/steps.ts';
+import { Pace } from '../../../base/turn.ts';
 import type { AccessObserver, WebhookResult } from '../../model/access-observer.ts';
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from '../../model/user-info.ts';
 import type { Program } from '../../../cel/compile.ts';
@@ -71,10 +73,12 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
     reason: '',
     evaluationError: error,
   });
-  const judge = (attributes: AuthorizationAttributes): ReturnType<typeof judgeConditions> => {
+  const judge = async (attributes: AuthorizationAttributes): Promise<boolean | { readonly error: string }> => {
     if (conditions.length === 0) return true;
     const startedMs = clock.monotonicMs();
-    const result = judgeConditions(conditions, reviewedAccess(attributes));
+    const pace = new Pace(clock);
+    const steps = judgeConditions(conditions, reviewedAccess(attributes));
+    const result = await runAtPace(steps, () => pace.rest());
     const outcome = result === true ? 'match' : result === false ? 'excluded' : 'error';
     observer?.conditionsJudged(name, outcome, clock.monotonicMs() - startedMs);
     return result;
@@ -82,7 +86,7 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
   return {
     name: 'Webhook',
     authorize: async (attributes): Promise<AuthorizationDecision> => {
-      const matches = judge(attributes);
+      const matches = await judge(attributes);
       if (typeof matches !== 'boolean') return onError(matches.error);
       if (!matches) return { decision: 'noOpinion', reason: '' };
       const spec = reviewSpec(attributes);
