@@ -87,6 +87,46 @@ it('writes each object once, and notes the version where it began', async () => 
   await fixture.world.stop();
 });
 
+it('2,000 objects that others write meanwhile keep what was written last, and each is migrated once', async () => {
+  const fixture = new Fixture();
+  const { world } = fixture;
+  const count = 2_000;
+  addMaps(world, count);
+  const written = new Map<string, string>();
+  let serial = 0;
+  const write = (index: number): void => {
+    const name = `map-${index % count}`;
+    written.set(name, String(serial++));
+    world.api.change(configMaps, { namespace: 'shop', name }, (object) => ({
+      ...object,
+      data: { n: written.get(name) ?? '' },
+    }));
+  };
+  world.api.script(({ verb, plural, key: place }) => {
+    if (verb !== 'patch' || plural !== 'configmaps') return undefined;
+    const index = Number(place.slice('shop/map-'.length));
+    // The object that is about to be migrated, one that was, and one that is to come.
+    if (index % 3 === 0) for (const each of [index, index + count - 100, index + 700]) write(each);
+    return undefined;
+  });
+  fixture.migrate('all', 'configmaps');
+  world.start();
+  for (let rounds = 0; rounds < 1_000 && fixture.conditions('all').length < 2; rounds++) await world.run(500);
+  await world.run(500);
+  assert.deepEqual(fixture.conditions('all'), finished);
+  const maps = world.api.all(configMaps);
+  assert.deepEqual(
+    maps.filter(({ metadata, data }) => data?.['n'] !== written.get(metadata.name)),
+    [],
+  );
+  const tried = new Set(fixture.rewritten);
+  assert.equal(tried.size, fixture.rewritten.length);
+  assert.ok(maps.every(({ metadata: { name } }) => written.has(name) || tried.has(`patch configmaps shop/${name}`)));
+  // The version of the cluster, and pages of 500: the memory that a migration takes does not grow with the objects.
+  assert.equal(world.api.calls.filter(({ verb, plural }) => verb === 'list' && plural === 'configmaps').length, 5);
+  await world.stop();
+});
+
 it('leaves out objects that were written after it began', async () => {
   const fixture = new Fixture();
   addMaps(fixture.world, 2);
