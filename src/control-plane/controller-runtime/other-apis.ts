@@ -6,17 +6,25 @@ export interface OtherResource {
   readonly verbs: readonly string[];
 }
 
+/** A resource of one kind, in namespaces or not. */
+export interface OtherKind extends OtherResource {
+  readonly namespaced: boolean;
+}
+
 /** APIs that other servers serve behind APIServices, for controllers. */
 export interface OtherApis {
   /** The first of the versions that another server serves; undefined when none does. */
   versionOf(group: string, versions: readonly string[]): string | undefined;
   /**
    * The JSON response to a GET of this path, at most 4 MiB within five seconds. Rejects with the message of the server's
-   * Status, or with the reason why there is no response.
+   * Status, or with the reason why there is no response: with `ApiStatusError` NotFound only if the Status says that the
+   * named object does not exist.
    */
   get(api: { readonly group: string; readonly version: string }, path: string): Promise<unknown>;
   /** A DELETE of this path; it rejects as `get`. */
   delete(api: { readonly group: string; readonly version: string }, path: string): Promise<void>;
+  /** The resource whose objects are of this kind, also while its server does not answer. */
+  find(group: string, kind: string): OtherKind | undefined;
   /** What the servers serve in namespaces; `unavailable`: the group versions of servers that do not answer. */
   resources(): { readonly namespaced: readonly OtherResource[]; readonly unavailable: readonly string[] };
 }
@@ -26,5 +34,6 @@ export const noOtherApis: OtherApis = {
   versionOf: () => undefined,
   get: ({ group, version }) => Promise.reject(new Error(`no server serves ${group}/${version}`)),
   delete: ({ group, version }) => Promise.reject(new Error(`no server serves ${group}/${version}`)),
+  find: () => undefined,
   resources: () => ({ namespaced: [], unavailable: [] }),
 };

@@ -1,5 +1,7 @@
+import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { errorMessage } from '../../../base/errors.ts';
-import type { ApiBackend, ApiBackends } from '../../model/api-backends.ts';
+import { isRecord } from '../../../base/json-record.ts';
+import type { ApiBackend, ApiBackends, BackendResource } from '../../model/api-backends.ts';
 import type { UserInfo } from '../../model/user-info.ts';
 import { askBackend, BackendRefusal } from './ask-backend.ts';
 import type { AskBackendParts } from './ask-backend.ts';
@@ -27,7 +29,7 @@ export function backendApis({ backends, ...parts }: BackendApisParts, user: User
     try {
       return await askBackend(parts, backend, path, { user, method });
     } catch (error) {
-      throw new Error(refusalOf(error), { cause: error });
+      throw refusalOf(error);
     }
   };
   return {
@@ -42,6 +44,16 @@ export function backendApis({ backends, ...parts }: BackendApisParts, user: User
       }
     },
     delete: async (api: GroupVersion, path: string): Promise<void> => void (await send(api, path, 'DELETE')),
+    find: (group: string, kind: string): (NamespacedResource & { readonly namespaced: boolean }) | undefined => {
+      for (const backend of byPriority(backends.all)) {
+        const { version, resources = [] } = backend;
+        const found =
+          backend.group === group ? resources.find((each) => each.kind === kind && isWhole(each)) : undefined;
+        if (found !== undefined)
+          return { group, version, plural: found.name, verbs: found.verbs, namespaced: found.namespaced };
+      }
+      return undefined;
+    },
     resources: () => ({
       namespaced: namespacedResources(backends.all),
       unavailable: backends.all
@@ -52,28 +64,43 @@ export function backendApis({ backends, ...parts }: BackendApisParts, user: User
   };
 }
 
+const isWhole = ({ name }: BackendResource): boolean => !name.includes('/');
+
+const byPriority = (all: readonly ApiBackend[]): readonly ApiBackend[] =>
+  all.toSorted((left, right) => right.versionPriority - left.versionPriority);
+
 /** Each resource once, in the version with the highest priority. */
 function namespacedResources(all: readonly ApiBackend[]): readonly NamespacedResource[] {
   const found = new Map<string, NamespacedResource>();
-  const ordered = all
-    .filter(({ isAvailable }) => isAvailable)
-    .toSorted((left, right) => right.versionPriority - left.versionPriority);
-  for (const { group, version, resources = [] } of ordered)
-    for (const { name, namespaced, verbs } of resources) {
+  for (const { group, version, resources = [] } of byPriority(all.filter(({ isAvailable }) => isAvailable)))
+    for (const resource of resources) {
+      const { name, namespaced, verbs } = resource;
       const key = `${group}/${name}`;
-      if (namespaced && !name.includes('/') && !found.has(key)) found.set(key, { group, version, plural: name, verbs });
+      if (namespaced && isWhole(resource) && !found.has(key)) found.set(key, { group, version, plural: name, verbs });
     }
   return [...found.values()];
 }
 
-/** The message of the server's Status, or of the error if the body is no Status. */
-function refusalOf(error: unknown): string {
+/**
+ * An error with the message of the server's Status, or of the error if the body is no Status. NotFound only about an
+ * object that the Status names: a path that the server does not serve says nothing about objects.
+ */
+function refusalOf(error: unknown): Error {
   const why = error instanceof Error ? error : new Error(String(error));
-  if (!(why.cause instanceof BackendRefusal)) return why.message;
+  const status = why.cause instanceof BackendRefusal ? parsed(why.cause.body) : undefined;
+  if (!isRecord(status) || typeof status['message'] !== 'string' || status['message'] === '')
+    return new Error(why.message, { cause: error });
+  const { message, reason, details } = status;
+  const name = isRecord(details) && typeof details['name'] === 'string' ? details['name'] : '';
+  return reason === 'NotFound' && name !== ''
+    ? new ApiStatusError('NotFound', message, { name }, { cause: error })
+    : new Error(message, { cause: error });
+}
+
+function parsed(text: string): unknown {
   try {
-    const status = JSON.parse(why.cause.body) as { readonly message?: unknown } | null;
-    return typeof status?.message === 'string' && status.message !== '' ? status.message : why.message;
+    return JSON.parse(text);
   } catch {
-    return why.message;
+    return undefined;
   }
 }

@@ -8,6 +8,8 @@ import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
 import type { CustomKind } from '../../controller-runtime/custom-kinds.ts';
 import { FakeCustomKinds } from '../../controller-runtime/testing/fake-custom-kinds.ts';
+import { noOtherApis } from '../../controller-runtime/other-apis.ts';
+import type { OtherApis } from '../../controller-runtime/other-apis.ts';
 import { createGarbageCollector } from './garbage-collector.ts';
 
 const types: readonly ResourceType[] = [configMaps, secrets, nodes];
@@ -183,6 +185,24 @@ it('nothing is deleted because of an owner of an unknown kind, or a namespaced o
   await world.stop();
 });
 
+it('an owner in another namespace, or a namespaced one of a cluster-scoped object, is reported', async () => {
+  const references = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'top', uid: 'top' }];
+  const world = await setUp({
+    top: {},
+    mine: { references },
+    elsewhere: { namespace: 'other', references },
+    node: { type: nodes, references },
+    // The owner does not exist at all.
+    lost: { owners: ['missing'] },
+  });
+  assert.deepEqual(names(world), ['mine', 'node', 'top']);
+  assert.deepEqual(world.events.sort(), [
+    'Warning OwnerRefInvalidNamespace ownerRef [v1/ConfigMap, namespace: , name: top, uid: top] does not exist in namespace ""',
+    'Warning OwnerRefInvalidNamespace ownerRef [v1/ConfigMap, namespace: other, name: top, uid: top] does not exist in namespace "other"',
+  ]);
+  await world.stop();
+});
+
 it('owners in no namespace may own everywhere', async () => {
   const references = [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n' }];
   const world = await setUp({ n: { type: nodes }, here: { references }, there: { namespace: 'other', references } });
@@ -329,11 +349,140 @@ it('a custom kind owns and is owned from when it comes, until it goes', async ()
   await world.stop();
 });
 
+it('a custom owner that is deleted in the foreground goes after its dependents', async () => {
+  const { world, setKinds } = await ringWorld({
+    top: { type: rings },
+    held: { references: [{ ...ringOwner('top'), blockOwnerDeletion: true }], finalizers: ['x/y'] },
+  });
+  await setKinds([{ type: rings, served: rings }]);
+  const key = { namespace: 'default', name: 'top' };
+  await world.api.delete(rings, key, { propagationPolicy: 'Foreground' });
+  await world.clock.advance(5_000);
+  assert.ok(world.api.peek(rings, key) !== undefined && find(world, 'held')?.metadata.deletionTimestamp !== undefined);
+  world.api.change(configMaps, { namespace: 'default', name: 'held' }, (object) => ({
+    ...object,
+    metadata: { ...object.metadata, finalizers: [] },
+  }));
+  await world.clock.advance(5_000);
+  assert.deepEqual([names(world), world.api.peek(rings, key)], [[], undefined]);
+  await world.stop();
+});
+
+it('while the API of an owner does not answer its dependents are kept, and others are collected', async () => {
+  const { world, setKinds } = await ringWorld({
+    kept: { references: [ringOwner('gone')] },
+    // One owner is gone for certain, of the other nothing is known.
+    both: { references: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'no', uid: 'no' }, ringOwner('gone')] },
+  });
+  const end = world.api.script(({ verb, plural }) =>
+    verb === 'get' && plural === 'rings' ? new ApiStatusError('ServiceUnavailable', 'not now') : undefined,
+  );
+  await setKinds([{ type: rings, served: rings }]);
+  seedObject(world, 'lost', { owners: ['missing'] });
+  await world.clock.advance(60_000);
+  assert.deepEqual(names(world), ['both', 'kept']);
+  end();
+  await world.clock.advance(1_000_000);
+  assert.deepEqual(names(world), []);
+  await world.stop();
+});
+
 it('dependents of a custom kind lose their owner by a patch that such a kind takes', async () => {
   const { world, setKinds } = await ringWorld({ top: {}, ring: { type: rings, owners: ['top'] } });
   await setKinds([{ type: rings, served: rings }]);
   await remove(world, 'top', 'Orphan');
   const ring = world.api.peek(rings, { namespace: 'default', name: 'ring' });
   assert.deepEqual(ring?.metadata.ownerReferences ?? [], []);
+  await world.stop();
+});
+
+/** A server behind an APIService with Boats in namespaces and Seas outside of them. */
+class FakeOtherServer implements OtherApis {
+  readonly versionOf = noOtherApis.versionOf;
+  readonly delete = noOtherApis.delete;
+  readonly resources = noOtherApis.resources;
+  readonly objects = new Map<string, object>();
+  readonly asked: string[] = [];
+  failure: Error | undefined;
+  isKnown = true;
+
+  find(group: string, kind: string): ReturnType<OtherApis['find']> {
+    if (!this.isKnown || group !== 'sea.io' || !['Boat', 'Sea'].includes(kind)) return undefined;
+    return { group, version: 'v2', plural: `${kind.toLowerCase()}s`, verbs: ['get'], namespaced: kind === 'Boat' };
+  }
+
+  get(_: unknown, path: string): Promise<unknown> {
+    this.asked.push(path);
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    const found = this.objects.get(path.replace('/apis/sea.io/v2/', ''));
+    const missing = new ApiStatusError('NotFound', 'not found', { name: path.split('/').at(-1) ?? '' });
+    return found === undefined ? Promise.reject(missing) : Promise.resolve(found);
+  }
+}
+
+const seaOwner = (kind: string, name: string): OwnerReference => ({ apiVersion: 'sea.io/v1', kind, name, uid: name });
+
+async function seaWorld(server: FakeOtherServer, shapes: Readonly<Record<string, Shape>>): Promise<ControllerWorld> {
+  const world = new ControllerWorld({
+    make: (options) => [createGarbageCollector({ ...options, types, otherApis: server })],
+  });
+  for (const [name, shape] of Object.entries(shapes)) seedObject(world, name, shape);
+  world.start();
+  await world.clock.advance(2_000);
+  return world;
+}
+
+it('dependents of an object of an aggregated server go within a minute after it', async () => {
+  const server = new FakeOtherServer();
+  server.objects.set('namespaces/default/boats/b', { metadata: { name: 'b', uid: 'b' } });
+  server.objects.set('seas/s', { metadata: { name: 's', uid: 's' } });
+  server.objects.set('seas/renewed', { metadata: { name: 'renewed', uid: 'another one' } });
+  const world = await seaWorld(server, {
+    one: { references: [seaOwner('Boat', 'b')] },
+    two: { references: [seaOwner('Boat', 'b')] },
+    wide: { type: nodes, references: [seaOwner('Sea', 's')] },
+    both: { references: [seaOwner('Boat', 'b'), seaOwner('Sea', 'none')] },
+    never: { references: [seaOwner('Boat', 'none')] },
+    renewed: { references: [seaOwner('Sea', 'renewed')] },
+    // A node cannot belong to what is in a namespace.
+    node: { type: nodes, references: [seaOwner('Boat', 'none')] },
+  });
+  assert.deepEqual(names(world), ['both', 'node', 'one', 'two', 'wide']);
+  assert.deepEqual(
+    find(world, 'both')?.metadata.ownerReferences?.map(({ uid }) => uid),
+    ['b'],
+  );
+  assert.equal(server.asked.filter((path) => path.endsWith('/boats/b')).length, 1);
+  await world.clock.advance(60_000);
+  assert.deepEqual(names(world), ['both', 'node', 'one', 'two', 'wide']);
+  server.objects.clear();
+  await world.clock.advance(60_000);
+  assert.deepEqual(names(world), ['node']);
+  await world.stop();
+});
+
+it('while an aggregated server is away or lies the dependents of its objects are kept', async () => {
+  const server = new FakeOtherServer();
+  server.failure = new Error('the server is currently unable to handle the request');
+  const world = await seaWorld(server, {
+    kept: { references: [seaOwner('Boat', 'b')] },
+    lost: { owners: ['missing'] },
+  });
+  assert.deepEqual(names(world), ['kept']);
+  await world.clock.advance(600_000);
+  server.failure = undefined;
+  for (const lie of [{}, [], { metadata: {} }, { kind: 'Status' }]) {
+    server.objects.set('namespaces/default/boats/b', lie);
+    await world.clock.advance(1_000_000);
+    assert.deepEqual(names(world), ['kept']);
+  }
+  // Its APIService is removed, and comes back.
+  server.isKnown = false;
+  await world.clock.advance(2_000_000);
+  server.objects.clear();
+  assert.deepEqual(names(world), ['kept']);
+  server.isKnown = true;
+  await world.clock.advance(60_000);
+  assert.deepEqual(names(world), []);
   await world.stop();
 });

@@ -3,19 +3,27 @@ import type { InformerHandlers } from '../../../api/client/informer.ts';
 import { formatKey, keyOf, parseKey } from '../../../api/client/resource-type.ts';
 import type { ResourceType } from '../../../api/client/resource-type.ts';
 import type { OwnerReference } from '../../../api/core/meta.ts';
+import { goQuote } from '../../../api/go-quote.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import type { CustomKinds } from '../../controller-runtime/custom-kinds.ts';
+import { createEventRecorder } from '../../controller-runtime/event-recorder.ts';
+import type { EventRecorder } from '../../controller-runtime/event-recorder.ts';
+import { noOtherApis } from '../../controller-runtime/other-apis.ts';
+import type { OtherApis } from '../../controller-runtime/other-apis.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { followCustomKinds } from './follow-custom-kinds.ts';
 import { FOREGROUND_FINALIZER, judgeByOwners, ORPHAN_FINALIZER } from './judge-owners.ts';
 import type { JudgedOwner, OwnerState } from './judge-owners.ts';
+import { OtherOwners } from './other-owners.ts';
 import { OwnerGraph } from './owner-graph.ts';
 import type { GraphNode } from './owner-graph.ts';
 
 /** Upstream: --concurrent-gc-syncs. */
 const WORKERS = 20;
+/** Owners that are not watched are checked again after this time. Upstream looks for new kinds as often. */
+const UNWATCHED_MS = 30_000;
 /** The retry interval while the first list of a kind is pending. */
 const UNSYNCED_MS = 100;
 
@@ -23,6 +31,7 @@ export interface GarbageCollectorOptions extends ControllerOptions {
   /** The kinds that can be owners or dependents. Events are excluded, because they expire. */
   readonly types: readonly ResourceType[];
   readonly customKinds?: CustomKinds;
+  readonly otherApis?: OtherApis;
 }
 
 /**
@@ -48,7 +57,8 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
       graph.remove(informer.type);
     };
   });
-  const collector = new Collector(options, graph, (type) => follower.servedOf(type));
+  const events = createEventRecorder({ client: options.client, clock, log, component: 'garbage-collector-controller' });
+  const collector = new Collector(options, { graph, events, servedOf: (type) => follower.servedOf(type) });
   const queue = new RateLimitingQueue({
     name: 'garbage-collector',
     clock,
@@ -128,19 +138,25 @@ function isLeaving({ metadata }: GraphNode['object']): boolean {
   );
 }
 
+interface CollectorParts {
+  readonly graph: OwnerGraph;
+  readonly events: EventRecorder;
+  readonly servedOf: (type: ResourceType) => ResourceType | undefined;
+}
+
 class Collector {
   readonly #options: GarbageCollectorOptions;
   readonly #graph: OwnerGraph;
+  readonly #events: EventRecorder;
   readonly #servedOf: (type: ResourceType) => ResourceType | undefined;
+  readonly #otherOwners: OtherOwners;
 
-  constructor(
-    options: GarbageCollectorOptions,
-    graph: OwnerGraph,
-    servedOf: (type: ResourceType) => ResourceType | undefined,
-  ) {
+  constructor(options: GarbageCollectorOptions, { graph, events, servedOf }: CollectorParts) {
     this.#options = options;
     this.#graph = graph;
+    this.#events = events;
     this.#servedOf = servedOf;
+    this.#otherOwners = new OtherOwners(options.otherApis ?? noOtherApis, options.clock);
   }
 
   async sync(key: string): Promise<number | undefined> {
@@ -149,8 +165,8 @@ class Collector {
     const node = this.#graph.find(plural, group, parseKey(rest));
     if (node === undefined) return undefined;
     try {
-      if (isLeaving(node.object)) await this.#letGo(node);
-      else await this.#judge(node);
+      if (!isLeaving(node.object)) return await this.#judge(node);
+      await this.#letGo(node);
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
     }
@@ -175,13 +191,18 @@ class Collector {
     for (const dependent of dependents) await this.#judge(dependent);
   }
 
-  async #judge(node: GraphNode): Promise<void> {
+  /** Returns after which time the object must be judged again, if no event will say when. */
+  async #judge(node: GraphNode): Promise<number | undefined> {
     const { metadata } = node.object;
     const owners: JudgedOwner[] = [];
-    for (const reference of metadata.ownerReferences ?? []) {
+    const { ownerReferences = [] } = metadata;
+    const isWatched = ({ apiVersion, kind }: OwnerReference): boolean =>
+      this.#graph.typeOf(apiVersion, kind) !== undefined;
+    const againMs = ownerReferences.every(isWatched) ? undefined : UNWATCHED_MS;
+    for (const reference of ownerReferences) {
       const state = await this.#stateOf(node, reference);
       // Nothing is decided about an owner whose existence is unknown.
-      if (state === undefined) return;
+      if (state === undefined) return againMs;
       owners.push({ reference, state });
     }
     const judgement = judgeByOwners(
@@ -192,10 +213,11 @@ class Collector {
       },
       owners,
     );
-    if (judgement.kind === 'dropReferences') return this.#dropReferences(node, judgement.uids);
-    if (judgement.kind !== 'delete') return;
+    if (judgement.kind === 'dropReferences') await this.#dropReferences(node, judgement.uids);
+    if (judgement.kind !== 'delete') return againMs;
     if (judgement.policy === 'Foreground') await this.#breakCircle(node);
-    return this.#delete(node, judgement.policy);
+    await this.#delete(node, judgement.policy);
+    return undefined;
   }
 
   /**
@@ -220,12 +242,35 @@ class Collector {
   }
 
   /** Undefined if its kind is unknown, or it can never own this object. */
-  async #stateOf(
-    { object }: GraphNode,
-    { apiVersion, kind, name, uid }: OwnerReference,
-  ): Promise<OwnerState | undefined> {
+  async #stateOf(node: GraphNode, reference: OwnerReference): Promise<OwnerState | undefined> {
+    const { object } = node;
+    const { apiVersion, kind } = reference;
     const type = this.#graph.typeOf(apiVersion, kind);
-    if (type === undefined || (type.namespaced && object.metadata.namespace === '')) return undefined;
+    if (type === undefined) return this.#otherOwners.stateOf(reference, object.metadata.namespace);
+    const isPossible = !type.namespaced || object.metadata.namespace !== '';
+    const state = isPossible ? await this.#knownStateOf(type, object, reference) : undefined;
+    if (type.namespaced && (state ?? 'absent') === 'absent') this.#reportElsewhere(type, node, reference);
+    return state;
+  }
+
+  /** An owner in another namespace counts as absent; users learn of it (upstream: reportInvalidNamespaceOwnerRef). */
+  #reportElsewhere(ownerType: ResourceType, { type, object }: GraphNode, reference: OwnerReference): void {
+    const { apiVersion, kind, name, uid } = reference;
+    const { namespace } = object.metadata;
+    if (!this.#graph.isElsewhere(ownerType, uid, namespace)) return;
+    const owner = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+    this.#events.event(type, object, {
+      type: 'Warning',
+      reason: 'OwnerRefInvalidNamespace',
+      message: `ownerRef ${owner} does not exist in namespace ${goQuote(namespace)}`,
+    });
+  }
+
+  async #knownStateOf(
+    type: ResourceType,
+    object: GraphNode['object'],
+    { name, uid }: OwnerReference,
+  ): Promise<OwnerState> {
     const key = { namespace: type.namespaced ? object.metadata.namespace : '', name };
     const known = this.#graph.find(type.plural, type.group, key)?.object.metadata;
     if (known?.uid === uid && known.deletionTimestamp === undefined) return 'solid';

@@ -63,6 +63,14 @@ export class OwnerGraph {
     return false;
   }
 
+  /** Whether an object of this kind with this uid is known in another namespace. */
+  isElsewhere({ plural, group }: ResourceType, uid: string, namespace: string): boolean {
+    const informer = this.#kinds.get(nameOf({ group, plural }))?.informer;
+    // Created at the first question, because most kinds own nothing.
+    const byUid = informer?.index('uids', (object) => [object.metadata.uid]);
+    return byUid?.get(uid).some((object) => object.metadata.namespace !== namespace) === true;
+  }
+
   find(plural: string, group: string, key: ObjectKey): GraphNode | undefined {
     const informer = this.#kinds.get(nameOf({ group, plural }))?.informer;
     const object = informer?.get(key);
@@ -86,7 +94,7 @@ export class OwnerGraph {
 
 const nameOf = ({ group, plural }: Pick<ResourceType, 'group' | 'plural'>): string => `${group}/${plural}`;
 
-function groupOf(apiVersion: string): string {
+export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);
 }

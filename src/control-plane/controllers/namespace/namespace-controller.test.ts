@@ -213,6 +213,7 @@ it('killed anywhere, it comes to the same end', async () => {
 /** A server of two resources, of which one can only be deleted one by one. */
 class FakeOtherServer implements OtherApis {
   readonly versionOf = noOtherApis.versionOf;
+  readonly find = noOtherApis.find;
   unavailable: readonly string[] = [];
   readonly asked: string[] = [];
   readonly objects = new Map<string, object[]>([
