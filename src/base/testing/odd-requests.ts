@@ -162,31 +162,62 @@ const extras = [
   'Content-Length: -1',
 ];
 
-const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random.next() * list.length)] as T;
+const versions = ['HTTP/1.0', 'HTTP/2.0', 'HTTP/1.2', 'http/1.1', ''];
+const schemes = ['http', 'https', 'HTTP', 'ftp', 'file'];
+const anyHosts = [...plainHosts, ...oddHosts];
+const forms = ['other origin', 'other origin', 'other origin', 'no origin', 'no origin'] as const;
+const noOrigins = ['*', 'n:443', 'no slash', '/', '?', '#', '', '\u00fc'];
+/** At most one part is invalid: a request with several invalid parts would test only one of the checks. */
+const badParts = ['', '', '', '', 'path', 'path', 'host', 'host', 'form', 'rest'] as const;
+
+/**
+ * Picks from lists in random order, each entry once before any of them again: few requests then show every entry, and
+ * equally often.
+ */
+class Dealer {
+  readonly #random: Random;
+  readonly #left = new Map<readonly unknown[], unknown[]>();
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** A list is known by its identity. */
+  pick<T>(list: readonly T[]): T {
+    const known = this.#left.get(list) as T[] | undefined;
+    const left = known === undefined || known.length === 0 ? [...list] : known;
+    this.#left.set(list, left);
+    return left.splice(this.below(left.length), 1)[0] as T;
+  }
+
+  /** From 0 to `count` - 1. */
+  below(count: number): number {
+    return Math.floor(this.#random.next() * count);
+  }
+
+  chance(probability: number): boolean {
+    return this.#random.next() < probability;
+  }
+}
 
 /**
  * `count` heads, the same for the same seed: paths of `paths`, changed in ways that parsers see differently, under
  * hosts of all kinds. Each says its number as bearer token and in `X-Id`.
  */
 export function oddRequests(seed: number, count: number, paths: readonly string[]): readonly OddRequest[] {
-  const random = seededRandom(seed);
-  return Array.from({ length: count }, (_, id) => oddRequest(random, id, paths));
+  const dealer = new Dealer(seededRandom(seed));
+  return Array.from({ length: count }, (_, id) => oddRequest(dealer, id, paths));
 }
 
-function oddRequest(random: Random, id: number, paths: readonly string[]): OddRequest {
-  // At most one part is invalid: a request with several invalid parts would test only one of the checks.
-  const bad = pick(random, ['', '', '', '', '', '', 'path', 'host', 'form', 'rest'] as const);
-  const method =
-    random.next() < (bad === 'rest' ? 0.5 : 0.9) ? 'GET' : pick(random, bad === 'rest' ? oddMethods : methods);
-  const path = `${pathOf(random, pick(random, paths), bad === 'path')}${pick(random, queries)}`;
-  const target = bad === 'form' ? targetOf(random, path) : path;
-  const hosts = bad === 'host' ? oddHostsOf(random) : [pick(random, plainHosts)];
-  const version =
-    bad === 'rest' && random.next() < 0.5
-      ? pick(random, ['HTTP/1.0', 'HTTP/2.0', 'HTTP/1.2', 'http/1.1', ''])
-      : 'HTTP/1.1';
-  const extra = bad === 'rest' || random.next() < 0.03 ? [pick(random, bad === 'rest' ? extras : tameExtras)] : [];
-  const names = hosts.map((host) => `${random.next() < 0.9 ? 'Host' : 'hOST'}: ${host}`);
+function oddRequest(dealer: Dealer, id: number, paths: readonly string[]): OddRequest {
+  const bad = dealer.pick(badParts);
+  const method = dealer.chance(bad === 'rest' ? 0.5 : 0.9) ? 'GET' : dealer.pick(bad === 'rest' ? oddMethods : methods);
+  const path = `${pathOf(dealer, dealer.pick(paths), bad === 'path')}${dealer.pick(queries)}`;
+  const target = bad === 'form' ? targetOf(dealer, path) : path;
+  const hosts = bad === 'host' ? oddHostsOf(dealer) : [dealer.pick(plainHosts)];
+  const version = bad === 'rest' && dealer.chance(0.5) ? dealer.pick(versions) : 'HTTP/1.1';
+  const extra = bad === 'rest' || dealer.chance(0.03) ? [dealer.pick(bad === 'rest' ? extras : tameExtras)] : [];
+  const names = hosts.map((host) => `${dealer.chance(0.9) ? 'Host' : 'hOST'}: ${host}`);
   const lines = [
     `${method} ${target} ${version}`.trimEnd(),
     ...names,
@@ -197,30 +228,29 @@ function oddRequest(random: Random, id: number, paths: readonly string[]): OddRe
   return { id, method, target, hosts, head: `${lines.join('\r\n')}\r\n\r\n` };
 }
 
-function oddHostsOf(random: Random): readonly string[] {
-  const chance = random.next();
-  if (chance < 0.85) return [pick(random, oddHosts)];
-  return chance < 0.9 ? [] : [pick(random, plainHosts), pick(random, [...oddHosts, ...plainHosts])];
+function oddHostsOf(dealer: Dealer): readonly string[] {
+  if (dealer.chance(0.85)) return [dealer.pick(oddHosts)];
+  return dealer.chance(0.33) ? [] : [dealer.pick(plainHosts), dealer.pick(anyHosts)];
 }
 
-function pathOf(random: Random, path: string, isBad: boolean): string {
+function pathOf(dealer: Dealer, path: string, isBad: boolean): string {
   let text = path;
-  for (let change = Math.floor(random.next() * 3); change > 0; change--) {
-    const at = 1 + Math.floor(random.next() * text.length);
-    const chance = random.next();
-    if (chance < 0.5) text = text.slice(0, at) + pick(random, tame) + text.slice(at);
-    else if (chance < 0.8) text = text.slice(0, at) + escaped(text.slice(at, at + 1)) + text.slice(at + 1);
+  for (let change = dealer.below(3); change > 0; change--) {
+    const at = 1 + dealer.below(text.length);
+    if (dealer.chance(0.5)) text = text.slice(0, at) + dealer.pick(tame) + text.slice(at);
+    else if (dealer.chance(0.6)) text = text.slice(0, at) + escaped(text.slice(at, at + 1)) + text.slice(at + 1);
     else text = text.slice(0, at) + text.slice(at, at + 1).toUpperCase() + text.slice(at + 1);
   }
-  const at = Math.floor(random.next() * (text.length + 1));
-  return isBad ? text.slice(0, at) + pick(random, fierce) + text.slice(at) : text;
+  const at = dealer.below(text.length + 1);
+  return isBad ? text.slice(0, at) + dealer.pick(fierce) + text.slice(at) : text;
 }
 
 const escaped = (letter: string): string =>
   letter === '' ? '' : `%${letter.charCodeAt(0).toString(16).padStart(2, '0')}`;
 
-function targetOf(random: Random, path: string): string {
-  if (random.next() < 0.6)
-    return `${pick(random, ['http', 'https', 'HTTP', 'ftp', 'file'])}://${pick(random, [...plainHosts, ...oddHosts])}${path}`;
-  return pick(random, ['*', 'n:443', path.slice(1), `/${path}`, `?${path}`, `#${path}`, '', `\u00fc${path}`]);
+function targetOf(dealer: Dealer, path: string): string {
+  if (dealer.pick(forms) === 'other origin') return `${dealer.pick(schemes)}://${dealer.pick(anyHosts)}${path}`;
+  const start = dealer.pick(noOrigins);
+  if (start === 'no slash') return path.slice(1);
+  return ['/', '?', '#', '\u00fc'].includes(start) ? `${start}${path}` : start;
 }

@@ -89,15 +89,20 @@ export async function sendHeads<R extends { readonly method: string; readonly he
   };
   const sendSome = async (): Promise<void> => {
     let connection = await open();
+    let isNew = true;
     for (let at = next++; at < requests.length; at = next++) {
       const { head, method } = requests[at] as R;
-      if (connection.isClosed) connection = await open();
+      if (connection.isClosed) {
+        connection = await open();
+        isNew = true;
+      }
       let answer = await connection.exchange(head, method === 'HEAD');
-      if (answer.kind === 'closed') {
+      if (answer.kind === 'closed' && !isNew) {
         // A connection that was kept may have ended with the answer before.
         connection = await open();
         answer = await connection.exchange(head, method === 'HEAD');
       }
+      isNew = false;
       answers[at] = answer;
     }
     connection.destroy();

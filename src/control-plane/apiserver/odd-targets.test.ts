@@ -17,7 +17,8 @@ import { fixture } from './testing/fixtures.ts';
 import type { Fixture } from './testing/fixtures.ts';
 import { makeTestCertificates } from './testing/test-certificates.ts';
 
-const COUNT = 10_000;
+/** Each of the 27 paths with each of the 29 sequences that parsers see differently, nearly. */
+const COUNT = 3000;
 const one = '/api/v1/namespaces/default';
 const paths = [
   '/api/v1/pods',
@@ -54,7 +55,7 @@ const certificates = makeTestCertificates();
 const partsOf = (target: string): readonly string[] =>
   (
     target
-      .trimStart()
+      .trim()
       .replace(/^https?:\/\/[^/?]*/i, '')
       .split('?', 1)[0] ?? ''
   )
@@ -64,7 +65,7 @@ const partsOf = (target: string): readonly string[] =>
 
 const connects = new Set(['log', 'exec', 'attach', 'portforward', 'proxy']);
 
-describe('ten thousand odd requests to the API server', () => {
+describe('thousands of odd requests to the API server', () => {
   const kubelet = new FakeKubelet();
   const judged = new Map<string, AuthorizationAttributes[]>();
   let each: Fixture;
@@ -161,7 +162,7 @@ describe('ten thousand odd requests to the API server', () => {
       const attributes = judged.get(String(request.id))?.[0];
       const at = partsOf(request.target).indexOf('proxy');
       const rest = request.target
-        .trimStart()
+        .trim()
         .replace(/^https?:\/\/[^/?]*/i, '')
         .split('/')
         .slice(at + 2)
@@ -188,10 +189,12 @@ describe('ten thousand odd requests to the API server', () => {
     );
   }
 
+  // Made once, as it is what costs most of a connection.
+  const secureContext = createSecureContext();
+
   it('odd requests are served over HTTP/1.1 as they were authorized', async () => {
     clear();
     const requests = oddRequests(11, COUNT, paths);
-    const secureContext = createSecureContext();
     const answers = await sendHeads(requests, () =>
       connectTls({
         host: '127.0.0.1',
@@ -221,7 +224,11 @@ describe('ten thousand odd requests to the API server', () => {
     let session: ClientHttp2Session | undefined;
     const send = async ({ id, method, target, hosts: [authority = ''] }: OddRequest): Promise<void> => {
       if (session === undefined || session.destroyed || session.closed) {
-        session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+        session = connectHttp2(`https://127.0.0.1:${port}`, {
+          rejectUnauthorized: false,
+          secureContext,
+          ecdhCurve: 'X25519',
+        });
         session.on('error', () => undefined);
         await once(session, 'connect');
       }

@@ -29,7 +29,7 @@ import { createLocalApi } from '../features/server/local-api.ts';
 import type { LocalApiSources } from '../features/server/local-api.ts';
 import { createReadOnlyApp } from '../features/server/read-only-app.ts';
 
-const COUNT = 10_000;
+const COUNT = 3000;
 const switches: KubeletAppOptions = {
   debuggingHandlers: true,
   profilingHandler: true,
@@ -181,7 +181,7 @@ function recording(app: Pick<Hono, 'routes'>): { readonly app: Hono; readonly se
 }
 
 /** The only path that the request line of a request can mean, read without any of the code under test. */
-const meant = ({ target }: OddRequest): string => decodeURIComponent(target.trimStart().split('?', 1)[0] ?? '');
+const meant = ({ target }: OddRequest): string => decodeURIComponent(target.trim().split('?', 1)[0] ?? '');
 
 const isPlainHost = (host: string): boolean => /^[A-Za-z0-9._:[\]-]+$/.test(host);
 
@@ -205,7 +205,7 @@ function assertRoutedAsSent(
   assert.ok(routed > COUNT / 20 && served.size < COUNT, `${routed} of ${COUNT} came to a route`);
 }
 
-describe('ten thousand odd requests', () => {
+describe('thousands of odd requests', () => {
   // Made once, as it is what costs most of a connection.
   const secureContext = createSecureContext();
   const folder = mkdtempSync(join(tmpdir(), 'request-targets-'));
