@@ -52,35 +52,17 @@ async function wholeLife(run: (args: readonly string[], input?: string) => Promi
 }
 
 describe('the seed Deployment with nothing but kubectl', { concurrency: 2 }, () => {
-  it('the seed Deployment with nothing but kubectl goes through apply, scale, rolling update, undo and delete on SQLite', async () => {
-    const cluster = await startCluster({ nodes: 3 });
-    try {
-      await wholeLife(cluster.kubectl);
-    } finally {
-      await cluster.stop();
-    }
-  });
-
-  it('the seed Deployment with nothing but kubectl does so on etcd', async () => {
-    const etcd = await startEtcd();
-    const cluster = await startCluster({ nodes: 3, etcd });
-    try {
-      await wholeLife(cluster.kubectl);
-    } finally {
-      await cluster.stop();
-      await etcd.stop();
-    }
-  });
-
   for (const store of ['sqlite', 'etcd'] as const) {
-    it(`loses nothing when the control plane is killed again and again meanwhile, on ${store}`, async () => {
+    it(`the seed Deployment goes through its whole life with nothing but kubectl, and again while the control plane is killed again and again, on ${store}`, async () => {
       const etcd = store === 'etcd' ? await startEtcd() : undefined;
       const cluster = await startCluster({ nodes: 3, ...(etcd !== undefined && { etcd }) });
       const random = seededRandom(7);
       let over = false;
-      const server = { serves: Promise.resolve() };
-      const killer = killing(cluster, server, { next: random.next.bind(random), over: () => over });
+      let killer = Promise.resolve(0);
       try {
+        await wholeLife(cluster.kubectl);
+        const server = { serves: Promise.resolve() };
+        killer = killing(cluster, server, { next: random.next.bind(random), over: () => over });
         await wholeLife((args, input) => insisting(cluster, server, args, input));
         over = true;
         assert.ok((await killer) >= 3, 'the control plane was killed at least three times');
