@@ -6,18 +6,19 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { deriveInstance } from '../../src/up/instance.ts';
 import { findByOption, readProcessFile, waitUntil } from '../../src/up/processes.ts';
 import { findLeftovers } from '../../src/up/teardown.ts';
+import { builtUp } from './support/agent-build.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-up-')));
 const dataDir = join(folder, 'data');
 const instance = deriveInstance(dataDir);
-const program = join(folder, 'stand-in.mjs');
+const standIn = join(folder, 'stand-in.mjs');
 // Says that every example pod is ready, on the socket where the agent would.
 writeFileSync(
-  program,
+  standIn,
   `#!${process.execPath}
 import { createServer } from 'node:http';
 import { rmSync } from 'node:fs';
@@ -30,13 +31,17 @@ createServer((request, response) => {
 }).listen(socket);
 `,
 );
-chmodSync(program, 0o755);
+chmodSync(standIn, 0o755);
 
-const environment = { ...process.env, KUBELET_TS_DATA: dataDir, KUBELET_TS_PROGRAM: program };
-const main = join(import.meta.dirname, '../../src/up/main.ts');
+const environment = { ...process.env, KUBELET_TS_DATA: dataDir, KUBELET_TS_PROGRAM: standIn };
+let program: readonly string[] = [];
 function run(...args: string[]): { status: number | null; stdout: string } {
-  return spawnSync(process.execPath, [main, ...args], { env: environment, encoding: 'utf8' });
+  return spawnSync(process.execPath, [...program, ...args], { env: environment, encoding: 'utf8' });
 }
+
+before(async () => {
+  program = await builtUp();
+});
 
 after(() => {
   run('down', '--purge');
@@ -45,7 +50,7 @@ after(() => {
 
 /** Resolves when `up` says that all is ready. */
 async function startUp(): Promise<{ child: ChildProcess; output: () => string; exit: Promise<number | null> }> {
-  const child = spawn(process.execPath, [main, 'up', '--standalone'], {
+  const child = spawn(process.execPath, [...program, 'up', '--standalone'], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -118,7 +123,7 @@ test('an up that is killed at any moment leaves nothing that the next down --pur
     ['run/kubelet.json', 'run/kubelet.json', 'run/containerd.json'],
   ];
   for (const [index, [appears, ...unwritten]] of moments.entries()) {
-    const child = spawn(process.execPath, [main, 'up', '--standalone'], { env: environment, stdio: 'ignore' });
+    const child = spawn(process.execPath, [...program, 'up', '--standalone'], { env: environment, stdio: 'ignore' });
     const exit = new Promise((resolve) => child.on('exit', resolve));
     assert.ok(await waitUntil(() => existsSync(join(dataDir, appears)), 30_000, 1), appears);
     child.kill('SIGKILL');
@@ -139,7 +144,10 @@ test('an up that is killed at any moment leaves nothing that the next down --pur
 test('of several that start at once one runs, and several that take down at once end well', async () => {
   const at = (...args: string[]): Promise<string> =>
     new Promise((resolve) => {
-      const child = spawn(process.execPath, [main, ...args], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
+      const child = spawn(process.execPath, [...program, ...args], {
+        env: environment,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
       let said = '';
       child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
       child.on('exit', (code) => resolve(code === 0 ? 'done' : `exit ${code}: ${said}`));
