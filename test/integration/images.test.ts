@@ -1,33 +1,51 @@
 // Pulls from a real registry: open, with a password, with TLS; policies, failures, several at once; and what the
-// collector takes away.
+// collectors of containers and images take away.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { CriImages } from '../../src/kubelet/adapters/cri/cri-images.ts';
+import { CriRuntime } from '../../src/kubelet/adapters/cri/cri-runtime.ts';
+import { ImageGc } from '../../src/kubelet/features/images/image-gc.ts';
+import { ImageLeases } from '../../src/kubelet/features/images/image-leases.ts';
+import type { ImageGcReport } from '../../src/kubelet/model/image-gc-report.ts';
 import { readBusybox } from '../../src/up/image-store.ts';
-import { ballastLayer, busyboxImage } from '../../src/up/images/catalogue.ts';
+import { ballastLayer, busyboxImage, PAUSE_IMAGE, WEB_IMAGE, WEB_USER_IMAGE } from '../../src/up/images/catalogue.ts';
+import { buildImage } from '../../src/up/images/oci-image.ts';
 import type { OciImage } from '../../src/up/images/oci-image.ts';
 import { waitUntil } from '../../src/up/processes.ts';
 import { TestAgent } from './support/agent.ts';
 import type { TestContainerd } from './support/containerd.ts';
-import { startContainerd } from './support/containerd.ts';
+import { startContainerd, testsOnDocker } from './support/containerd.ts';
 import { container, pod, secret } from './support/manifests.ts';
 import type { TestRegistry } from './support/registry.ts';
 import { startRegistry } from './support/registry.ts';
 import { containerId, containerOf, isReady } from './support/watch.ts';
 
 const CREDENTIALS = { username: 'anna', password: 'secret pass' };
+/** Docker shows such names in their short form. */
+const UNUSED = testsOnDocker ? 'unused:1' : 'docker.io/library/unused:1';
+const unused = buildImage({
+  reference: UNUSED,
+  architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+  layers: [[{ kind: 'file', path: 'data', content: Buffer.alloc(100_000, 1), mode: 0o644 }]],
+  entrypoint: ['/data'],
+});
 let containerd: TestContainerd;
 let open: TestRegistry;
 let closed: TestRegistry;
 let agent: TestAgent;
 
 before(async () => {
-  containerd = await startContainerd({ name: 'images' });
+  containerd = await startContainerd({ name: 'images', images: [unused] });
   [open, closed] = await Promise.all([startRegistry(), startRegistry({ credentials: CREDENTIALS, tls: true })]);
   for (const registry of [open, closed]) registry.allowIn(containerd.instance);
   agent = await TestAgent.start(containerd, {
     config: { serializeImagePulls: false, maxParallelImagePulls: 3, registryPullQPS: 0 },
+    args: ['--pinned-images', WEB_USER_IMAGE],
   });
 });
 after(async () => {
@@ -205,4 +223,46 @@ test('dead instances are collected but the newest, and logs go with their pod', 
   assert.ok((await list()).length <= 3);
   await agent.remove(name);
   assert.ok(await waitUntil(async () => (await list()).length === 0, 10_000, 50));
+});
+
+async function imageNames(): Promise<string[]> {
+  const { images } = await containerd.cri.images.listImages({});
+  return images.flatMap(({ repoTags }) => repoTags);
+}
+
+/** With a disk that is full: a real one would have to be filled. */
+function collectorOf(events: string[]): ImageGc {
+  const { images, runtime } = containerd.cri;
+  return new ImageGc({
+    images: new CriImages(images),
+    containers: new CriRuntime(runtime, () => Promise.resolve(''), systemClock),
+    leases: new ImageLeases(systemClock),
+    access: { prune: () => Promise.resolve() } as never,
+    pinnedPrefixes: [WEB_USER_IMAGE],
+    policy: { highPercent: 85, lowPercent: 80, minAgeMs: 0, maxAgeMs: 0 },
+    disk: { diskUsage: () => Promise.resolve({ capacityBytes: 2 ** 40, availableBytes: 0 }) },
+    events: { nodeEvent: (type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
+    platform: { clock: systemClock, random: systemRandom, log: silentLogger },
+  });
+}
+
+test('an unused image is removed when the disk is full; those in use, pinned or of sandboxes stay, and an event names what uses the disk', async () => {
+  await agent.clear();
+  await agent.run(pod('web'));
+  const { stdout } = await agent.cli('images', '--gc', '--dry-run', '-o', 'json');
+  const report = JSON.parse(stdout) as ImageGcReport;
+  const seen = new Map(report.images.map(({ name, verdict, why }) => [name, `${verdict}: ${why}`]));
+  assert.match(seen.get(UNUSED) ?? '', /^unused: /);
+  assert.deepEqual([seen.get(WEB_IMAGE), seen.get(WEB_USER_IMAGE)], ['kept: in use', 'kept: pinned']);
+  assert.match(seen.get(PAUSE_IMAGE) ?? '', /^kept: /);
+  assert.ok((await imageNames()).includes(UNUSED), 'the preview removes nothing');
+
+  const events: string[] = [];
+  await assert.rejects(collectorOf(events).collect(), /Insufficient free disk space/);
+  const left = await imageNames();
+  assert.equal(left.includes(UNUSED), false);
+  for (const name of [WEB_IMAGE, WEB_USER_IMAGE, PAUSE_IMAGE]) assert.ok(left.includes(name), `${name} stays`);
+  assert.match(events.join('\n'), /^Warning FreeDiskSpaceFailed .*largest images in use: localhost\/kubelet-ts\/web/);
+  assert.equal(agent.pod('web').status?.phase, 'Running');
+  await agent.remove('web');
 });

@@ -37,7 +37,7 @@ export const gateTests: Readonly<Record<string, { readonly test: string; readonl
   PodLevelResourceManagers: { test: feature('cpu-manager/pod-pool') },
   PodLevelResources: { test: feature('admission/predicates') },
   PodLogsQuerySplitStreams: { test: feature('server/kubelet-app') },
-  PodsAPI: { test: 'test/integration/pods-api.test.ts' },
+  PodsAPI: { test: 'test/integration/cli.test.ts' },
   PodReadyToStartContainersCondition: { test: feature('status/conditions') },
   PreventStaticPodAPIReferences: { test: feature('pod-config/file-source'), word: 'mayReference' },
   QOSReserved: { test: feature('container-manager/qos-limits'), word: 'reservedPercent' },
