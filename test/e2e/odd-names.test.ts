@@ -174,20 +174,27 @@ describe('names of properties that every JavaScript object inherits', { concurre
     }
   });
 
+  const create = (path: string, body: string): Promise<Http2Reply> => post(`${path}?dryRun=All`, body);
+  const apply = (path: string, word: string, body: string): Promise<Http2Reply> =>
+    send({
+      method: 'PATCH',
+      path: `${path}/absent?fieldManager=${word}&dryRun=All`,
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body,
+    });
+
   it('names of properties that every JavaScript object inherits is a name like any other in every field of every kind, written and applied', async () => {
     for (const [at, { manifest, path }] of kinds.entries()) {
       // `__proto__` is the one that an assignment does not make a property of. Each of the others is an inherited
-      // function; one of them is written in every field, another in the next kind.
-      for (const word of ['__proto__', inherited[at % inherited.length] ?? ''])
-        for (const text of variants(manifest, word)) {
-          await post(`${path}?dryRun=All`, text);
-          await send({
-            method: 'PATCH',
-            path: `${path}/absent?fieldManager=${word}&dryRun=All`,
-            headers: { 'content-type': 'application/apply-patch+yaml' },
-            body: text,
-          });
-        }
+      // function; one of them is written in every field, another in the next kind. What decodes, checks and keeps it
+      // is the same for both verbs: created and applied in turns, both verbs have it in each object and each kind.
+      for (const text of variants(manifest, '__proto__')) {
+        await create(path, text);
+        await apply(path, '__proto__', text);
+      }
+      const word = inherited[at % inherited.length] ?? '';
+      for (const [turn, text] of [...variants(manifest, word)].entries())
+        await (turn % 2 === 0 ? create(path, text) : apply(path, word, text));
       for (const word of words) {
         const metadata = {
           ...(manifest['metadata'] as object),
