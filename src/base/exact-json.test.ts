@@ -13,6 +13,18 @@ describe('exact JSON', () => {
     );
   });
 
+  it('keeps every digit wherever a number may stand', () => {
+    for (const text of [
+      '9007199254740993',
+      '[1,-9007199254740993,2]',
+      '{"a":9007199254740993,"b":[[9007199254740995]]}',
+    ]) {
+      assert.equal(JSON.stringify(parseExactJson(text)), text);
+      const spaced = text.replace(/[,:[\]{}]/g, '\n$&\t');
+      assert.equal(JSON.stringify(parseExactJson(spaced)), text);
+    }
+  });
+
   it('reads everything else as JSON.parse does', () => {
     fc.assert(
       fc.property(fc.json(), fc.boolean(), (text, isLong) => {

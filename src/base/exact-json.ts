@@ -8,8 +8,11 @@ interface SourceJson {
 }
 const json = JSON as unknown as SourceJson;
 
-/** Sixteen digits or more: only such numbers can be beyond 2^53. */
-const longDigits = /\d{16}/;
+/**
+ * A whole number of sixteen digits or more: only such ones can be beyond 2^53. May also match inside a string, but not a
+ * string of digits only, such as an id.
+ */
+const longDigits = /(?:^|[\s:,[])-?\d{16,19}(?:[\s,}\]]|$)/;
 const wholeNumber = /^-?\d{16,19}$/;
 const LARGEST = 2n ** 63n - 1n;
 

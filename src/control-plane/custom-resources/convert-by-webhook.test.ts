@@ -145,7 +145,7 @@ describe('a conversion webhook', () => {
   it('a conversion webhook that fails for one batch of a list fails the whole list', async () => {
     let asked = 0;
     const { convert } = converter((question) => (++asked === 2 ? success(question, []) : renamed(question)));
-    const large = { spec: { text: 'x'.repeat(3 << 20) } };
+    const large = { spec: { text: 'x'.repeat(700_000) } };
     await assert.rejects(convert([thing('a', large), thing('b', large), thing('c', large)]), {
       code: 500,
       message: 'conversion webhook for example.com/v1, Kind=Thing returned 0 objects, expected 1',
@@ -155,7 +155,7 @@ describe('a conversion webhook', () => {
 
   it('a conversion webhook is sent more than one review for what is too long for one', async () => {
     const { asked, convert } = converter(renamed);
-    const large = { spec: { text: 'x'.repeat(3 << 20) } };
+    const large = { spec: { text: 'x'.repeat(700_000) } };
     assert.equal((await convert([thing('a', large), thing('b', large), thing('c')])).length, 3);
     assert.deepEqual(
       asked.map(({ request }) => request.objects.length),

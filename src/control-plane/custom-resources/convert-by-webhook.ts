@@ -20,8 +20,8 @@ export interface ConversionCalls {
 
 /** Upstream's limit of a call. */
 const TIMEOUT_SECONDS = 30;
-/** A list is sent in one review, unless its JSON is longer than this or it has more objects. */
-const MOST_CHARACTERS = 4 << 20;
+/** A list is sent in one review, unless its JSON is longer than this or it has more objects: each is one turn's work. */
+const MOST_CHARACTERS = 1 << 20;
 const MOST_OBJECTS = 10_000;
 
 /** Calls the conversion webhook of a definition. The objects of one call may have several versions. */

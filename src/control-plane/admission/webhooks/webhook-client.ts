@@ -19,7 +19,7 @@ import type { Webhook } from './match-webhook.ts';
 /** Limit of a response; a longer one is an error. */
 const LIMIT_BYTES = 16 << 20;
 /** Limit of its values, because it is parsed in one turn of the event loop. */
-const LIMIT_VALUES = 500_000;
+const LIMIT_VALUES = 200_000;
 /** The number of idle connections kept for each webhook, and for how long. */
 const IDLE_CONNECTIONS = 25;
 const IDLE_MS = 90_000;
