@@ -38,7 +38,7 @@ async function setUp(
   return world;
 }
 
-/** Family, ports and addresses of each slice; an address that is not ready has a minus. */
+/** Formats family, ports and addresses of each slice. An address that is not ready has a minus. */
 const slicesOf = (world: ControllerWorld): string[] =>
   world.api
     .all(endpointSlices)
@@ -50,7 +50,7 @@ const slicesOf = (world: ControllerWorld): string[] =>
     })
     .sort();
 
-it('has a slice for each group of ports and family', async () => {
+it('creates a slice for each group of ports and family', async () => {
   const world = await setUp(
     written([
       { addresses: at('192.0.2.1', '2001:DB8::1'), notReadyAddresses: at('192.0.2.2'), ports: [port(80)] },
@@ -66,7 +66,7 @@ it('has a slice for each group of ports and family', async () => {
   await world.stop();
 });
 
-it('copies labels and annotations, and belongs to the Endpoints', async () => {
+it('copies labels and annotations, and is owned by the Endpoints', async () => {
   const annotations = { note: 'x', 'endpoints.kubernetes.io/last-change-trigger-time': '2026-01-01T00:00:00Z' };
   const source = written([{ addresses: at('192.0.2.1'), ports: [port(80)] }], { labels: { team: 'a' }, annotations });
   const world = await setUp(source);
@@ -87,7 +87,7 @@ it('copies labels and annotations, and belongs to the Endpoints', async () => {
   await world.stop();
 });
 
-it('ignores Endpoints that are not written by hand for a service', async () => {
+it('ignores Endpoints that were not written manually for a service', async () => {
   const subsets = [{ addresses: at('192.0.2.1'), ports: [port(80)] }];
   const selecting = { ...service, spec: { ...service.spec, selector: { app: 'web' } } };
   for (const [source, of] of [
@@ -102,7 +102,7 @@ it('ignores Endpoints that are not written by hand for a service', async () => {
   }
 });
 
-it('killed at any write and shown everything late, the slices end as the Endpoints say, each once', () =>
+it('despite crashes and late events, each address of the Endpoints is in one slice', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.uniqueArray(fc.nat(6), { maxLength: 5 }), fc.nat(2), fc.integer({ min: 1, max: 6 })), {

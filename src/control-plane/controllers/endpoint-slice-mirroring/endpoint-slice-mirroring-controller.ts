@@ -84,7 +84,7 @@ export function createEndpointSliceMirroringController({
   });
 }
 
-/** The owner of a slice of this controller. */
+/** Returns the service of a slice of this controller. */
 function serviceKeyOf({ metadata: { namespace, labels = {} } }: EndpointSlice): string | undefined {
   const name = labels[endpointLabels.serviceName];
   return labels[endpointLabels.slicesManagedBy] === MIRRORING_CONTROLLER && name !== undefined

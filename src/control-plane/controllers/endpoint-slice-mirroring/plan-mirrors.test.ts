@@ -27,14 +27,14 @@ const mirrors = (...subsets: EndpointSubset[]): string[] =>
 describe('Endpoints are mirrored', () => {
   const mirrored = (more: object, of: Service | undefined = service()): boolean => isMirrored(endpoints([], more), of);
 
-  it('when a user wrote them for a service without a selector', () => {
+  it('if a user wrote them for a service without a selector', () => {
     assert.equal(mirrored({}), true);
     assert.equal(mirrored({}, service({ app: 'web' })), false);
     assert.equal(isMirrored(endpoints([]), undefined), false);
     assert.equal(isMirrored(undefined, service()), false);
   });
 
-  it('unless they leave, say that they must not be, or elect a leader', () => {
+  it('unless they are being deleted, have the skip label, or belong to a leader election', () => {
     assert.equal(mirrored({ deletionTimestamp: '2026-01-01T00:00:00Z' }), false);
     assert.equal(mirrored({ labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }), false);
     assert.equal(mirrored({ labels: { 'endpointslice.kubernetes.io/skip-mirror': 'false' } }), true);
@@ -44,7 +44,7 @@ describe('Endpoints are mirrored', () => {
 });
 
 describe('the mirror of Endpoints', () => {
-  it('the mirror of Endpoints is one for each set of ports and family', () => {
+  it('has one slice for each set of ports and family', () => {
     const http = [{ name: 'http', port: 80, ...TCP }];
     assert.deepEqual(
       mirrors(
@@ -58,7 +58,7 @@ describe('the mirror of Endpoints', () => {
     assert.deepEqual(computeMirrors(endpoints()), []);
   });
 
-  it('the mirror of Endpoints goes by ports, not by their order', () => {
+  it('does not depend on the order of ports', () => {
     const [a, b, c] = [
       { name: 'a', port: 2, ...TCP },
       { name: 'b', port: 1, ...TCP },
@@ -74,7 +74,7 @@ describe('the mirror of Endpoints', () => {
     assert.deepEqual(mirrors({ addresses: [{ ip: '10.0.0.1' }] }), ['IPv4 : 10.0.0.1']);
   });
 
-  it('the mirror of Endpoints has an address once, and as not ready where it is both', () => {
+  it('has an address once, and as not ready if it is listed as both', () => {
     assert.deepEqual(mirrors({ addresses: [{ ip: '10.0.0.1' }], notReadyAddresses: [{ ip: '10.0.0.1' }] }), [
       'IPv4 : 10.0.0.1!',
     ]);
@@ -90,16 +90,16 @@ describe('the mirror of Endpoints', () => {
     );
   });
 
-  it('writes addresses in their usual form, and leaves out what is none', () => {
+  it('has addresses in canonical form, without invalid ones', () => {
     assert.deepEqual(mirrors({ addresses: [{ ip: 'FD00:0::1' }, { ip: 'web' }] }), ['IPv6 : fd00::1']);
   });
 
-  it('the mirror of Endpoints has a thousand addresses of a set of ports', () => {
+  it('has at most a thousand addresses for a set of ports', () => {
     const addresses = Array.from({ length: 1_001 }, (_, index) => ({ ip: `10.0.${index >> 8}.${index & 255}` }));
     assert.equal(computeMirrors(endpoints([{ addresses }]))[0]?.endpoints.length, 1_000);
   });
 
-  it('keeps what is known of an address and of a port', () => {
+  it('keeps all fields of addresses and ports', () => {
     const targetRef = { kind: 'Pod', name: 'p', uid: 'p' };
     const ports = [{ name: 'http', port: 80, protocol: 'UDP' as const, appProtocol: 'h2c' }];
     const full = { ip: '10.0.0.1', hostname: 'h', nodeName: 'n1', targetRef };
@@ -113,7 +113,7 @@ describe('the mirror of Endpoints', () => {
     assert.deepEqual(plain?.ports, [{ name: '', port: 80, protocol: 'TCP' }]);
   });
 
-  it('the mirror of Endpoints has the labels and annotations of the Endpoints, without those of tools', () => {
+  it('has the labels and annotations of the Endpoints, except those of tools', () => {
     const annotations = {
       own: 'x',
       'endpoints.kubernetes.io/last-change-trigger-time': 'y',
@@ -160,7 +160,7 @@ describe('slices', () => {
     ].join(', ');
   };
 
-  it('slices are made, kept and deleted by family and ports', () => {
+  it('are created, kept and deleted by family and ports', () => {
     assert.equal(planned([], mirror(80)), 'create IPv4 80');
     assert.equal(planned([slice('a', 80), slice('b', 90)], mirror(80), mirror(90)), '');
     assert.equal(planned([slice('a', 80), slice('b', 90)], mirror(90)), 'delete a');
@@ -169,7 +169,7 @@ describe('slices', () => {
     assert.equal(planned([slice('a', 80)], mirror(80), mirror(80)), 'create IPv4 80');
   });
 
-  it('slices are written when labels, annotations or addresses differ', () => {
+  it('are written if labels, annotations or addresses differ', () => {
     const all = [slice('a', 80)];
     assert.equal(planned(all, mirror(80, { labels: { l: 'y' } })), 'update a 80');
     assert.equal(planned(all, mirror(80, { annotations: { own: 'y' } })), 'update a 80');

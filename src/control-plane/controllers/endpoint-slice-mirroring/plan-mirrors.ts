@@ -42,7 +42,7 @@ export function isMirrored(endpoints: Endpoints | undefined, service: Service | 
   return service !== undefined && service.spec.selector === undefined;
 }
 
-/** The changes after which the slices mirror the Endpoints, one slice per group of ports and family. */
+/** Plans the changes after which the slices mirror the Endpoints, one slice per group of ports and family. */
 export function planMirrors(existing: readonly EndpointSlice[], mirrors: readonly Mirror[]): MirrorPlan {
   const create: Mirror[] = [];
   const update: { slice: EndpointSlice; mirror: Mirror }[] = [];
@@ -67,7 +67,7 @@ const matchesMirror = ({ metadata, endpoints }: EndpointSlice, mirror: Mirror): 
   semanticEqual(metadata.annotations, mirror.annotations) &&
   semanticEqual(endpoints, mirror.endpoints);
 
-/** The desired slices. Invalid addresses are left out; a group without addresses has no slice. */
+/** Computes the desired slices. Invalid addresses are omitted; a group without addresses has no slice. */
 export function computeMirrors({ metadata, subsets = [] }: Endpoints): Mirror[] {
   const labels = {
     ...metadata.labels,
@@ -106,7 +106,7 @@ function portsOf({ ports = [] }: EndpointSubset): EndpointPort[] {
     .sort((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : one.port - other.port));
 }
 
-/** An address that is listed as ready and as not ready counts as not ready (upstream: RepackSubsets). */
+/** Adds an address. One that is listed as ready and as not ready counts as not ready (upstream: RepackSubsets). */
 function add(found: Map<string, Endpoint>, address: EndpointAddress, ready: boolean): void {
   const ip = canonicalIp(address.ip);
   if (ip === undefined) return;

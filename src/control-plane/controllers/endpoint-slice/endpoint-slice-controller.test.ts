@@ -65,7 +65,7 @@ const sliceLines = (world: ControllerWorld): string[] =>
     )
     .sort();
 
-it("tells the pods of a service, where they are and how, in a slice that is the service's", async () => {
+it('lists the pods of a service with node, zone and conditions, in a slice owned by the service', async () => {
   const world = await setUp(service(), [
     pod('a', '10.1.0.1'),
     pod('b', '10.1.0.2', notReady('10.1.0.2')),
@@ -98,7 +98,7 @@ it("tells the pods of a service, where they are and how, in a slice that is the 
   await world.stop();
 });
 
-it('a pod that leaves serves while it can and is not ready; ended ones and those without an address are not listed', async () => {
+it('a terminating pod serves while it can and is not ready; ended pods and those without an address are not listed', async () => {
   const world = await setUp(service(), [
     pod('a', '10.1.0.1', leaving),
     pod('b', '10.1.0.2', { ...leaving, ...notReady('10.1.0.2') }),
@@ -114,7 +114,7 @@ it('a pod that leaves serves while it can and is not ready; ended ones and those
   await Promise.all([world.stop(), everyone.stop()]);
 });
 
-it("named ports are each pod's own; a pod without them is listed without ports", async () => {
+it('a named port has the number of each pod; a pod without it is listed without ports', async () => {
   const named = (containerPort: number): Record<string, unknown> => ({
     'spec.containers[0].ports': [{ name: 'web', containerPort, protocol: 'TCP' }],
   });
@@ -134,7 +134,7 @@ it("named ports are each pod's own; a pod without them is listed without ports",
   await world.stop();
 });
 
-it('headless services say so and give pods their names; both families have slices; a service without pods has an empty one', async () => {
+it('headless services have a label and host names; both families have slices; a service without pods has an empty slice', async () => {
   const headless = await setUp(service({ clusterIP: 'None', ports: [] }), [
     pod('a', '10.1.0.1', { 'spec.hostname': 'first', 'spec.subdomain': 'web' }),
   ]);
@@ -164,7 +164,7 @@ it('headless services say so and give pods their names; both families have slice
   await Promise.all([headless, both, empty, foreign].map((world) => world.stop()));
 });
 
-it('a change costs one write, wherever the others are', async () => {
+it('a change of a pod costs one write, whatever the other slices contain', async () => {
   const all = Array.from({ length: 150 }, (_, index) => pod(`p${index}`, `10.1.${index >> 8}.${index & 255}`));
   const world = await setUp(service(), all);
   assert.deepEqual(
@@ -213,7 +213,7 @@ it('a change costs one write, wherever the others are', async () => {
   await world.stop();
 });
 
-it('whatever comes and goes, each pod is listed once, in slices that are not too large, however late the cache is', () =>
+it('after random changes and late events each pod is listed once, and no slice is too large', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.nat(12), fc.boolean(), fc.integer({ min: 1, max: 8 })), { maxLength: 25 }),

@@ -36,7 +36,10 @@ import { changesZoneShares, computeZoneShares } from './zone-shares.ts';
 import type { ZoneShares } from './zone-shares.ts';
 
 const WORKERS = 5;
-/** Its event wakes the service; this timeout covers a slice that was deleted before its event. */
+/**
+ * The wait for a created slice. Its event wakes the service; the timeout covers a slice that was deleted before its
+ * event.
+ */
 const AWAITED_MS = 1000;
 const CONTROLLER_NAME = 'endpointslice-controller.k8s.io';
 const AUTO = 'Auto';
@@ -90,12 +93,12 @@ interface Parts {
 class SliceSyncer {
   readonly #options: ControllerOptions;
   readonly #parts: Parts;
-  /** By the key of the service. */
+  /** The published slices by service key. */
   readonly #published = new Map<string, PublishedSlices>();
   readonly #topologyServices: ObjectIndex<Service>;
   readonly #topology = new TopologyMode();
   readonly #recorder: EventRecorder;
-  /** Absent until a service asks for it after a change of nodes. */
+  /** The zone shares. They are absent until a service needs them after a change of nodes. */
   #shares: { readonly value: ZoneShares | undefined } | undefined;
   /** Created slices that the watch has not shown yet; planning without them would create them twice. */
   readonly #awaited = new Map<string, { readonly key: string; readonly sinceMs: number }>();
@@ -110,8 +113,8 @@ class SliceSyncer {
   }
 
   /**
-   * Endpoints have the zone of their node. Hints of topology mode Auto depend on the zones and CPUs of all nodes.
-   * Returns the function that unsubscribes.
+   * Follows nodes: endpoints have the zone of their node, and hints of topology mode Auto depend on the zones and CPUs
+   * of all nodes. Returns the function that unsubscribes.
    */
   followNodes(add: (key: string) => void): () => void {
     const requireFullPasses = (): void => this.#published.forEach((published) => published.requireFullPass());
@@ -137,13 +140,16 @@ class SliceSyncer {
     return this.#shares.value;
   }
 
-  /** Pod events meanwhile are merged into one pass, so that a slice is not written for each of its pods. */
+  /**
+   * Returns the pause between passes. Pod events in this time are merged into one pass, so that a slice is not written
+   * for each of its pods.
+   */
   restMs(key: string): number {
     const service = this.#parts.services.getByKey(key);
     return service === undefined ? 0 : foldOfSet(this.#parts.tally.of(service, 0).size);
   }
 
-  /** Notes a change of a slice. Returns the keys of the services that it is of. */
+  /** Records a change of a slice. Returns the keys of its services. */
   follow(before: EndpointSlice | undefined, after: EndpointSlice | undefined): string[] {
     for (const slice of [before, after]) if (slice !== undefined) this.#awaited.delete(slice.metadata.uid);
     const [left, stays] = [serviceKeyOf(before), serviceKeyOf(after)];
@@ -187,7 +193,7 @@ class SliceSyncer {
     return undefined;
   }
 
-  /** Hints of topology mode Auto depend on all endpoints of the service. */
+  /** Plans the slices. Hints of topology mode Auto depend on all endpoints of the service. */
   #plan(key: string, service: Service, published: PublishedSlices): PublishPlan {
     const members = this.#parts.tally.of(service, 0);
     const nodeOf = (name: string): Node | undefined => this.#parts.nodes.get({ namespace: '', name });
@@ -243,7 +249,7 @@ class SliceSyncer {
   }
 }
 
-/** Undefined for a slice of another controller. */
+/** Returns the service of a slice, or undefined for a slice of another controller. */
 function serviceKeyOf(slice: EndpointSlice | undefined): string | undefined {
   const { namespace, labels } = slice?.metadata ?? {};
   const name = labels?.[endpointLabels.serviceName];

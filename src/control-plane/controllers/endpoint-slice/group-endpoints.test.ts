@@ -30,7 +30,7 @@ function endpoint(
   return { pod, ready: false, serving: true, terminating: true, hostname };
 }
 
-/** `IPv4 8080: a b`. */
+/** Formats the groups as `IPv4 8080: a b`. */
 function grouped(of: Service, ...endpoints: ServiceEndpoint[]): string[] {
   return groupEndpoints(of, endpoints, () => undefined).map(
     ({ addressType, ports, endpoints: found }) =>
@@ -41,7 +41,7 @@ function grouped(of: Service, ...endpoints: ServiceEndpoint[]): string[] {
 describe('the endpoints of a service', () => {
   const [a, b] = [endpoint('a', ['10.0.0.1', 'fd00::1']), endpoint('b', ['10.0.0.2'])];
 
-  it('the endpoints of a service are grouped by family; a family without any has an empty group', () => {
+  it('are grouped by family; a family without endpoints has an empty group', () => {
     assert.deepEqual(grouped(service({ ipFamilies: ['IPv4', 'IPv6'] }), a, b), [
       'IPv4 http=8080: a b',
       'IPv6 http=8080: a',
@@ -51,7 +51,7 @@ describe('the endpoints of a service', () => {
     assert.deepEqual(grouped(service({ ipFamilies: ['IPv4', 'IPv6'] })), ['IPv4 : ', 'IPv6 : ']);
   });
 
-  it('the endpoints of a service are grouped by ports; a pod without any of them is listed without ports', () => {
+  it('are grouped by ports; a pod without any of them is listed without ports', () => {
     const other = endpoint('c', ['10.0.0.3'], {
       'spec.containers[0].ports': [{ name: 'web', containerPort: 9090, protocol: 'TCP' }],
     });
@@ -59,7 +59,7 @@ describe('the endpoints of a service', () => {
     assert.deepEqual(grouped(service(), a, other, none, b), ['IPv4 http=8080: a b', 'IPv4 http=9090: c', 'IPv4 : d']);
   });
 
-  it('the endpoints of a service have all addresses of the pod in the family, and are not listed without any', () => {
+  it('have all addresses of the pod in the family, and are not listed without any', () => {
     const two = endpoint('c', ['10.0.0.3', '10.0.0.4', 'fd00::3']);
     assert.deepEqual(groupEndpoints(service(), [two], () => undefined)[0]?.endpoints[0]?.addresses, [
       '10.0.0.3',
@@ -68,7 +68,7 @@ describe('the endpoints of a service', () => {
     assert.deepEqual(grouped(service(), endpoint('d', [], { 'status.podIPs': undefined })), ['IPv4 : ']);
   });
 
-  it('the endpoints of a service say what the pod is, where it runs, and in which zone', () => {
+  it('contain the conditions, node and zone of the pod', () => {
     const conditions = { ready: false, serving: true, terminating: true };
     const targetRef = { kind: 'Pod', namespace: 'default', name: 'a', uid: 'a' };
     const of = (each: ServiceEndpoint, at?: Node): unknown =>
@@ -86,7 +86,7 @@ describe('the endpoints of a service', () => {
     assert.deepEqual(of(placed), { ...known, hostname: 'host', nodeName: 'n1' });
   });
 
-  it('the endpoints of a service have hints for clients of their zone or node, as the service asks for', () => {
+  it('have hints for clients in their zone or on their node, as the service requests', () => {
     const placed = endpoint('a', ['10.0.0.1'], { 'spec.nodeName': 'n1' });
     const hints = (spec: Partial<Service['spec']>, labels?: Record<string, string>, annotations = {}): unknown => {
       const of = service(spec);

@@ -7,7 +7,7 @@ import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints
 import type { AddressType, Group } from './plan-slices.ts';
 import { isTopologyModeAuto } from './topology-mode.ts';
 
-/** The endpoints of a service by family and ports. A family without endpoints has one empty group. */
+/** Groups the endpoints of a service by family and ports. A family without endpoints has one empty group. */
 export function groupEndpoints(
   service: Service,
   endpoints: readonly ServiceEndpoint[],
@@ -21,7 +21,7 @@ export function groupEndpoints(
     for (const each of endpoints) {
       const endpoint = endpointOf(each, addressType, nodeOf);
       if (endpoint === undefined) continue;
-      // A pod without any of the named ports is listed anyway, without ports (upstream: getEndpointPorts).
+      // A pod without any of the named ports is listed without ports (upstream: getEndpointPorts).
       const ports = [...(portsIn(each.pod, service) ?? [])];
       const key = JSON.stringify(ports);
       let group = groups.get(key);
@@ -36,9 +36,10 @@ export function groupEndpoints(
 }
 
 /**
- * The hints of an endpoint for the service's traffic distribution: clients of its zone; or clients of its node, and of
- * its zone for nodes without an endpoint. An endpoint with an unknown location has no hint, and then proxies ignore all
- * hints (upstream: trafficdist ReconcileHints). The older annotation takes precedence; TopologyMode sets its hints.
+ * Returns the hints of an endpoint for the service's traffic distribution: for clients of its zone, or for clients of
+ * its node and of its zone's nodes without an endpoint. An endpoint with an unknown location has no hint, and then
+ * proxies ignore all hints (upstream: trafficdist ReconcileHints). The older annotation takes precedence; TopologyMode
+ * sets its hints.
  */
 function trafficHints(service: Service): (endpoint: Endpoint) => Endpoint['hints'] {
   const wanted = isTopologyModeAuto(service) ? undefined : service.spec.trafficDistribution;

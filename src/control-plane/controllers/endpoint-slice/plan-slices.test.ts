@@ -34,12 +34,12 @@ function plan(existing: readonly EndpointSlice[], ...groups: Group[]) {
 const nothing = { create: [], update: [], delete: [] };
 
 describe('endpoint slices', () => {
-  it('endpoint slices are kept when they are correct', () => {
+  it('are not written if they are correct', () => {
     assert.deepEqual(plan([slice('a', endpoints(0, 3))], group(endpoints(0, 3))), nothing);
     assert.deepEqual(plan([slice('a', [])], group([])), nothing);
   });
 
-  it('endpoint slices are changed in place for an endpoint that changed, went or came', () => {
+  it('are changed in place for an endpoint that was changed, removed or added', () => {
     const a = slice('a', endpoints(0, 3));
     const changed = [endpoint('0', false), ...endpoints(1, 2)];
     assert.deepEqual(plan([a], group(changed)), { ...nothing, update: ['a 3'] });
@@ -48,7 +48,7 @@ describe('endpoint slices', () => {
     assert.deepEqual(plan([a], group(endpoints(0, 4))), { ...nothing, update: ['a 4'] });
   });
 
-  it('endpoint slices hold at most a hundred; more go into new ones', () => {
+  it('hold at most a hundred endpoints; more go into new slices', () => {
     assert.deepEqual(plan([], group(endpoints(0, 2 * MAX_ENDPOINTS + 1))), {
       ...nothing,
       create: ['IPv4 100', 'IPv4 100', 'IPv4 1'],
@@ -57,7 +57,7 @@ describe('endpoint slices', () => {
     assert.deepEqual(plan([full], group(endpoints(0, MAX_ENDPOINTS + 1))), { ...nothing, create: ['IPv4 1'] });
   });
 
-  it('endpoint slices are filled where something changes anyway, then the fullest first', () => {
+  it('are filled first where another change is written anyway, then by fill level', () => {
     const [small, large] = [slice('small', endpoints(0, 2)), slice('large', endpoints(10, 5))];
     const wanted = [...endpoints(0, 2), ...endpoints(10, 5), endpoint('99')];
     assert.deepEqual(plan([small, large], group(wanted)).update, ['large 6']);
@@ -65,14 +65,14 @@ describe('endpoint slices', () => {
     assert.deepEqual(plan([small, large], group(changing)).update, ['small 3']);
   });
 
-  it('endpoint slices go when they become empty, but one stays, empty if need be', () => {
+  it('are deleted when they are empty, but the last one stays', () => {
     const [a, b] = [slice('a', endpoints(0, 1)), slice('b', endpoints(1, 1))];
     assert.deepEqual(plan([a, b], group(endpoints(0, 1))), { ...nothing, delete: ['b'] });
     assert.deepEqual(plan([a, b], group([])), { create: [], update: ['a 0'], delete: ['b'] });
     assert.deepEqual(plan([], group([])), { ...nothing, create: ['IPv4 0'] });
   });
 
-  it('endpoint slices are of one family and one list of ports; all others go', () => {
+  it('have one family and one list of ports; all others are deleted', () => {
     const old = slice('old', endpoints(0, 1), { ports: [{ name: 'http', port: 81 }] });
     assert.deepEqual(plan([old], group(endpoints(0, 1))), { create: ['IPv4 1'], update: [], delete: ['old'] });
     const six = slice('six', endpoints(0, 1), { addressType: 'IPv6' });
@@ -82,7 +82,7 @@ describe('endpoint slices', () => {
     assert.deepEqual(plan(both).delete, ['four', 'six']);
   });
 
-  it('endpoint slices know an endpoint without a pod by its addresses', () => {
+  it('identify an endpoint without a pod by its addresses', () => {
     const plain = { addresses: ['10.0.0.7'], conditions: { ready: true } } as Endpoint;
     assert.deepEqual(plan([slice('a', [plain])], group([plain])), nothing);
     const other = { ...plain, addresses: ['10.0.0.8'] };

@@ -6,7 +6,7 @@ export const MAX_ENDPOINTS = 100;
 
 export type AddressType = 'IPv4' | 'IPv6';
 
-/** Desired endpoints with the same ports and family. */
+/** The desired endpoints with the same ports and family. */
 export interface Group {
   readonly addressType: AddressType;
   readonly ports: readonly EndpointPort[];
@@ -26,13 +26,13 @@ export interface SlicePlan {
   readonly delete: readonly EndpointSlice[];
 }
 
-/** The pod of an endpoint, or its addresses. */
+/** Returns the identity of an endpoint: the UID of its pod, or its addresses. */
 export const identityOf = (endpoint: Endpoint): string => endpoint.targetRef?.uid ?? endpoint.addresses.join(',');
 
 /**
- * The smallest change of slices that publishes the groups (upstream: endpointslice reconciler): existing endpoints stay
- * in their slice; new ones fill slices that change anyway, then slices with room, then new slices. Empty slices are
- * deleted, but a service keeps at least one.
+ * Plans the smallest change of slices that publishes the groups (upstream: endpointslice reconciler). Existing
+ * endpoints stay in their slice. New ones fill slices that change anyway, then slices with room, then new slices. Empty
+ * slices are deleted, but a service keeps at least one.
  */
 export function planSlices(
   existing: readonly EndpointSlice[],

@@ -20,7 +20,7 @@ const endpoint = (uid: string, family: string, ready: boolean): Endpoint => ({
   targetRef: { kind: 'Pod', namespace: 'default', name: uid, uid },
 });
 
-/** As `groupEndpoints`: a family without endpoints has one empty group. */
+/** Groups endpoints as `groupEndpoints` does: a family without endpoints has one empty group. */
 function groupsOf(wanted: ReadonlyMap<string, Wanted>, identities?: ReadonlySet<string>): Group[] {
   return (['IPv4', 'IPv6'] as const).flatMap((addressType): Group[] => {
     const groups = new Map<number, Endpoint[]>();
@@ -54,7 +54,7 @@ class Server {
     this.#published.remove(name);
   }
 
-  /** The number of writes. */
+  /** Applies a plan. Returns the number of writes. */
   apply({ create, update, delete: gone }: SlicePlan): number {
     for (const { addressType, ports, endpoints } of create) {
       const name = `s${this.#next++}`;
@@ -83,7 +83,7 @@ const podArb = fc.record({
     { nil: undefined },
   ),
 });
-/** Somebody else deletes a slice, empties it, or lists an endpoint a second time. */
+/** Simulates another client that deletes a slice, empties it, or lists an endpoint twice. */
 const meddleArb = fc.record({
   kind: fc.constantFrom('delete' as const, 'empty' as const, 'double' as const),
   which: fc.nat(10),
@@ -93,7 +93,7 @@ const stepArb = fc.record({
   pass: fc.boolean(),
 });
 
-it('a pass over what has changed leaves nothing to do for a pass over everything', () =>
+it('after a pass over the changes, a full pass has nothing to do', () =>
   fc.assert(
     fc.property(fc.array(stepArb, { maxLength: 60 }), (steps) => {
       const published = new PublishedSlices();
@@ -134,7 +134,7 @@ it('a pass over what has changed leaves nothing to do for a pass over everything
     { numRuns: 500 },
   ));
 
-it('one changed endpoint of a large service: only its slice is looked at', () => {
+it('a change of one endpoint of a large service reads only its slice', () => {
   const published = new PublishedSlices();
   const server = new Server(published);
   const wanted = new Map<string, Wanted>();
@@ -154,7 +154,7 @@ it('one changed endpoint of a large service: only its slice is looked at', () =>
     return asked;
   };
   assert.equal(pass(undefined)[0]?.length, 60);
-  // The written slices come back from the server once.
+  // The server reports each written slice once.
   assert.deepEqual(
     pass(new Set()).map(({ length }) => length),
     [60],

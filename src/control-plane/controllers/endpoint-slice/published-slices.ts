@@ -3,22 +3,25 @@ import type { EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
 import { identityOf, MAX_ENDPOINTS, planSlices } from './plan-slices.ts';
 import type { Group, SlicePlan } from './plan-slices.ts';
 
-/** The part of a service's slices that a pass has to look at. */
+/** The part of a service's slices that a pass must read. */
 export interface SliceScope {
   readonly slices: readonly EndpointSlice[];
-  /** The changed endpoints, and all of these slices. */
+  /** The changed endpoints, and all endpoints of these slices. */
   readonly identities: ReadonlySet<string>;
 }
 
 /**
- * The published slices of one service: which slice lists an endpoint, and which slices have changed since the last
- * pass. After a full pass, slices outside of a scope list exactly what they should.
+ * Tracks the published slices of one service: which slice lists an endpoint, and which slices have changed since the
+ * last pass. After a full pass, slices outside a scope list exactly the desired endpoints.
  */
 export class PublishedSlices {
   readonly #slices = new Map<string, EndpointSlice>();
-  /** The name of the slice, by the identity of the endpoint. */
+  /** The name of the slice that lists an endpoint, by identity. */
   readonly #listedIn = new Map<string, string>();
-  /** Slices without endpoints. They belong to each scope: a service keeps one only while it has no endpoints. */
+  /**
+   * The slices without endpoints. They belong to each scope, because a service keeps one only while it has no
+   * endpoints.
+   */
   readonly #empty = new Set<string>();
   #changedSlices = new Set<string>();
   #changedEndpoints = new Set<string>();
@@ -28,7 +31,7 @@ export class PublishedSlices {
     return [...this.#slices.values()];
   }
 
-  /** The next pass looks at all slices. */
+  /** Makes the next pass read all slices. */
   requireFullPass(): void {
     this.#needsFullPass = true;
   }
@@ -54,7 +57,7 @@ export class PublishedSlices {
     }
   }
 
-  /** Begins a pass: the scope of what has changed, these endpoints included. Undefined: everything. */
+  /** Begins a pass. Returns the scope of the changes, including these endpoints. Undefined means everything. */
   take(changed: ReadonlySet<string> | undefined): SliceScope | undefined {
     const [slices, endpoints] = [this.#changedSlices, this.#changedEndpoints];
     this.#changedSlices = new Set();
@@ -68,7 +71,7 @@ export class PublishedSlices {
     return this.#close(slices, new Set([...endpoints, ...changed]));
   }
 
-  /** Adds slices with room for the endpoints of the groups that the slices of the scope have no room for. */
+  /** Adds slices with room for those endpoints for which the slices of the scope have none. */
   withRoom(scope: SliceScope, groups: readonly Group[], most: number): SliceScope {
     const names = new Set(scope.slices.map(({ metadata }) => metadata.name));
     const count = names.size;
@@ -87,7 +90,7 @@ export class PublishedSlices {
     return names.size === count ? scope : this.#close(names, scope.identities);
   }
 
-  /** Whether a slice of this family outside of the scope lists something. */
+  /** Whether a slice of this family outside the scope lists an endpoint. */
   hasOthers({ slices }: SliceScope, addressType: string): boolean {
     const names = new Set(slices.map(({ metadata }) => metadata.name));
     return this.all.some(
@@ -107,7 +110,10 @@ export class PublishedSlices {
     return { slices: [...slices.values()], identities };
   }
 
-  /** An endpoint in two slices needs a full pass: only one of them is remembered. */
+  /**
+   * Records the endpoints of a slice. An endpoint in two slices requires a full pass, because only one slice is
+   * recorded.
+   */
   #list({ metadata: { name }, endpoints }: EndpointSlice): void {
     for (const endpoint of endpoints) {
       const identity = identityOf(endpoint);
@@ -119,20 +125,20 @@ export class PublishedSlices {
 
 export interface PublishParts {
   readonly published: PublishedSlices;
-  /** The uids of pods that have changed since the last pass; undefined: all. */
+  /** The UIDs of pods that have changed since the last pass. Undefined means all. */
   readonly changed: ReadonlySet<string> | undefined;
-  /** The desired endpoints of these identities; undefined: of all. */
+  /** Returns the desired endpoints with these identities. Undefined means all. */
   readonly groupsOf: (identities: ReadonlySet<string> | undefined) => readonly Group[];
   readonly most?: number;
 }
 
-/** The plan of a pass, and the slices that it looked at. */
+/** The plan of a pass, and the slices that it read. */
 export interface PublishPlan {
   readonly plan: SlicePlan;
   readonly slices: readonly EndpointSlice[];
 }
 
-/** Begins a pass over what has changed. Its cost depends on the changes, and hardly on the size of the service. */
+/** Begins a pass over the changes. Its cost depends on the changes, and hardly on the size of the service. */
 export function planChanges({ published, changed, groupsOf, most = MAX_ENDPOINTS }: PublishParts): PublishPlan {
   const scope = published.take(changed);
   const scoped = scope === undefined ? undefined : withRoomFor(published, scope, groupsOf, most);
@@ -142,7 +148,7 @@ export function planChanges({ published, changed, groupsOf, most = MAX_ENDPOINTS
   return { plan: planSlices(slices, groupsOf(undefined), most), slices };
 }
 
-/** Undefined if only a pass over all slices can tell which empty slice stays. */
+/** Returns the scope with room, or undefined if only a full pass can decide which empty slice stays. */
 function withRoomFor(
   published: PublishedSlices,
   changed: SliceScope,

@@ -60,12 +60,14 @@ class ServiceMembers implements MemberCounts<Service, Pod, Pod> {
     return [...this.#pods.values()];
   }
 
-  /** Those of these uids that are members. */
+  /** Returns the members with these UIDs. */
   among(uids: Iterable<string>): Pod[] {
     return [...uids].map((uid) => this.#pods.get(uid)).filter((pod) => pod !== undefined);
   }
 
-  /** The uids of pods that came, changed or left since the last call; undefined at the first call. */
+  /**
+   * Returns the UIDs of pods that were added, changed or removed since the last call, or undefined at the first call.
+   */
   takeChanged(): ReadonlySet<string> | undefined {
     const changed = this.#changed;
     this.#changed = new Set();

@@ -8,7 +8,7 @@ const halves = new Map([
   ['a', 0.5],
   ['b', 0.5],
 ]);
-/** `aab`: new endpoints in these zones; `a>b`: one in `a` with a hint for `b`. */
+/** Parses endpoints: `aab` are new endpoints in these zones; `a>b` is one in zone `a` with a hint for `b`. */
 const at = (text: string): EndpointLocation[] =>
   [...text.matchAll(/(\w)(?:>(\w))?/g)].map(([, zone = '', hinted]) => ({ zone, hinted }));
 const hinted = (text: string, shares = halves): string => {
@@ -17,12 +17,12 @@ const hinted = (text: string, shares = halves): string => {
 };
 
 describe('hints of topology mode Auto', () => {
-  it('hints of topology mode Auto name the zone of each endpoint when the zones have their shares', () => {
+  it('name the zone of each endpoint if all zones have their shares', () => {
     assert.equal(hinted('abab'), 'abab');
     assert.equal(hinted('aaaabbb'), 'aaaabbb', 'nothing moves for less than one endpoint');
   });
 
-  it('hints of topology mode Auto give endpoints to a zone that has too few', () => {
+  it('assign endpoints to a zone that has too few', () => {
     assert.equal(hinted('aaaabb'), 'baaabb');
     assert.equal(hinted('aaaa'), 'bbaa');
     assert.equal(
@@ -38,7 +38,7 @@ describe('hints of topology mode Auto', () => {
     );
   });
 
-  it('hints of topology mode Auto stay as published until a zone has too few', () => {
+  it('stay as published until a zone has too few', () => {
     assert.equal(hinted('a>aa>aa>aa>bb>bb>b'), 'aaabbb');
     assert.equal(hinted('a>aa>aa>aa>aa>aa>ab>bb>bb>bb>bb>b'), 'aaaaaabbbbb');
     const shifted = new Map([
@@ -48,11 +48,11 @@ describe('hints of topology mode Auto', () => {
     assert.equal(hinted('a>aa>aa>aa>aa>bb>bb>bb>bb>b', shifted), 'aaaaabbbb');
   });
 
-  it('hints of topology mode Auto return to the zone of their endpoint first', () => {
+  it('return first to endpoints in their own zone', () => {
     assert.equal(hinted('a>ba>bb>bb>bb>bab'), 'aabbbab');
   });
 
-  it('hints of topology mode Auto are refused in upstream’s words', () => {
+  it('are rejected in upstream’s words', () => {
     const refusal = (text: string, shares?: ReadonlyMap<string, number>): string | undefined =>
       planTopologyHints(at(text), shares).refused;
     assert.match(refusal('ab') ?? '', /^Insufficient Node information/);
@@ -73,7 +73,7 @@ describe('hints of topology mode Auto', () => {
     );
   });
 
-  it('hints of topology mode Auto give every zone its minimum, move nothing the second time, and change little for one endpoint', () => {
+  it('give every zone its minimum, stay the same the second time, and change little for one endpoint', () => {
     const zone = fc.constantFrom('a', 'b', 'c', 'd', 'e');
     const location = fc.record({ zone, hinted: fc.option(zone, { nil: undefined }) });
     const cpus = fc.array(fc.integer({ min: 1, max: 64 }), { minLength: 2, maxLength: 4 });
@@ -91,7 +91,7 @@ describe('hints of topology mode Auto', () => {
         assert.ok(zones.every((name) => shares.has(name)));
         const published = endpoints.map((each, index) => ({ ...each, hinted: zones[index] }));
         assert.deepEqual(planTopologyHints(published, shares).zones, zones);
-        // One endpoint goes: of the others at most a few move.
+        // One endpoint is removed. At most a few of the others move.
         const fewer = planTopologyHints(published.slice(1), shares).zones;
         const moved = fewer?.filter((name, index) => name !== zones[index + 1]).length ?? 0;
         assert.ok(moved <= shares.size, `${moved} moved`);

@@ -1,20 +1,20 @@
 import type { ZoneShares } from './zone-shares.ts';
 
-/** How much more than its share of the traffic an endpoint may get (upstream: overloadThreshold). */
+/** The fraction by which an endpoint may exceed its share of the traffic (upstream: overloadThreshold). */
 const OVERLOAD = 0.2;
 
 /** A ready endpoint. */
 export interface EndpointLocation {
-  /** '' if unknown. */
+  /** The zone of the endpoint; '' if unknown. */
   readonly zone: string;
   /** The zone of its published hint. */
   readonly hinted: string | undefined;
 }
 
 export type TopologyHints =
-  /** The zone whose clients use the endpoint, in the order of the endpoints. */
+  /** The zones whose clients use the endpoints, in endpoint order. */
   | { readonly zones: readonly string[]; readonly refused?: never }
-  /** Why there can be no hints; upstream's words. */
+  /** Why there can be no hints, in upstream's words. */
   | { readonly refused: string; readonly zones?: never };
 
 interface ZoneTarget {
@@ -25,10 +25,10 @@ interface ZoneTarget {
 }
 
 /**
- * The hints of the ready endpoints of a service in one IP family, for the annotation `topology-mode: Auto`: as many
- * endpoints for each zone as its share of the CPUs asks for, so that none gets over 20 % more traffic than on average
- * (upstream: TopologyCache AddHints). Published hints stay while they keep to that, and most endpoints serve the zone
- * that they are in. `shares` is undefined if it is unknown. Pure; linear in endpoints.
+ * Computes the hints of the ready endpoints of a service in one IP family, for the annotation `topology-mode: Auto`.
+ * Each zone gets as many endpoints as its share of the CPUs requires, so that no endpoint gets more than 20 % above the
+ * average traffic (upstream: TopologyCache AddHints). Published hints stay while they satisfy this, and most endpoints
+ * serve their own zone. `shares` is undefined if it is unknown. It is pure, and linear in the number of endpoints.
  */
 export function planTopologyHints(
   endpoints: readonly EndpointLocation[],
@@ -72,8 +72,8 @@ function isSettled(endpoints: readonly EndpointLocation[], zones: ReadonlyMap<st
 }
 
 /**
- * Whole numbers near the shares, at least the minimums, which add up to `total`. A zone that has one more than its share
- * keeps it before another gets one, so that nothing moves for less than one endpoint.
+ * Computes whole numbers near the shares, at least the minimums, which add up to `total`. A zone that has one more than
+ * its share keeps it before another zone gets one, so that a difference below one endpoint moves nothing.
  */
 function setTargets(zones: ReadonlyMap<string, ZoneTarget>, total: number): void {
   const all = [...zones.values()];
@@ -95,7 +95,9 @@ function setTargets(zones: ReadonlyMap<string, ZoneTarget>, total: number): void
   }
 }
 
-/** Takes endpoints from zones with too many for those with too few: first those that are in the zone that gets them. */
+/**
+ * Moves endpoints from zones with too many to zones with too few. Endpoints that are in the receiving zone move first.
+ */
 function moveHints(
   endpoints: readonly EndpointLocation[],
   hints: readonly string[],

@@ -32,7 +32,7 @@ const node = (zone: string | undefined, cpu = '4'): Node => ({
   status: { allocatable: { cpu }, conditions: [{ type: 'Ready', status: 'True' }] },
 });
 
-/** `aab`: ready pods in these zones, named `a1`, `a2`, `b1`. */
+/** Starts a world. `aab` are ready pods in these zones, named `a1`, `a2`, `b1`. */
 async function setUp(zones: string, annotations: Record<string, string> = auto): Promise<ControllerWorld> {
   const world = new ControllerWorld({ make: (options) => [createEndpointSliceController(options)] });
   for (const zone of new Set(zones)) world.api.seed(nodes, node(zone));
@@ -57,7 +57,7 @@ function addPod(world: ControllerWorld, zone: string, at: number): void {
   );
 }
 
-/** `a1>a`: the pod and the zone of its hint; `a1` without a hint. */
+/** Formats the hints: `a1>a` is a pod with the zone of its hint, `a1` a pod without a hint. */
 const hints = (world: ControllerWorld): string =>
   world.api
     .all(endpointSlices)
@@ -67,7 +67,7 @@ const hints = (world: ControllerWorld): string =>
     .join(' ');
 
 describe('topology mode Auto', () => {
-  it('hints at zones by their CPUs, and moves hints when a zone got too few', async () => {
+  it('sets hints by the CPUs of the zones, and moves them if a zone got too few', async () => {
     const world = await setUp('aabb');
     assert.equal(hints(world), 'a1>a a2>a b3>b b4>b');
     world.api.change(nodes, { namespace: '', name: 'node-a' }, () => node('a', '12'));
@@ -79,7 +79,7 @@ describe('topology mode Auto', () => {
     await world.stop();
   });
 
-  it('removes all hints while they cannot be kept, and says why once', async () => {
+  it('removes all hints if they are not possible, and reports the reason once', async () => {
     const world = await setUp('aabb');
     world.api.seed(nodes, node(undefined));
     await world.clock.advance(3_000);
@@ -93,7 +93,7 @@ describe('topology mode Auto', () => {
     await world.stop();
   });
 
-  it('reports neither that it starts again nor that nothing changed', async () => {
+  it('records no event after a restart, nor if nothing changed', async () => {
     const world = await setUp('aabb');
     world.restart();
     await world.clock.advance(3_000);
@@ -101,7 +101,7 @@ describe('topology mode Auto', () => {
     await world.stop();
   });
 
-  it('ends with the annotation, and traffic distribution counts again', async () => {
+  it('ends with the annotation, and traffic distribution applies again', async () => {
     const world = await setUp('aabb');
     world.api.change(services, key, (object) => ({
       ...object,
@@ -119,7 +119,7 @@ describe('topology mode Auto', () => {
     await world.stop();
   });
 
-  it('topology mode Auto is enabled by either annotation, the older one first, in two spellings', () => {
+  it('is enabled by either annotation, the older one first, in two spellings', () => {
     const former = 'service.kubernetes.io/topology-aware-hints';
     const cases: Record<string, string>[] = [
       { [MODE]: 'Auto' },

@@ -21,10 +21,10 @@ export interface TopologyEvent {
   readonly message: string;
 }
 
-/** Whether a service's endpoints have hints by zone shares, or why not. Events report changes of it only. */
+/** Whether a service's endpoints have hints by zone shares, or the reason why not. Events report only changes of it. */
 type HintState = { readonly refused: string | undefined };
 
-/** Adds the hints of topology mode Auto to the endpoints of services, and says when they come and go. */
+/** Adds the hints of topology mode Auto to the endpoints of services, and reports when they are added or removed. */
 export class TopologyMode {
   readonly #states = new Map<string, Map<AddressType, HintState>>();
 
@@ -32,7 +32,7 @@ export class TopologyMode {
     this.#states.delete(key);
   }
 
-  /** `existing`: the published slices of the service. */
+  /** Sets the hints. `existing` are the published slices of the service. */
   apply(
     key: string,
     facts: {
@@ -77,7 +77,7 @@ function eventOf(family: AddressType, refused: string | undefined): TopologyEven
     : { type: 'Warning', reason: 'TopologyAwareHintsDisabled', message };
 }
 
-/** The zones of the hints in slices, by endpoint. */
+/** Returns the zones of the published hints, by endpoint. */
 function publishedHints(slices: readonly EndpointSlice[]): Map<string, string> {
   const hints = new Map<string, string>();
   for (const { endpoints } of slices)
@@ -88,7 +88,7 @@ function publishedHints(slices: readonly EndpointSlice[]): Map<string, string> {
   return hints;
 }
 
-/** One share of each zone counts the endpoints of all groups: endpoints with other ports serve the same clients. */
+/** Counts the endpoints of all groups together, because endpoints with other ports serve the same clients. */
 function hintGroups(
   groups: readonly Group[],
   published: ReadonlyMap<string, string>,

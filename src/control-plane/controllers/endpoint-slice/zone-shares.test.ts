@@ -21,7 +21,7 @@ function node(
 }
 
 describe('the shares of zones', () => {
-  it('the shares of zones are by the CPUs of ready nodes that run pods', () => {
+  it('are computed from the CPUs of ready nodes that run pods', () => {
     const shares = computeZoneShares([
       node('a', '2'),
       node('b', '1500m'),
@@ -38,7 +38,7 @@ describe('the shares of zones', () => {
     );
   });
 
-  it('the shares of zones are unknown with one zone, and when a ready node has no zone or no CPU', () => {
+  it('are unknown with one zone, and if a ready node has no zone or no CPU', () => {
     for (const nodes of [
       [],
       [node('a', '2'), node('a', '2')],
@@ -48,7 +48,7 @@ describe('the shares of zones', () => {
       assert.equal(computeZoneShares(nodes), undefined);
   });
 
-  it('the shares of zones change with the zone, the CPUs and readiness of a node, and with nothing else', () => {
+  it('change only with the zone, the CPUs and the readiness of a node', () => {
     const before = node('a', '2');
     const changed = [node('b', '2'), node('a', '3'), node('a', '2', { ready: 'False' })];
     assert.deepEqual(

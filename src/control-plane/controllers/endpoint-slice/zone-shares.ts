@@ -2,15 +2,16 @@ import { nodeLabels } from '../../../api/annotations.ts';
 import type { Node } from '../../../api/core/node.ts';
 import { quantityMilliValue } from '../../../api/quantity.ts';
 
-/** Each zone's part of the CPUs of all nodes; the parts add up to 1. At least two zones. */
+/** The fraction of the CPUs of all nodes in each zone. The fractions add up to 1, and there are at least two zones. */
 export type ZoneShares = ReadonlyMap<string, number>;
 
-/** Clients are not expected on nodes with one of these. */
+/** The labels of nodes on which no clients are expected. */
 const excludingLabels = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 
 /**
- * The shares of the zones, by the allocatable CPUs of their ready nodes. Undefined if there is only one zone, or if a
- * ready node has no zone or no CPU: then the traffic of the zones is unknown (upstream: TopologyCache SetNodes).
+ * Computes the shares of the zones from the allocatable CPUs of their ready nodes. Returns undefined if there is only
+ * one zone, or if a ready node has no zone or no CPU: then the traffic of the zones is unknown (upstream: TopologyCache
+ * SetNodes).
  */
 export function computeZoneShares(nodes: Iterable<Node>): ZoneShares | undefined {
   const cpus = new Map<string, number>();
@@ -26,7 +27,7 @@ export function computeZoneShares(nodes: Iterable<Node>): ZoneShares | undefined
   return new Map([...cpus].map(([zone, milliCpus]) => [zone, milliCpus / total]));
 }
 
-/** `milliCpus` is undefined if the node does not count. */
+/** Returns zone and CPUs of a node. `milliCpus` is undefined if the node does not count. */
 function zoneFacts({ metadata, status }: Node): { readonly zone: string; readonly milliCpus: number | undefined } {
   const { labels = {} } = metadata;
   const counts =

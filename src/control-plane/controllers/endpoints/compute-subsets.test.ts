@@ -30,7 +30,7 @@ function endpoint(name: string, { ips = [`10.0.0.${name}`], pod = {}, ...more }:
   };
 }
 
-/** `1 2 | 3 @ 8080`: ready, not ready, and ports. */
+/** Formats a subset as `1 2 | 3 @ 8080`: ready, not ready, and ports. */
 const shown = ({ addresses = [], notReadyAddresses = [], ports = [] }: EndpointSubset): string =>
   [
     addresses.map(({ ip }) => ip.replace('10.0.0.', '')).join(' '),
@@ -42,7 +42,7 @@ const shown = ({ addresses = [], notReadyAddresses = [], ports = [] }: EndpointS
 const subsets = (of: Service, ...endpoints: ServiceEndpoint[]): string[] => computeSubsets(of, endpoints).map(shown);
 
 describe('the subsets of a service', () => {
-  it('the subsets of a service have ready and other addresses apart, in the order of their texts', () => {
+  it('list ready and other addresses separately, sorted as text', () => {
     const all = [
       endpoint('3'),
       endpoint('1'),
@@ -56,12 +56,12 @@ describe('the subsets of a service', () => {
     assert.deepEqual(subsets(service()), []);
   });
 
-  it('the subsets of a service leave out what terminates, unless it counts as ready all the same', () => {
+  it('omit terminating pods, unless they are published as ready', () => {
     assert.deepEqual(subsets(service(), endpoint('1', { ready: false, terminating: true })), []);
     assert.deepEqual(subsets(service(), endpoint('1', { terminating: true })), ['1 @ 8080/TCP']);
   });
 
-  it('the subsets of a service are one for each set of ports, and without pods that have none of them', () => {
+  it('are one for each set of ports, without pods that have none of the ports', () => {
     const named = service({ ports: [{ name: 'http', port: 80, protocol: 'TCP', targetPort: 'web' }] });
     const at = (containerPort: number): Given => ({
       pod: { 'spec.containers[0].ports': [{ name: 'web', containerPort, protocol: 'TCP' }] },
@@ -70,21 +70,21 @@ describe('the subsets of a service', () => {
     assert.deepEqual(subsets(named, ...all), ['1 3 @ http=8080/TCP', '2 @ http=9090/TCP']);
   });
 
-  it('the subsets of a service have no ports for a headless service without any', () => {
+  it('have no ports for a headless service without ports', () => {
     assert.deepEqual(
       computeSubsets(service({ clusterIP: 'None', ports: [] }), [endpoint('1')]).map((each) => 'ports' in each),
       [false],
     );
   });
 
-  it('the subsets of a service are of the first family of the service', () => {
+  it('have addresses of the first family of the service', () => {
     const both = endpoint('1', { ips: ['10.0.0.1', 'fd00::1'] });
     assert.deepEqual(subsets(service({ ipFamilies: ['IPv6', 'IPv4'] }), both), ['fd00::1 @ 8080/TCP']);
     assert.deepEqual(subsets(service({ ipFamilies: ['IPv4'] }), both), ['1 @ 8080/TCP']);
     assert.deepEqual(subsets(service(), endpoint('1', { ips: ['fd00::1'] })), []);
   });
 
-  it('the subsets of a service say which pod it is, where it runs and what it is called', () => {
+  it('name the pod, its node and its host name', () => {
     const targetRef = { kind: 'Pod', namespace: 'default', name: 'p1', uid: 'p1' };
     const addressOf = (given: Given): unknown => computeSubsets(service(), [endpoint('1', given)])[0]?.addresses?.[0];
     assert.deepEqual(addressOf({ hostname: 'h' }), { ip: '10.0.0.1', hostname: 'h', nodeName: 'n1', targetRef });
@@ -108,20 +108,20 @@ describe('an Endpoints object', () => {
     ];
   };
 
-  it('an Endpoints object has a thousand addresses at most, and says whether some are missing', () => {
+  it('has at most a thousand addresses, and is marked if some are missing', () => {
     assert.deepEqual(counts(many(1_000)), [false, '1000 -']);
     assert.deepEqual(counts(many(1_001)), [true, '1000 -']);
     assert.deepEqual(counts(many(600), many(600)), [true, '600 -', '400 -']);
     assert.deepEqual(counts({}), [false, '- -']);
   });
 
-  it('an Endpoints object has those that are ready first', () => {
+  it('keeps ready addresses first', () => {
     const notReadyAddresses = many(700).addresses ?? [];
     assert.deepEqual(counts(many(200, { notReadyAddresses }), many(200)), [true, '200 600', '200 -']);
     assert.deepEqual(counts({ notReadyAddresses }, many(1_000)), [true, '1000 -']);
   });
 
-  it('keeps the ports of what it keeps', () => {
+  it('keeps the ports of the remaining addresses', () => {
     const ports = [{ port: 80, protocol: 'TCP' as const }];
     assert.deepEqual(truncateSubsets([many(1_001, { ports })]).subsets[0]?.ports, ports);
     assert.equal('ports' in (truncateSubsets([many(1_001)]).subsets[0] ?? {}), false);

@@ -12,7 +12,7 @@ interface Collected {
   readonly notReady: EndpointAddress[];
 }
 
-/** Endpoints of a service, grouped by the ports that its pods have for it. Terminating pods are left out. */
+/** Groups the endpoints of a service by their ports. Terminating pods are omitted. */
 export function computeSubsets(service: Service, endpoints: readonly ServiceEndpoint[]): EndpointSubset[] {
   const groups = new Map<string, Collected>();
   for (const endpoint of endpoints) {
@@ -35,7 +35,7 @@ export function computeSubsets(service: Service, endpoints: readonly ServiceEndp
 const byAddress = (left: EndpointAddress, right: EndpointAddress): number =>
   left.ip < right.ip ? -1 : left.ip > right.ip ? 1 : 0;
 
-/** Endpoints contain only the family of the service's first address. */
+/** Builds an address. Endpoints contain only the family of the service's first address. */
 function addressOf(service: Service, { pod, hostname }: ServiceEndpoint): EndpointAddress | undefined {
   const wanted = service.spec.ipFamilies?.[0] === 'IPv6';
   const ip = (pod.status?.podIPs ?? []).find((each) => each.ip.includes(':') === wanted)?.ip;
@@ -50,12 +50,12 @@ function addressOf(service: Service, { pod, hostname }: ServiceEndpoint): Endpoi
   };
 }
 
-/** Here the one port without a name has no field for it. */
+/** Returns the ports of a pod. A single unnamed port has no name field. */
 function portsOf(service: Service, { pod }: ServiceEndpoint): EndpointPort[] | undefined {
   return portsIn(pod, service)?.map(({ name, ...rest }) => ({ ...(name !== '' && { name }), ...rest }));
 }
 
-/** At most the allowed number, ready ones first; whether some were left out. */
+/** Keeps at most the allowed number of addresses, ready ones first. Returns whether some were omitted. */
 export function truncateSubsets(subsets: readonly EndpointSubset[]): {
   readonly subsets: EndpointSubset[];
   readonly truncated: boolean;

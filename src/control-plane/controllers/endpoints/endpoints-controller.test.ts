@@ -48,7 +48,7 @@ const ips = (world: ControllerWorld): unknown =>
     ports?.map(({ port }) => port),
   ]);
 
-it('tells the addresses of a service, those that are ready and those that are not', async () => {
+it('lists the ready and the other addresses of a service', async () => {
   const world = await setUp(service(), [pod('b', '10.1.0.2'), pod('a', '10.1.0.1'), pod('c', '10.1.0.3', {}, false)]);
   assert.deepEqual(ips(world), [[['10.1.0.1', '10.1.0.2'], ['10.1.0.3'], [8080]]]);
   assert.deepEqual(
@@ -77,7 +77,7 @@ it('tells the addresses of a service, those that are ready and those that are no
   await world.stop();
 });
 
-it('pods that leave are not listed, unless all are', async () => {
+it('terminating pods are not listed, unless unready addresses are published', async () => {
   const leaving = { 'metadata.deletionTimestamp': '2026-01-01T00:00:30Z', 'metadata.deletionGracePeriodSeconds': 30 };
   const world = await setUp(service(), [pod('a', '10.1.0.1', leaving)]);
   assert.equal(found(world)?.subsets, undefined);
@@ -105,7 +105,7 @@ it('pods with different numbers for a named port are listed separately, those wi
   await world.stop();
 });
 
-it('headless services say so, and need no ports', async () => {
+it('headless services have a label, and need no ports', async () => {
   const world = await setUp(service({ clusterIP: 'None', ports: [] }), [
     pod('a', '10.1.0.1', { 'spec.hostname': 'first', 'spec.subdomain': 'web' }),
   ]);
@@ -130,7 +130,7 @@ it('headless services say so, and need no ports', async () => {
   await world.stop();
 });
 
-it('they go with their service and come back alone; those of services without a selector, and locks, are left alone', async () => {
+it('Endpoints are deleted with their service and recreated; those without a selector, and locks, are not changed', async () => {
   const world = await setUp(service(), [pod('a', '10.1.0.1')]);
   world.api.remove(endpoints, key);
   await world.clock.advance(1_000);

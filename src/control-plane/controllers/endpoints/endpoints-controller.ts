@@ -24,7 +24,7 @@ import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
 const WORKERS = 5;
 const { headless } = endpointLabels;
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
-/** Used by leader election, without a service. */
+/** The annotation of Endpoints that a leader election uses without a service. */
 const LEADER = 'control-plane.alpha.kubernetes.io/leader';
 
 /**
@@ -67,7 +67,10 @@ class EndpointsSyncer {
     this.#pods = new LabelIndex(parts.pods);
   }
 
-  /** A pass reads every pod of the service; pod events meanwhile are merged into one pass. */
+  /**
+   * Returns the pause between passes. A pass reads every pod of the service; pod events in this time are merged into
+   * one pass.
+   */
   restMs(key: string): number {
     const service = this.#parts.services.getByKey(key);
     return service === undefined

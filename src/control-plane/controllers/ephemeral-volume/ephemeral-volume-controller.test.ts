@@ -38,7 +38,7 @@ const claimsOf = (world: ControllerWorld): string[] =>
     .map(({ metadata }) => `${metadata.name} of ${metadata.ownerReferences?.[0]?.uid ?? 'nothing'}`)
     .toSorted();
 
-it('creates one claim for each ephemeral volume, owned by the pod, and again when it was deleted', async () => {
+it('creates one claim for each ephemeral volume, owned by the pod, and again after its deletion', async () => {
   const world = setUp();
   world.api.seed(pods, podWith('a', ['x', 'y']));
   world.start();
@@ -59,7 +59,7 @@ it('creates one claim for each ephemeral volume, owned by the pod, and again whe
   await world.stop();
 });
 
-it('a claim of that name that is not the pod’s is left alone and reported, until it is gone', async () => {
+it('a claim of that name with another owner is not changed, and is reported until it is deleted', async () => {
   const world = setUp();
   const foreign = { metadata: { namespace: 'default', name: 'a-x', uid: 'other' }, spec };
   world.api.seed(persistentVolumeClaims, foreign);
@@ -76,7 +76,7 @@ it('a claim of that name that is not the pod’s is left alone and reported, unt
   await world.stop();
 });
 
-it('wherever it is killed, however late it sees things, every pod has exactly its claims', () =>
+it('despite crashes and late events, every pod has exactly its claims', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.integer({ min: 1, max: 4 }), fc.subarray(['x', 'y', 'z']), fc.boolean()), { maxLength: 5 }),

@@ -12,7 +12,7 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { ephemeralVolumes, planEphemeralClaims } from './plan-ephemeral-claims.ts';
 
-/** Upstream: --concurrent-ephemeralvolume-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-ephemeralvolume-syncs). */
 const WORKERS = 5;
 
 /** Creates the claims of generic ephemeral volumes: one for each such volume of a pod, owned by the pod. */

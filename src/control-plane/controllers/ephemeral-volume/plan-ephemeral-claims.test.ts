@@ -33,7 +33,7 @@ const created = (...[volumes, ...claims]: Parameters<typeof planned>): string =>
     .join(', ');
 
 describe('the claims of a pod for its ephemeral volumes', () => {
-  it('the claims of a pod for its ephemeral volumes are made of their templates, and belong to the pod', () => {
+  it('are built from their templates, and belong to the pod', () => {
     const metadata = { labels: { a: 'b' }, annotations: { c: 'd' } };
     assert.deepEqual(planned([volume('data', metadata)]), {
       create: [
@@ -50,7 +50,7 @@ describe('the claims of a pod for its ephemeral volumes', () => {
     assert.deepEqual(Object.keys(bare ?? {}), ['name', 'namespace', 'uid', 'ownerReferences']);
   });
 
-  it('the claims of a pod for its ephemeral volumes are those that are not there yet', () => {
+  it('are only created if they do not exist', () => {
     const volumes = [volume('a'), { name: 'tmp', emptyDir: {} }, volume('b')];
     assert.equal(created(volumes), 'a web-a, b web-b');
     assert.equal(created(volumes, claim('web-a')), 'b web-b');
@@ -58,7 +58,7 @@ describe('the claims of a pod for its ephemeral volumes', () => {
     assert.equal(created([{ name: 'x', ephemeral: {} }, volume('a')]), 'a web-a');
   });
 
-  it('the claims of a pod for its ephemeral volumes stop at one that belongs to something else', () => {
+  it('are not created after a claim that has another owner', () => {
     const plan = planned([volume('a'), volume('b'), volume('c')], claim('web-b', []));
     assert.deepEqual(
       plan.create.map((each) => each.volume),
@@ -71,7 +71,7 @@ describe('the claims of a pod for its ephemeral volumes', () => {
   });
 });
 
-it('only volumes with a template of a claim are ephemeral', () => {
+it('only volumes with a claim template are ephemeral', () => {
   assert.deepEqual(
     ephemeralVolumes(buildPod({ 'spec.volumes': [volume('a'), { name: 'tmp', emptyDir: {} }] })).map(
       ({ name }) => name,

@@ -6,14 +6,14 @@ import { isControlledBy } from '../../controller-runtime/controller-ref.ts';
 
 export interface EphemeralPlan {
   readonly create: readonly { readonly volume: string; readonly claim: PersistentVolumeClaim }[];
-  /** The first volume whose claim has another owner; later volumes are not processed. */
+  /** The first volume whose claim has another owner. Later volumes are not processed. */
   readonly conflict?: { readonly volume: string; readonly why: string };
 }
 
 export const ephemeralVolumes = ({ spec }: Pod): readonly Volume[] =>
   (spec.volumes ?? []).filter(({ ephemeral }) => ephemeral !== undefined);
 
-/** The missing claims of a pod's generic ephemeral volumes (upstream: ephemeral_volume handleVolume). */
+/** Returns the missing claims of a pod's generic ephemeral volumes (upstream: ephemeral_volume handleVolume). */
 export function planEphemeralClaims(
   pod: Pod,
   owner: OwnerReference,

@@ -3,7 +3,7 @@ import { formatTime } from '../../../api/time.ts';
 
 const DANGLING = 'Dangling';
 
-/** The status that says whether the priority level exists; undefined when it says so already. */
+/** Returns the status that tells whether the priority level exists, or undefined if it is up to date. */
 export function planDanglingStatus(
   { spec, status }: FlowSchema,
   exists: boolean,

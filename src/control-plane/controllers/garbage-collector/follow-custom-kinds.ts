@@ -8,9 +8,7 @@ import type { CustomKinds } from '../../controller-runtime/custom-kinds.ts';
 export interface CustomKindsFollower {
   start(): void;
   stop(): Promise<void>;
-  /**
-   * The version for patches of objects of a custom kind; undefined if it is not a custom kind, or no version is served.
-   */
+  /** Returns the version for patches of a custom kind, or undefined for other kinds and if no version is served. */
   servedOf(type: ResourceType): ResourceType | undefined;
 }
 

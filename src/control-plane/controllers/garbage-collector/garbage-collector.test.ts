@@ -18,7 +18,7 @@ interface Shape {
   readonly type?: ResourceType;
   readonly namespace?: string;
   readonly owners?: readonly string[];
-  /** Of these owners it keeps none from going first. */
+  /** Whether the reference does not block the deletion of the owner. */
   readonly loose?: boolean;
   readonly references?: readonly OwnerReference[];
   readonly finalizers?: readonly string[];
@@ -88,7 +88,7 @@ it('background deletion removes all dependents after their owner, recursively', 
   await world.stop();
 });
 
-it('in the foreground the owner goes last, and waits only for those that hold it up', async () => {
+it('foreground deletion deletes the owner last, and waits only for blocking dependents', async () => {
   const world = await setUp({
     top: {},
     middle: { owners: ['top'] },
@@ -109,7 +109,7 @@ it('in the foreground the owner goes last, and waits only for those that hold it
   await world.stop();
 });
 
-it('an orphaned object stays without its owner, and keeps its others', async () => {
+it('an orphaned object loses its deleted owner, and keeps its other owners', async () => {
   const world = await setUp({ top: {}, second: {}, mine: { owners: ['top'] }, shared: { owners: ['top', 'second'] } });
   await remove(world, 'top', 'Orphan');
   assert.deepEqual(names(world), ['mine', 'second', 'shared']);
@@ -123,7 +123,7 @@ it('an orphaned object stays without its owner, and keeps its others', async () 
   await world.stop();
 });
 
-it('an object with another owner stays, and the one that waits for it does not wait for ever', async () => {
+it('an object with another owner stays, and its deleted owner does not wait forever', async () => {
   const world = await setUp({ top: {}, second: {}, shared: { owners: ['top', 'second'] } });
   await remove(world, 'top', 'Foreground');
   assert.deepEqual(
@@ -133,7 +133,7 @@ it('an object with another owner stays, and the one that waits for it does not w
   await world.stop();
 });
 
-it('an owner waits no longer for one that ceases to hold it up', async () => {
+it('an owner stops waiting for a dependent that no longer blocks it', async () => {
   const world = await setUp({ top: {}, held: { owners: ['top'], finalizers: ['x/y'] } });
   await remove(world, 'top', 'Foreground');
   assert.deepEqual(names(world), ['held', 'top']);
@@ -227,7 +227,7 @@ it('an owner missing in the cache is looked up on the server; an owner in the ca
   await Promise.all([world.stop(), blind.stop()]);
 });
 
-it('a refused deletion is tried again', async () => {
+it('a rejected deletion is retried', async () => {
   const world = await setUp({ top: {}, mine: { owners: ['top'] } });
   world.api.fail('delete', 'configmaps', new ApiStatusError('InternalError', 'no'), 3);
   world.api.remove(configMaps, { namespace: 'default', name: 'top' });
@@ -236,7 +236,7 @@ it('a refused deletion is tried again', async () => {
   await world.stop();
 });
 
-it('wherever it is killed, and however late its cache is, exactly the objects without owners are gone', () => {
+it('despite crashes and late events, exactly the objects without owners are deleted', () => {
   const size = 7;
   const policies = fc.constantFrom('Background' as const, 'Foreground' as const);
   const graph = fc.array(fc.uniqueArray(fc.nat(size - 1), { maxLength: 2 }), { minLength: size, maxLength: size });
@@ -248,7 +248,7 @@ it('wherever it is killed, and however late its cache is, exactly the objects wi
       fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 2 }),
       fc.nat(1_000),
       async (edges, victim, policy, kills, seed) => {
-        // Owners have smaller numbers: circles have a test of their own.
+        // Owners have smaller numbers, because cycles have a separate test.
         const owners = edges.map((of, index) => of.filter((each) => each < index));
         const shapes = Object.fromEntries(
           owners.map((of, index) => [`o${index}`, of.length === 0 ? {} : { owners: of.map((each) => `o${each}`) }]),
@@ -306,7 +306,7 @@ const ringOwner = (name: string): OwnerReference => ({ apiVersion: 'shop.io/v1',
 
 interface RingWorld {
   readonly world: ControllerWorld;
-  /** The custom kind comes, or goes. */
+  /** Adds or removes the custom kind. */
   setKinds(kinds: readonly CustomKind[]): Promise<void>;
 }
 
@@ -327,7 +327,7 @@ async function ringWorld(shapes: Readonly<Record<string, Shape>>): Promise<RingW
   };
 }
 
-it('a custom kind owns and is owned from when it comes, until it goes', async () => {
+it('a custom kind is collected while it exists', async () => {
   const { world, setKinds } = await ringWorld({
     there: { type: rings },
     kept: { references: [ringOwner('there')] },
@@ -336,7 +336,7 @@ it('a custom kind owns and is owned from when it comes, until it goes', async ()
     ring: { type: rings, owners: ['top'] },
   });
   const all = (): string[] => [...names(world), ...world.api.all(rings).map(({ metadata }) => metadata.name)].sort();
-  // Of an owner of an unknown kind nothing is concluded.
+  // Objects with an owner of an unknown kind stay.
   assert.deepEqual(all(), ['kept', 'orphan', 'ring', 'there', 'top']);
   await setKinds([{ type: rings, served: rings }]);
   assert.deepEqual(all(), ['kept', 'ring', 'there', 'top']);

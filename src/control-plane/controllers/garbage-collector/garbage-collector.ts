@@ -20,7 +20,7 @@ import { OtherOwners } from './other-owners.ts';
 import { OwnerGraph } from './owner-graph.ts';
 import type { GraphNode } from './owner-graph.ts';
 
-/** Upstream: --concurrent-gc-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-gc-syncs). */
 const WORKERS = 20;
 /** Owners that are not watched are checked again after this time. Upstream looks for new kinds as often. */
 const UNWATCHED_MS = 30_000;
@@ -36,9 +36,11 @@ export interface GarbageCollectorOptions extends ControllerOptions {
 
 /**
  * Deletes objects whose owners are gone, and releases owners that wait for their dependents (upstream:
- * garbagecollector). 1. The absence of an owner is confirmed with the server, never taken from a cache. Its existence
- * may be, because a deletion would be an event. 2. An object is deleted only with the uid and version that were
- * checked; otherwise it is checked again. 3. Nothing is deleted while the first list of a new kind is pending.
+ * garbagecollector).
+ * 1. The absence of an owner is confirmed with the server, never taken from a cache. Its existence may be, because a
+ *    deletion would be an event.
+ * 2. An object is deleted only with the UID and version that were checked; otherwise it is checked again.
+ * 3. Nothing is deleted while the first list of a new kind is pending.
  */
 export function createGarbageCollector(options: GarbageCollectorOptions): Controller {
   const { clock, log } = options;
@@ -84,7 +86,7 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Contro
 
 const noCustomKinds: CustomKinds = { list: () => [], find: () => undefined, onChange: () => () => undefined };
 
-/** The objects to check after a change of an object of this kind. */
+/** Returns the event handlers for a kind, which select the objects to check. */
 function handlersFor(
   type: ResourceType,
   graph: OwnerGraph,
@@ -130,7 +132,7 @@ function isHeldUpBy({ metadata }: GraphNode['object'], { uid }: OwnerReference):
   return (metadata.ownerReferences ?? []).some((each) => each.uid === uid && each.blockOwnerDeletion === true);
 }
 
-/** Terminating, with a finalizer of the garbage collector. */
+/** Whether the object is terminating with a finalizer of the garbage collector. */
 function isLeaving({ metadata }: GraphNode['object']): boolean {
   return (
     metadata.deletionTimestamp !== undefined &&
@@ -173,7 +175,7 @@ class Collector {
     return undefined;
   }
 
-  /** A deleted owner: its dependents are orphaned or waited for. */
+  /** Handles a deleted owner: its dependents are orphaned or awaited. */
   async #letGo(node: GraphNode): Promise<void> {
     const { uid, finalizers = [] } = node.object.metadata;
     const dependents = this.#graph.dependentsOf(uid);
@@ -221,7 +223,7 @@ class Collector {
   }
 
   /**
-   * In a cycle of owners that wait for each other, one must be deleted first: it no longer blocks its owners (upstream:
+   * Deletes one object of a cycle of owners that wait for each other: it no longer blocks its owners (upstream:
    * unblockOwnerReferences).
    */
   async #breakCircle(node: GraphNode): Promise<void> {
@@ -305,7 +307,10 @@ class Collector {
     }
   }
 
-  /** A custom kind has no strategic patches: the whole list is written, on the condition that it has not changed. */
+  /**
+   * Writes the whole list of references of a custom object, on the condition that it has not changed. Custom kinds have
+   * no strategic patches.
+   */
   async #patchReferences(
     { type, object }: GraphNode,
     { strategic, whole }: { readonly strategic: readonly object[]; readonly whole: readonly OwnerReference[] },

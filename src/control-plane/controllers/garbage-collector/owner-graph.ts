@@ -38,7 +38,7 @@ export class OwnerGraph {
     this.#kinds.delete(nameOf(type));
   }
 
-  /** Whether all informers have synced: until then, no object can be said to have no dependents. */
+  /** Whether all informers have synced. Until then, an object may have unknown dependents. */
   hasSynced(): boolean {
     return [...this.#kinds.values()].every(({ informer }) => informer.hasSynced());
   }
@@ -47,7 +47,7 @@ export class OwnerGraph {
     return this.#nodes(({ byOwner }) => byOwner.get(uid));
   }
 
-  /** Objects with an owner reference to this kind, whether or not the owner exists. */
+  /** Returns objects with an owner reference to this kind, whether or not the owner exists. */
   dependentsOfKind({ group, kind }: ResourceType): readonly GraphNode[] {
     return this.#nodes(({ byOwnerKind }) => byOwnerKind.get(`${group}/${kind}`));
   }
@@ -77,7 +77,7 @@ export class OwnerGraph {
     return informer === undefined || object === undefined ? undefined : { type: informer.type, object };
   }
 
-  /** The watched kind of an owner reference, if any, independent of the version. */
+  /** Returns the watched kind of an owner reference, if any, independent of the version. */
   typeOf(apiVersion: string, kind: string): ResourceType | undefined {
     const group = groupOf(apiVersion);
     let found: ResourceType | undefined;

@@ -15,7 +15,7 @@ const usage = {
   containers: [{ name: 'app', usage: { cpu: '250m' } }],
 };
 
-it('usage comes from the server that has taken metrics.k8s.io over, and only an answer of that kind counts', async () => {
+it('reads usage from the server registered for metrics.k8s.io, and rejects other kinds in the response', async () => {
   const asked: string[] = [];
   let answer: unknown = { kind: 'PodMetricsList', items: [usage] };
   const others: OtherApis = {

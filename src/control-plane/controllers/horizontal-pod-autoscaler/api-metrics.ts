@@ -16,15 +16,15 @@ import { createServedMetrics } from './served-metrics.ts';
 
 const usageApi = { group: podMetrics.group, version: podMetrics.version };
 
-/** How the autoscaler finds metrics: its own API, and the servers behind APIServices. */
+/** The sources of metrics: this server's API, and the servers behind APIServices. */
 export interface ApiMetricsParts {
   readonly client: ApiClient;
   readonly others: OtherApis;
-  /** The kinds that references may mean. */
+  /** Returns the kinds to which references may refer. */
   readonly types: () => readonly ResourceType[];
 }
 
-/** Metrics from the APIs for them. metrics.k8s.io is this process's own unless another server has taken it over. */
+/** Reads metrics from their APIs. This process serves metrics.k8s.io unless another server is registered for it. */
 export function createApiMetrics({ client, others, types }: ApiMetricsParts): MetricsSource {
   return {
     resource: (query) => readResource({ client, others }, query),
@@ -72,7 +72,7 @@ async function listPods(
   }
 }
 
-/** Undefined if a container has no value, because the sum would be too small. */
+/** Returns the usage of a pod, or undefined if a container has no value, because the sum would be too small. */
 function usageOfPod({ containers }: ApiPodMetrics, resource: string): bigint | undefined {
   let sum = 0n;
   for (const { usage } of containers) {

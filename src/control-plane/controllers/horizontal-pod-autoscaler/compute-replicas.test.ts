@@ -72,7 +72,7 @@ const cpu = { resource: 'cpu', percent: 50 };
 const threePods = ['a', 'b', 'c'].map((name) => podOf(name));
 const replicas = (found: Proposal | string): number | string => (typeof found === 'string' ? found : found.replicas);
 
-it('utilization is of what pods request, and small differences change nothing', () => {
+it("utilization is relative to the pods' requests, and small differences change nothing", () => {
   const used = (value: number): Proposal | string =>
     replicasForUtilization(factsOf(threePods), metricsOf({ a: value, b: value, c: value }), cpu);
   assert.deepEqual(used(540), { replicas: 3, percent: 54, milliValue: 540n });
@@ -81,7 +81,7 @@ it('utilization is of what pods request, and small differences change nothing', 
   assert.deepEqual(used(100), { replicas: 1, percent: 10, milliValue: 100n });
 });
 
-it('pods without a value count as busy when pods would be removed, and as idle when pods would be added', () => {
+it('pods without a value count as busy when scaling down, and as idle when scaling up', () => {
   const facts = factsOf(threePods);
   assert.equal(replicas(replicasForUtilization(facts, metricsOf({ a: 100, b: 100 }), cpu)), 3);
   assert.equal(replicas(replicasForUtilization(facts, metricsOf({ a: 1_000, b: 1_000 }), cpu)), 4);
@@ -91,7 +91,7 @@ it('pods without a value count as busy when pods would be removed, and as idle w
   assert.equal(replicas(replicasForAverage(facts, metricsOf({ a: 1_000, b: 1_000 }), average)), 4);
 });
 
-it('pods that start, wait or leave do not count, and unready ones count as idle when pods would be added', () => {
+it('pending, starting and terminating pods do not count, and unready ones count as idle when scaling up', () => {
   const starting = podOf('c', { startedMs: nowMs - MINUTE_MS, ready: false });
   const busy = metricsOf({ a: 1_000, b: 1_000, c: 9_000 });
   assert.equal(replicas(replicasForUtilization(factsOf([...threePods.slice(0, 2), starting]), busy, cpu)), 4);
@@ -105,7 +105,7 @@ it('pods that start, wait or leave do not count, and unready ones count as idle 
   assert.equal(replicas(replicasForUtilization(factsOf([...threePods.slice(0, 2), neverReady]), busy, cpu)), 4);
   const lostReadiness = podOf('c', { ready: false, changedMs: nowMs - MINUTE_MS });
   assert.equal(replicas(replicasForUtilization(factsOf([...threePods.slice(0, 2), lostReadiness]), busy, cpu)), 22);
-  // Memory has no such start.
+  // Memory has no startup phase.
   assert.equal(
     replicas(
       replicasForAverage(factsOf([...threePods.slice(0, 2), starting]), busy, {
@@ -117,7 +117,7 @@ it('pods that start, wait or leave do not count, and unready ones count as idle 
   );
 });
 
-it('reports with the texts of upstream why there is no replica count', () => {
+it("reports with upstream's texts why there is no replica count", () => {
   const facts = factsOf(threePods);
   assert.equal(
     replicasForUtilization(factsOf([]), metricsOf({}), cpu),
@@ -141,7 +141,7 @@ it('reports with the texts of upstream why there is no replica count', () => {
   );
 });
 
-it('one value is divided by its target, for all pods or for each', () => {
+it('a value is compared with its target as a total or per pod', () => {
   const facts = factsOf(threePods);
   assert.deepEqual(replicasForValue(facts, 2_000n, 1_000n), { replicas: 6, milliValue: 2_000n });
   assert.deepEqual(replicasForValue(facts, 1_050n, 1_000n), { replicas: 3, milliValue: 1_050n });
@@ -152,7 +152,7 @@ it('one value is divided by its target, for all pods or for each', () => {
   assert.equal(replicas(replicasForValue(factsOf([], 0), 1_500n, 1_000n)), 2);
 });
 
-it('pods whose use is unknown never make the change larger, nor turn it round', () =>
+it('pods with unknown usage never increase the change or reverse its direction', () =>
   fc.assert(
     fc.property(
       fc.array(fc.option(fc.integer({ min: 0, max: 3_000 })), { minLength: 1, maxLength: 12 }),
@@ -166,7 +166,7 @@ it('pods whose use is unknown never make the change larger, nor turn it round', 
         assert.ok(typeof found !== 'string');
         const used = Math.floor(values.reduce((sum, use) => sum + use, 0) / (values.length * 10));
         assert.equal(found.percent, used);
-        // If all pods were as those that are known.
+        // This assumes that all pods are like those with known usage.
         const like = Math.ceil((used / percent) * pods.length);
         if (used > percent) assert.ok(found.replicas >= pods.length && found.replicas <= Math.max(like, pods.length));
         else assert.ok(found.replicas <= pods.length && found.replicas >= Math.min(like, pods.length));
@@ -174,7 +174,7 @@ it('pods whose use is unknown never make the change larger, nor turn it round', 
     ),
   ));
 
-it('a ratio at the edge of the tolerance changes nothing', () => {
+it('a ratio at the limit of the tolerance changes nothing', () => {
   const facts = factsOf(threePods);
   const share = (milliValue: bigint): number =>
     replicasForShare(4, { up: 0.25, down: 0.25 }, milliValue, 1_000n).replicas;
@@ -182,7 +182,7 @@ it('a ratio at the edge of the tolerance changes nothing', () => {
   assert.equal(replicas(replicasForValue({ ...facts, tolerances: { up: 0, down: 0 } }, 1_000n, 1_000n)), 3);
 });
 
-it('a share is rounded up; without pods, and where the value overflowed, it is the value itself', () => {
+it('a share is rounded up; without pods, or on overflow, the whole value is used', () => {
   const shareOf = (milliValue: bigint, pods: number): bigint =>
     replicasForShare(pods, { up: 0.1, down: 0.1 }, milliValue, 1_000n).milliValue;
   assert.deepEqual([shareOf(9_000n, 3), shareOf(9_001n, 3), shareOf(0n, 3)], [3_000n, 3_001n, 0n]);
@@ -191,7 +191,7 @@ it('a share is rounded up; without pods, and where the value overflowed, it is t
   assert.deepEqual([sumOf([]), sumOf([1n, 2n]), sumOf([2n ** 63n - 2n])], [0n, 3n, 2n ** 63n - 2n]);
 });
 
-describe('an average over pods of which some have no value', () => {
+describe('an average with missing values', () => {
   const average = (
     values: Readonly<Record<string, number>>,
     pods: readonly Pod[],
@@ -199,19 +199,19 @@ describe('an average over pods of which some have no value', () => {
   ): number | string => replicas(replicasForAverage(factsOf(pods), metricsOf(values), { resource: 'cpu', milliValue }));
   const waiting = (name: string): Pod => podOf(name, { phase: 'Pending', ready: false });
 
-  it('counts them as idle on the way up', () => {
+  it('counts the pods as idle when scaling up', () => {
     assert.equal(average({ a: 4_000 }, threePods.slice(0, 2)), 4);
     assert.equal(average({ a: 4_000 }, [podOf('a'), waiting('b')]), 4);
     assert.equal(average({ a: 4_000 }, [podOf('a'), waiting('b'), podOf('c')]), 4);
   });
 
-  it('counts them as on target on the way down, and those that wait not at all', () => {
+  it('counts the pods as on target when scaling down, and ignores pending ones', () => {
     assert.equal(average({ a: 200 }, threePods.slice(0, 2)), 2);
     assert.equal(average({ a: 200 }, [podOf('a'), waiting('b')]), 1);
     assert.equal(average({ a: 0, b: 0 }, [podOf('a'), podOf('b'), waiting('c')]), 0);
   });
 
-  it('changes nothing where they would turn the direction, or bring it within the tolerance', () => {
+  it('changes nothing if missing values would reverse the direction, or bring it within the tolerance', () => {
     assert.equal(average({ a: 1_500 }, threePods), 3);
     assert.equal(average({ a: 2_000 }, threePods.slice(0, 2)), 2);
     assert.equal(average({ a: 2_000 }, [podOf('a'), waiting('b')]), 2);
@@ -219,7 +219,7 @@ describe('an average over pods of which some have no value', () => {
     assert.equal(average({ a: 1_000 }, [podOf('a'), waiting('b')]), 2);
   });
 
-  it('counts them although the number of pods is not yet the one that is wanted', () => {
+  it('counts the pods even if the current number differs from the desired one', () => {
     const target = { resource: 'cpu', milliValue: 1_000n };
     const known = metricsOf({ a: 1_500 });
     assert.equal(replicas(replicasForAverage(factsOf([podOf('a'), waiting('b')], 3), known, target)), 3);
@@ -227,7 +227,7 @@ describe('an average over pods of which some have no value', () => {
     assert.equal(replicas(replicasForAverage(factsOf(threePods, 1), known, target)), 1);
   });
 
-  it('never adds pods on the way down, nor removes any on the way up', () => {
+  it('never adds pods when scaling down, nor removes any when scaling up', () => {
     const facts = (currentReplicas: number): ReplicaFacts => factsOf(threePods, currentReplicas);
     const target = { resource: 'cpu', milliValue: 1_000n };
     assert.equal(replicas(replicasForAverage(facts(1), metricsOf({ a: 100, b: 100 }), target)), 1);
@@ -235,8 +235,8 @@ describe('an average over pods of which some have no value', () => {
   });
 });
 
-describe('a utilization over pods of which some have no value', () => {
-  it('counts them as using all that they request, or the target where that is more, on the way down', () => {
+describe('a utilization with missing values', () => {
+  it('counts the pods as using their whole request, or the target if that is more, when scaling down', () => {
     const down = (percent: number, value: number): number | string =>
       replicas(
         replicasForUtilization(factsOf(threePods), metricsOf({ a: value, b: value }), { resource: 'cpu', percent }),
@@ -247,14 +247,14 @@ describe('a utilization over pods of which some have no value', () => {
     assert.equal(down(30, 100), 3);
   });
 
-  it('a utilization over pods of which some have no value has no number where metrics are only of other pods, or nothing is requested', () => {
+  it('is an error if only other pods have metrics, or nothing is requested', () => {
     const none = 'no metrics returned matched known pods';
     assert.equal(replicasForUtilization(factsOf(threePods), metricsOf({ x: 1 }), cpu), none);
     assert.equal(replicasForUtilization(factsOf([podOf('a', { request: '0' })]), metricsOf({ a: 1 }), cpu), none);
   });
 });
 
-it('a pod without metrics is no reason to fail an average, but no metrics at all are', () => {
+it('a pod without metrics does not fail an average, but no metrics at all do', () => {
   const target = { resource: 'cpu', milliValue: 1_000n };
   assert.equal(
     replicasForAverage(factsOf(threePods), metricsOf({}), target),

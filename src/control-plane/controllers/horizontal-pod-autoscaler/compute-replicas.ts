@@ -33,7 +33,10 @@ const INT64_MAX = 2n ** 63n - 1n;
 const isWithin = ({ up, down }: Tolerances, ratio: number): boolean => 1 - down <= ratio && ratio <= 1 + up;
 const roundedUp = (replicas: number): number => Math.min(INT32_MAX, Math.ceil(replicas));
 
-/** From the utilization of the pods' requests (upstream: GetResourceReplicas). A string is the error. */
+/**
+ * Computes the number from the utilization of the pods' requests (upstream: GetResourceReplicas). A string is the
+ * error.
+ */
 export function replicasForUtilization(
   facts: ReplicaFacts,
   metrics: PodMetrics,
@@ -56,7 +59,7 @@ export function replicasForUtilization(
   return { replicas, ...utilization };
 }
 
-/** From the average of a value per pod (upstream: calcPlainMetricReplicas). */
+/** Computes the number from the average of a value per pod (upstream: calcPlainMetricReplicas). */
 export function replicasForAverage(
   facts: ReplicaFacts,
   metrics: PodMetrics,
@@ -73,7 +76,7 @@ export function replicasForAverage(
   return { replicas, milliValue: averageOf(groups.metrics) };
 }
 
-/** From one value for all pods (upstream: getUsageRatioReplicaCount). */
+/** Computes the number from one value for all pods (upstream: getUsageRatioReplicaCount). */
 export function replicasForValue(
   { currentReplicas, pods, tolerances }: ReplicaFacts,
   milliValue: bigint,
@@ -87,7 +90,7 @@ export function replicasForValue(
 }
 
 /**
- * From one value that is divided by the number of pods (upstream: GetObjectPerPodMetricReplicas,
+ * Computes the number from one value that is divided by the number of pods (upstream: GetObjectPerPodMetricReplicas,
  * GetExternalPerPodMetricReplicas).
  */
 export function replicasForShare(
@@ -103,7 +106,7 @@ export function replicasForShare(
   return { replicas, milliValue: shareOf(milliValue, statusReplicas) };
 }
 
-/** The sum of the series of an external metric. */
+/** Adds the series of an external metric. */
 export function sumOf(values: readonly bigint[]): bigint {
   const sum = values.reduce((total, value) => total + value, 0n);
   return sum > INT64_MAX ? INT64_MAX : sum;
@@ -124,13 +127,13 @@ function groupsOf(facts: ReplicaFacts, metrics: PodMetrics, resource: string): P
 
 interface Ratios {
   readonly ratio: number;
-  /** The assumed value of a pod without a value, when scaling down. */
+  /** Returns the assumed value of a pod without a value, when scaling down. */
   readonly assumed: (name: string) => bigint;
-  /** The ratio with assumed values for pods without one. */
+  /** Returns the ratio with assumed values for pods without one. */
   readonly ratioOf: (filled: PodMetrics) => number;
 }
 
-/** Assumed values never increase the change or reverse its direction. */
+/** Computes the number with missing values. Assumed values never increase the change or reverse its direction. */
 function replicasForPods(
   { currentReplicas, tolerances }: ReplicaFacts,
   { ready, unready, missing, metrics }: PodGroups,
@@ -155,7 +158,10 @@ function replicasForPods(
 
 const nothing: PodMetric = { milliValue: 0n, atMs: 0, windowMs: 0 };
 
-/** Percent of the requests, rounded down, and the value of a pod on average (upstream: GetResourceUtilizationRatio). */
+/**
+ * Returns the percentage of the requests, rounded down, and the average value of a pod (upstream:
+ * GetResourceUtilizationRatio).
+ */
 function utilizationOf(
   metrics: PodMetrics,
   requests: ReadonlyMap<string, bigint>,

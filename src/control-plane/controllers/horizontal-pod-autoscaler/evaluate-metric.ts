@@ -80,7 +80,7 @@ interface Usage {
   readonly about: string;
 }
 
-/** Upstream: computeStatusForResourceMetricGeneric. */
+/** Reads a resource metric (upstream: computeStatusForResourceMetricGeneric). */
 async function readUsage(
   source: MetricsSource,
   facts: MetricFacts,
@@ -216,7 +216,7 @@ const externalName = ({ name, selector }: MetricIdentifier): string =>
 const formatMillis = (millis: bigint, format: 'DecimalSI' | 'BinarySI' = 'DecimalSI'): string =>
   formatQuantity({ nanos: millis * 1_000_000n, format });
 
-/** The result, or why there is none. */
+/** Returns the result, or the error as a text. */
 async function attempt<T>(reading: Promise<T>): Promise<T | string> {
   try {
     return await reading;
@@ -225,14 +225,14 @@ async function attempt<T>(reading: Promise<T>): Promise<T | string> {
   }
 }
 
-/** Validation lets any selector pass (upstream: LabelSelectorAsSelector). */
+/** Returns the error of a selector, because validation accepts any selector (upstream: LabelSelectorAsSelector). */
 function selectorFault({ selector }: MetricIdentifier): string | undefined {
   const known: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
   const odd = selector?.matchExpressions?.find(({ operator }) => !known.includes(operator));
   return odd === undefined ? undefined : `${JSON.stringify(odd.operator)} is not a valid label selector operator`;
 }
 
-/** As Go prints a pointer to one. */
+/** Formats a selector as Go prints a pointer to one. */
 function goSelector(selector: LabelSelector | undefined): string {
   if (selector === undefined) return 'nil';
   const labels = Object.entries(selector.matchLabels ?? {})

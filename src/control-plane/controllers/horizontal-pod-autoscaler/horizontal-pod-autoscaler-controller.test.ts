@@ -35,15 +35,15 @@ const fast = (rules: object): object => ({ stabilizationWindowSeconds: 0, select
 const anyChange = fast({ policies: [{ type: 'Percent', value: 1_000, periodSeconds: 1 }] });
 const gone = fast({ policies: [{ type: 'Percent', value: 100, periodSeconds: 1 }] });
 
-/** A Deployment whose pods are always those it asks for, ready for an hour, and a load that they share. */
+/** A Deployment whose number of pods always equals its size. All are ready for an hour and share a load. */
 class Fleet {
   readonly world: ControllerWorld;
-  /** Thousandths of a CPU that are used by all pods together. */
+  /** The CPU usage of all pods together, in thousandths. */
   load = 0;
-  /** What was counted for Prometheus. */
+  /** The recorded metrics. */
   readonly figures: string[] = [];
   wanted: () => readonly DesiredReplicas[] = () => [];
-  /** Why there are no metrics, if there are none. */
+  /** The reason why there are no metrics, if there are none. */
   outage: string | undefined;
 
   constructor(more: Partial<HorizontalPodAutoscalerSpec> = {}, options: Partial<WorldOptions> = {}) {
@@ -79,7 +79,7 @@ class Fleet {
     return this;
   }
 
-  /** Lets time pass; pods follow the Deployment. */
+  /** Advances the time, while the pods follow the Deployment. */
   async run(forMs: number): Promise<void> {
     for (let leftMs = forMs; leftMs > 0; leftMs -= 1_000) {
       this.follow();
@@ -180,7 +180,7 @@ it('scales up at once under load, scales down after five minutes, and records ev
   await fleet.world.stop();
 });
 
-it('an idle autoscaler writes nothing, and a change of its spec counts at once', async () => {
+it('an idle autoscaler writes nothing, and a change of its spec takes effect at once', async () => {
   const fleet = new Fleet();
   fleet.load = 1_000;
   await fleet.begin();
@@ -206,7 +206,7 @@ it('an idle autoscaler writes nothing, and a change of its spec counts at once',
   await fleet.world.stop();
 });
 
-it('without metrics nothing changes, in the words of upstream; with some of them pods are only added', async () => {
+it("without metrics nothing changes, with upstream's messages; with some of them pods are only added", async () => {
   const fleet = new Fleet();
   fleet.outage = 'unable to fetch metrics from resource metrics API: x';
   await fleet.begin();
@@ -238,7 +238,7 @@ it('without metrics nothing changes, in the words of upstream; with some of them
   await partly.world.stop();
 });
 
-it('says which target there is none of, and which pods are another autoscaler’s', async () => {
+it('reports a missing target, and pods that another autoscaler selects', async () => {
   const at = (scaleTargetRef: object) => new Fleet({ scaleTargetRef: { ...spec.scaleTargetRef, ...scaleTargetRef } });
   for (const [fleet, expected] of [
     [at({ kind: 'Moon' }), 'no matches for kind "Moon" in group "apps"'],
@@ -265,7 +265,7 @@ it('says which target there is none of, and which pods are another autoscaler’
   await fleet.world.stop();
 });
 
-it('reads what pods use from metrics.k8s.io, and leaves out pods of which a part is unknown', async () => {
+it('reads usage from metrics.k8s.io, and ignores pods with an unknown container', async () => {
   const { world } = new Fleet();
   const head = {
     metadata: { ...web, uid: '', labels: { app: 'web' } },
@@ -305,7 +305,7 @@ it('reads what pods use from metrics.k8s.io, and leaves out pods of which a part
   });
 });
 
-it('wherever it is killed, however late it sees things, the pods come to what the load needs, and never leave the bounds', () =>
+it('despite crashes and late events, the number of pods fits the load and stays within the limits', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.integer({ min: 1, max: 6 }), fc.nat(9_000), fc.integer({ min: 1, max: 60 })), {
@@ -340,7 +340,7 @@ it('wherever it is killed, however late it sees things, the pods come to what th
     { numRuns: 30 },
   ));
 
-it('passes and metrics are counted by what they did and what went wrong', async () => {
+it('syncs and metrics are counted by their action and error', async () => {
   const fleet = new Fleet();
   fleet.load = 1_000_000;
   await fleet.begin();

@@ -33,27 +33,27 @@ import { findScaleTypes } from './scale-target.ts';
 import { firstHistory, withScaleChange } from './scaling-history.ts';
 import type { ScalingHistory } from './scaling-history.ts';
 
-/** Upstream: --concurrent-horizontal-pod-autoscaler-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-horizontal-pod-autoscaler-syncs). */
 const WORKERS = 5;
 /** The longest period of a policy; older changes of the number are dropped. */
 const LONGEST_PERIOD_MS = 1_800_000;
-/** Edits within this time share a pass, so that the history stays small. */
+/** The time within which edits share a pass, so that the history stays small. */
 const REST_MS = 1_000;
 
 export interface AutoscalerSettings extends PlanSettings, ReadinessSettings {
-  /** How often each autoscaler reads its metrics. */
+  /** The interval at which each autoscaler reads its metrics. */
   readonly syncPeriodMs: number;
 }
 
 export interface AutoscalerOptions extends ControllerOptions {
   readonly metrics: MetricsSource;
-  /** All kinds, and which of them have a scale. */
+  /** Returns all kinds, and which of them have a scale. */
   readonly types: () => readonly ResourceType[];
   readonly settings: AutoscalerSettings;
   readonly autoscalerMetrics?: AutoscalerMetrics;
 }
 
-/** Sets the number of pods of workloads by metrics. */
+/** Creates the controller that scales workloads by metrics. */
 export function createHorizontalPodAutoscalerController(options: AutoscalerOptions): Controller {
   const { informers, clock, log } = options;
   const autoscalers = informers.for(horizontalPodAutoscalers);
@@ -78,7 +78,7 @@ export function createHorizontalPodAutoscalerController(options: AutoscalerOptio
   const ends = [
     autoscalers.addHandlers({
       onAdd: wake,
-      // Each pass changes the status, which must not trigger another pass.
+      // Each pass changes the status, which must not cause another pass.
       onUpdate: (before, after) => {
         if (!semanticEqual(before.spec, after.spec)) wake(after);
       },
@@ -111,7 +111,7 @@ class AutoscalerSyncer {
   readonly #recorder: EventRecorder;
   readonly #ownWrites = new OwnWrites();
   readonly #histories = new Map<string, ScalingHistory>();
-  /** Selectors of targets by namespace and name of the autoscaler: no pod may belong to two. */
+  /** The target selectors by namespace and name of the autoscaler. No pod may belong to two. */
   readonly #selectors = new Map<string, Map<string, LabelMatcher>>();
 
   constructor(options: AutoscalerOptions, autoscalers: Informer<HorizontalPodAutoscaler>, podInformer: Informer<Pod>) {
@@ -161,7 +161,7 @@ class AutoscalerSyncer {
     }
   }
 
-  /** The error, if any: the next attempt is the next regular pass. */
+  /** Runs a pass. Returns the error, if any: the next attempt is the next regular pass. */
   async #reconcile(key: string, autoscaler: HorizontalPodAutoscaler, noted: PassNotes): Promise<string | undefined> {
     const { status } = autoscaler;
     const { clock } = this.#options;
@@ -289,7 +289,7 @@ class AutoscalerSyncer {
     return found;
   }
 
-  /** The pods that the target counts (upstream: validateAndParseSelector). */
+  /** Selects the pods of the target (upstream: validateAndParseSelector). */
   #select({ metadata }: HorizontalPodAutoscaler, text: string): Selected | NoSelector {
     if (text === '')
       return {
@@ -318,7 +318,7 @@ class AutoscalerSyncer {
     return { event: 'AmbiguousSelector', reason: 'AmbiguousSelector', message: error, error };
   }
 
-  /** A text says why there is none. */
+  /** Reads the target. A text is the error. */
   async #readTarget({ metadata, spec: { scaleTargetRef } }: HorizontalPodAutoscaler): Promise<Target | string> {
     const { client, types } = this.#options;
     const found = findScaleTypes(scaleTargetRef, types());
@@ -336,7 +336,10 @@ class AutoscalerSyncer {
     return failure ?? 'unrecognized resource';
   }
 
-  /** Undefined if it was written. Concurrent changes of the workload's scale are overwritten, as in upstream. */
+  /**
+   * Writes the scale. Returns undefined on success. Concurrent changes of the workload's scale are overwritten, as in
+   * upstream.
+   */
   async #writeScale({ type, scale }: Target, replicas: number): Promise<string | undefined> {
     const { client } = this.#options;
     let current = scale;
@@ -373,7 +376,7 @@ class AutoscalerSyncer {
   }
 }
 
-/** client-go's retry.DefaultRetry. */
+/** The number of attempts after a conflict (upstream: client-go's retry.DefaultRetry). */
 const CONFLICT_TRIES = 5;
 const GET_FAILED = "the HPA controller was unable to get the target's current scale";
 const UPDATE_FAILED = 'the HPA controller was unable to update the target scale';
@@ -406,7 +409,7 @@ interface PassNotes {
   isSpec: boolean;
 }
 
-/** Upstream: errSpec. */
+/** Whether the error is in the autoscaler's spec (upstream: errSpec). */
 const isSpecError = (evaluation: Evaluation | undefined): boolean =>
   evaluation?.kind === 'failed' && evaluation.reason === 'InvalidMetricSourceType';
 
@@ -443,7 +446,7 @@ function unselected(
   };
 }
 
-/** Upstream: setStatus. */
+/** Computes the status (upstream: setStatus). */
 function statusOf(
   before: HorizontalPodAutoscalerStatus | undefined,
   counted: {

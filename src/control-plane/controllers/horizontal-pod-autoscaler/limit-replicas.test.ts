@@ -22,7 +22,7 @@ const limitOf = (more: Partial<LimitFacts>): [number, string, string] => {
   return [replicas, ableToScale.reason, `${scalingLimited.reason} ${scalingLimited.isLimited}`];
 };
 
-it('without rules, the number at most doubles or becomes four, and falls to the highest of the last five minutes', () => {
+it('without rules, the number at most doubles or becomes four, and falls to the maximum of the last five minutes', () => {
   assert.deepEqual(limitOf({}), [5, 'ReadyForNewScale', 'DesiredWithinRange false']);
   assert.deepEqual(limitOf({ wantedReplicas: 30 }), [10, 'ReadyForNewScale', 'ScaleUpLimit true']);
   assert.deepEqual(limitOf({ wantedReplicas: 30, currentReplicas: 1 }), [4, 'ReadyForNewScale', 'ScaleUpLimit true']);
@@ -36,7 +36,7 @@ it('without rules, the number at most doubles or becomes four, and falls to the 
   assert.deepEqual(limitOf({ wantedReplicas: 1, history }), [4, 'ScaleDownStabilized', 'DesiredWithinRange false']);
 });
 
-it('rules hold the number back by their windows and policies, in both directions', () => {
+it('rules limit the number by their windows and policies, in both directions', () => {
   const up: HPAScalingRules = { selectPolicy: 'Max', policies: [{ type: 'Pods', value: 2, periodSeconds: 60 }] };
   const down: HPAScalingRules = {
     stabilizationWindowSeconds: 0,
@@ -78,7 +78,7 @@ describe('with rules', () => {
   const ruled = (more: Partial<LimitFacts>, scaleUp = at(2), scaleDown = at(2)): [number, string, string] =>
     limitOf({ behavior: { scaleUp, scaleDown }, ...more });
 
-  it('the bound that is hit first gives the reason', () => {
+  it('the limit that is reached first gives the reason', () => {
     assert.deepEqual(ruled({ wantedReplicas: 20, maxReplicas: 6 }), [6, 'ReadyForNewScale', 'TooManyReplicas true']);
     assert.deepEqual(ruled({ wantedReplicas: 20, maxReplicas: 7 }), [7, 'ReadyForNewScale', 'TooManyReplicas true']);
     assert.deepEqual(ruled({ wantedReplicas: 20, maxReplicas: 8 }), [7, 'ReadyForNewScale', 'ScaleUpLimit true']);
@@ -93,7 +93,7 @@ describe('with rules', () => {
     assert.deepEqual(ruled({}, at(0), at(0)), [5, 'ReadyForNewScale', 'DesiredWithinRange false']);
   });
 
-  it('one direction may have none', () => {
+  it('only one direction may have rules', () => {
     const history = firstHistory(5, facts.nowMs - 1);
     assert.deepEqual(limitOf({ behavior: { scaleDown: at(2) }, wantedReplicas: 4, history }), [
       4,
@@ -107,7 +107,7 @@ describe('with rules', () => {
     ]);
   });
 
-  it('says which window held the number back', () => {
+  it('reports which window limited the number', () => {
     const slow = { stabilizationWindowSeconds: 60 };
     const history = firstHistory(5, facts.nowMs - 1);
     assert.deepEqual(ruled({ wantedReplicas: 6, history }, at(2, slow)), [
@@ -129,13 +129,13 @@ describe('with rules', () => {
   });
 });
 
-/** All that ever happened, in the order of its happening. */
+/** The complete history in order. */
 interface Log {
   readonly wanted: { readonly atMs: number; readonly replicas: number }[];
   readonly changes: { readonly atMs: number; readonly by: number }[];
 }
 
-/** The rules as a person would check them, from a log of everything. */
+/** Computes the limits in the simplest way, from the complete history. */
 function naively(
   log: Log,
   { currentReplicas, wantedReplicas, minReplicas, maxReplicas, behavior, nowMs }: LimitFacts,
@@ -183,7 +183,7 @@ const rules = fc.record({
   ),
 });
 
-it('the limits always equal those computed from the full history, although old events are dropped', () =>
+it('the limits equal those computed from the full history, although old events are dropped', () =>
   fc.assert(
     fc.property(
       fc.record({ scaleUp: rules, scaleDown: rules }),

@@ -21,7 +21,7 @@ export interface LimitFacts {
 
 export interface Limited {
   readonly replicas: number;
-  /** Including the current proposal. */
+  /** The history, including the current proposal. */
   readonly history: ScalingHistory;
   readonly ableToScale: Reason;
   readonly scalingLimited: Reason & { readonly isLimited: boolean };
@@ -90,7 +90,7 @@ export function limitReplicas(facts: LimitFacts): Limited {
 const windowMs = (rules: HPAScalingRules | undefined, otherwiseMs: number): number =>
   rules?.stabilizationWindowSeconds === undefined ? otherwiseMs : rules.stabilizationWindowSeconds * 1000;
 
-/** The highest recommendation of the window (upstream: stabilizeRecommendation). */
+/** Returns the highest recommendation of the window (upstream: stabilizeRecommendation). */
 function stabilizeDown({ wantedReplicas, history, nowMs, downscaleWindowMs }: LimitFacts): number {
   return history.recommendations.reduce(
     (highest, { replicas, atMs }) => (atMs >= nowMs - downscaleWindowMs ? Math.max(highest, replicas) : highest),
@@ -99,7 +99,7 @@ function stabilizeDown({ wantedReplicas, history, nowMs, downscaleWindowMs }: Li
 }
 
 /**
- * The current number, moved only into the range of the recommendations in each window (upstream:
+ * Moves the current number only into the range of the recommendations in each window (upstream:
  * stabilizeRecommendationWithBehaviors).
  */
 function stabilize(
@@ -114,7 +114,7 @@ function stabilize(
   return Math.min(Math.max(currentReplicas, lowest), highest);
 }
 
-/** Without rules: at most twice as many as now, or four (upstream: convertDesiredReplicasWithRules). */
+/** Limits without rules: at most twice as many as now, or four (upstream: convertDesiredReplicasWithRules). */
 function boundByDefault({ currentReplicas, minReplicas, maxReplicas }: LimitFacts, stable: number): [number, Reason] {
   const fastest = Math.max(2 * currentReplicas, 4);
   const most = Math.min(maxReplicas, fastest);
@@ -123,7 +123,7 @@ function boundByDefault({ currentReplicas, minReplicas, maxReplicas }: LimitFact
   return [stable, inRange];
 }
 
-/** Upstream: convertDesiredReplicasWithBehaviorRate. */
+/** Limits by rules (upstream: convertDesiredReplicasWithBehaviorRate). */
 function bound(
   facts: LimitFacts,
   { scaleUp, scaleDown }: HorizontalPodAutoscalerBehavior,
@@ -142,7 +142,7 @@ function bound(
   return [stable, inRange];
 }
 
-/** How many pods there were at the start of a policy's period. */
+/** Returns the number of pods at the start of a policy's period. */
 function replicasBefore({ currentReplicas, history, nowMs }: LimitFacts, periodSeconds: number): number {
   const periodMs = periodSeconds * 1000;
   return (
@@ -150,18 +150,18 @@ function replicasBefore({ currentReplicas, history, nowMs }: LimitFacts, periodS
   );
 }
 
-/** Upstream: calculateScaleUpLimitWithScalingRules. */
+/** Returns the upper limit of the rules (upstream: calculateScaleUpLimitWithScalingRules). */
 function scaleUpLimit(facts: LimitFacts, { selectPolicy = 'Max', policies = [] }: HPAScalingRules = {}): number {
   if (selectPolicy === 'Disabled') return facts.currentReplicas;
   const allowed = policies.map(({ type, value, periodSeconds }) => {
     const before = replicasBefore(facts, periodSeconds);
-    // Rounded up, so that a small percentage allows at least one pod.
+    // It is rounded up, so that a small percentage allows at least one pod.
     return type === 'Pods' ? before + value : Math.ceil(before * (1 + value / 100));
   });
   return selectPolicy === 'Min' ? Math.min(INT32_MAX, ...allowed) : Math.max(-INT32_MAX - 1, ...allowed);
 }
 
-/** Upstream: calculateScaleDownLimitWithBehaviors. */
+/** Returns the lower limit of the rules (upstream: calculateScaleDownLimitWithBehaviors). */
 function scaleDownLimit(facts: LimitFacts, { selectPolicy = 'Max', policies = [] }: HPAScalingRules = {}): number {
   if (selectPolicy === 'Disabled') return facts.currentReplicas;
   const allowed = policies.map(({ type, value, periodSeconds }) => {

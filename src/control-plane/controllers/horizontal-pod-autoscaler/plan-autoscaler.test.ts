@@ -40,7 +40,7 @@ const failed = (name: string): Evaluation => ({
   error: `failed to get ${name}`,
 });
 
-/** `6: reason`, the conditions as `Type=Status Reason`, and the reasons of events. */
+/** Formats `6: reason`, the conditions as `Type=Status Reason`, and the reasons of events. */
 function shown({ desiredReplicas, reason, conditions, events, error }: ScalingPlan): Record<string, unknown> {
   return {
     desired: `${desiredReplicas ?? '-'}: ${reason}`,
@@ -57,7 +57,7 @@ const conditionsOf = (active: string, able: string, limited: string): string[] =
 const fine = conditionsOf('True ValidMetricFound', 'True ReadyForNewScale', 'False DesiredWithinRange');
 
 describe('before any metric is read', () => {
-  it('a workload of no pods was switched off', () => {
+  it('a workload with zero pods is switched off', () => {
     assert.deepEqual(decideByCount(facts(0).autoscaler.spec, 0), { kind: 'disabled' });
     assert.deepEqual(decideByCount({ ...facts(0).autoscaler.spec, minReplicas: 0 }, 0), { kind: 'disabled' });
     const plan = planByCount(facts(0), { kind: 'disabled' });
@@ -65,7 +65,7 @@ describe('before any metric is read', () => {
     assert.equal(plan.conditions[0]?.message, 'scaling is disabled since the replica count of the target is zero');
   });
 
-  it('a workload outside its bounds goes back to them', () => {
+  it('a workload outside its limits is scaled to them', () => {
     const decided = (current: number, spec = facts(1).autoscaler.spec): unknown => decideByCount(spec, current);
     const above = {
       kind: 'outside',
@@ -87,7 +87,7 @@ describe('before any metric is read', () => {
   });
 });
 
-it('the tolerance is the one of each direction, else the one that is set for all', () => {
+it('the tolerance is that of the direction, else the general one', () => {
   const { spec } = facts(1).autoscaler;
   const behavior = { scaleUp: { tolerance: '50m' }, scaleDown: { tolerance: '0.25' } };
   assert.deepEqual(tolerancesOf(spec, 0.1), { up: 0.1, down: 0.1 });
@@ -97,7 +97,7 @@ it('the tolerance is the one of each direction, else the one that is set for all
 });
 
 describe('the number that metrics ask for', () => {
-  it('the number that metrics ask for is the highest; of equals the first metric is named', () => {
+  it('is the highest of all metrics; among equals the first metric is named', () => {
     const plan = planByMetrics(facts(4), [proposed('cpu', 3), proposed('memory', 6), proposed('disk', 6)]);
     assert.deepEqual(shown(plan), { desired: '6: memory above target', conditions: fine, events: [] });
     assert.equal(plan.conditions[0]?.message, 'the HPA was able to successfully calculate a replica count from memory');
@@ -105,12 +105,12 @@ describe('the number that metrics ask for', () => {
     assert.deepEqual(plan.history.recommendations, [{ replicas: 6, atMs: NOW_MS }]);
   });
 
-  it('the number that metrics ask for may be lower, or the same', () => {
+  it('may be lower, or the same', () => {
     assert.equal(shown(planByMetrics(facts(4), [proposed('cpu', 3)]))['desired'], '3: All metrics below target');
     assert.equal(shown(planByMetrics(facts(4), [proposed('cpu', 4)]))['desired'], '4: ');
   });
 
-  it('the number that metrics ask for is limited, and a condition says how', () => {
+  it('is limited, and a condition tells how', () => {
     const limited = shown(planByMetrics(facts(2), [proposed('cpu', 30)]));
     assert.deepEqual(
       limited['conditions'],
@@ -123,7 +123,7 @@ describe('the number that metrics ask for', () => {
   });
 });
 
-describe('where a metric fails', () => {
+describe('if a metric fails', () => {
   const error = 'invalid metrics (1 invalid out of 2), first error is: failed to get memory';
 
   it('the others may add pods', () => {
@@ -137,7 +137,7 @@ describe('where a metric fails', () => {
     assert.equal(planByMetrics(facts(4), [proposed('cpu', 4), failed('memory')]).desiredReplicas, 4);
   });
 
-  it('the others may not remove any', () => {
+  it('the others may not remove pods', () => {
     const plan = planByMetrics(facts(4), [proposed('cpu', 3), failed('memory')]);
     assert.deepEqual(shown(plan), {
       desired: '-: ',
@@ -148,18 +148,18 @@ describe('where a metric fails', () => {
     assert.equal(plan.conditions[0]?.message, 'the HPA was unable to compute the replica count: no memory');
   });
 
-  it('keeps its place among the metrics of the status', () => {
+  it('it keeps its position among the metrics of the status', () => {
     const { metrics } = planByMetrics(facts(4), [failed('memory'), proposed('cpu', 6)]);
     assert.deepEqual(metrics, [{ type: '' }, status('cpu')]);
   });
 
-  it('the first of several is named', () => {
+  it('the first failed metric is named', () => {
     const plan = planByMetrics(facts(4), [failed('memory'), failed('cpu')]);
     assert.equal(plan.error, 'invalid metrics (2 invalid out of 2), first error is: failed to get memory');
     assert.deepEqual(shown(plan)['conditions'], ['ScalingActive=False Failedmemory']);
   });
 
-  it('no metrics: nothing follows', () => {
+  it('without any metrics, nothing changes', () => {
     assert.deepEqual(shown(planByMetrics(facts(4), [])), {
       desired: '-: ',
       conditions: [],

@@ -28,7 +28,7 @@ export interface ScalingPlan {
   /** Undefined: the current and the desired number stay unchanged (no metric has a value). */
   readonly desiredReplicas: number | undefined;
   readonly reason: string;
-  /** Why the pass failed, if it did. */
+  /** The error of the pass, if it failed. */
   readonly error?: string;
 }
 
@@ -56,7 +56,7 @@ export function decideByCount(
   return { kind: 'measure' };
 }
 
-/** Upstream: tolerancesForHpa. */
+/** Returns the tolerances (upstream: tolerancesForHpa). */
 export function tolerancesOf({ behavior }: HorizontalPodAutoscalerSpec, otherwise: number): Tolerances {
   const fraction = (amount: string | undefined): number =>
     amount === undefined ? otherwise : Number(parseQuantity(amount).nanos) / 1e9;
@@ -72,7 +72,9 @@ export interface PlanFacts {
   readonly nowMs: number;
 }
 
-/** For a workload that is turned off, or whose number of pods is outside its bounds regardless of the metrics. */
+/**
+ * Plans for a workload that is switched off, or whose number of pods is outside its limits regardless of the metrics.
+ */
 export function planByCount(facts: PlanFacts, decision: Exclude<CountDecision, { kind: 'measure' }>): ScalingPlan {
   const { conditions, history, currentReplicas, nowMs } = facts;
   const same = { events: [], metrics: [], history };
@@ -93,8 +95,8 @@ export function planByCount(facts: PlanFacts, decision: Exclude<CountDecision, {
 }
 
 /**
- * The highest proposal of a metric, within the limits. If a metric fails, the others may add pods but not remove any
- * (upstream: computeReplicasForMetrics, reconcileAutoscaler).
+ * Plans by the highest proposal of a metric, within the limits. If a metric fails, the others may add pods but not
+ * remove any (upstream: computeReplicasForMetrics, reconcileAutoscaler).
  */
 export function planByMetrics(facts: PlanFacts, evaluations: readonly Evaluation[]): ScalingPlan {
   const { currentReplicas, history, nowMs } = facts;
@@ -126,7 +128,7 @@ export function planByMetrics(facts: PlanFacts, evaluations: readonly Evaluation
   return { ...limited(facts, best), metrics, events, ...(error !== undefined && { error }) };
 }
 
-/** Keeps the place of a metric that has no value, so that the others are found by their index, as upstream does. */
+/** Keeps the position of a metric without a value, so that the others are found by their index, as in upstream. */
 const noStatus = { type: '' } as unknown as MetricStatus;
 
 const inactive = ({ reason, message }: { readonly reason: string; readonly message: string }) => ({

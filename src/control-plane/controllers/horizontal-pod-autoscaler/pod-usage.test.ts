@@ -21,7 +21,7 @@ const ready = (status: 'True' | 'False', sinceMinutes: number): Record<string, u
   'status.conditions': [{ type: 'Ready', status, lastTransitionTime: at(sinceMinutes) }],
 });
 
-/** `1 ready`, `unready b`, `missing c`, and whose metrics count. */
+/** Formats the groups as `1 ready`, `unready b`, `missing c`, and whose metrics count. */
 function grouped(pods: readonly Pod[], measured: readonly string[], resource = 'cpu', measuredMinutesAgo = 0): string {
   const metrics = new Map(
     measured.map((name) => [
@@ -65,7 +65,7 @@ describe('the CPU of a pod', () => {
   const counts = (changes: Record<string, unknown>, measuredMinutesAgo = 0): boolean =>
     grouped([pod('a', changes)], ['a'], 'cpu', measuredMinutesAgo) === '1 ready, metrics a';
 
-  it('counts in its first minutes only once it was ready for the whole time that was measured', () => {
+  it('counts in its first minutes only if it was ready for the whole measured interval', () => {
     const started = { 'status.startTime': at(4) };
     assert.equal(counts({ ...started, ...ready('True', 1) }), true);
     assert.equal(counts({ ...started, ...ready('True', 0.9) }), false);
@@ -81,7 +81,7 @@ describe('the CPU of a pod', () => {
     assert.equal(counts(ready('False', 1)), true);
   });
 
-  it('the CPU of a pod does not count where the pod does not say when it started, or whether it is ready', () => {
+  it('does not count if the pod has no start time or no ready condition', () => {
     assert.equal(counts({ 'status.startTime': undefined }), false);
     assert.equal(counts({ 'status.conditions': [] }), false);
     const undated = { 'status.conditions': [{ type: 'Ready', status: 'True' }] };

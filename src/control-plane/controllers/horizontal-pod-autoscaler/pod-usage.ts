@@ -23,7 +23,10 @@ export interface PodGroups {
   readonly metrics: PodMetrics;
 }
 
-/** Upstream: groupPods. `resource` is empty for metrics that are not resources. */
+/**
+ * Groups pods by the usability of their metrics (upstream: groupPods). `resource` is empty for metrics that are not
+ * resources.
+ */
 export function groupPods(
   pods: readonly Pod[],
   metrics: PodMetrics,
@@ -61,7 +64,7 @@ function isCpuMeaningful(
   const startMs = parseTime(status?.startTime);
   if (condition === undefined || startMs === undefined) return false;
   const sinceMs = parseTime(condition.lastTransitionTime) ?? -Infinity;
-  // During startup, only if it was ready for the whole measured interval.
+  // During startup, the value counts only if the pod was ready for the whole measured interval.
   if (startMs + cpuInitializationMs > nowMs) return condition.status !== 'False' && atMs >= sinceMs + windowMs;
   return condition.status !== 'False' || startMs + initialReadinessMs <= sinceMs;
 }
@@ -70,7 +73,10 @@ export function countReady(pods: readonly Pod[]): number {
   return pods.reduce((sum, pod) => (pod.status?.phase === 'Running' && isPodReady(pod) ? sum + 1 : sum), 0);
 }
 
-/** The requests of each pod in thousandths, by name; a string names a missing request (upstream: calculateRequests). */
+/**
+ * Returns the requests of each pod in thousandths, by name. A string names a missing request (upstream:
+ * calculateRequests).
+ */
 export function requestsOf(
   pods: readonly Pod[],
   resource: string,

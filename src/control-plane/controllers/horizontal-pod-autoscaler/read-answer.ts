@@ -1,10 +1,12 @@
 import { formatDecodeError } from '../../../api/schema/decode.ts';
 import type { Decoded, DecodeOptions } from '../../../api/schema/decode.ts';
 
-/** How answers of other servers are decoded: newer fields are left out, and the work has an end. */
+/**
+ * The options for decoding responses of other servers: unknown fields are ignored, and the number of values is limited.
+ */
 export const reading: DecodeOptions = { mode: 'lenient', maxValues: 300_000 };
 
-/** What was decoded; throws for an answer that is something else. */
+/** Returns the decoded response. Throws if it is invalid. */
 export function readAnswer<T>(name: string, { value, errors }: Decoded<T>): T {
   const [error] = errors;
   if (error !== undefined) throw new Error(`the answer is no ${name}: ${formatDecodeError(error)}`);

@@ -2,7 +2,7 @@ import type { CrossVersionObjectReference } from '../../../api/autoscaling/horiz
 import type { Scale } from '../../../api/autoscaling/scale.ts';
 import type { ResourceType } from '../../../api/client/resource-type.ts';
 
-/** The kinds that match a reference, independent of its version. A string is the error. */
+/** Finds the kinds that match a reference, independent of its version. A string is the error. */
 export function findScaleTypes(
   { apiVersion = '', kind }: CrossVersionObjectReference,
   types: readonly ResourceType[],
@@ -12,6 +12,6 @@ export function findScaleTypes(
   const group = parts.length === 2 ? (parts[0] ?? '') : '';
   const found = types.filter((type) => type.group === group && type.kind === kind);
   if (found.length === 0) return `no matches for kind ${JSON.stringify(kind)} in group ${JSON.stringify(group)}`;
-  // Its scale is what is read and written.
+  // Only the scale of these kinds is read and written.
   return found as readonly ResourceType[] as readonly ResourceType<Scale>[];
 }

@@ -2,7 +2,7 @@
 export interface ScalingHistory {
   /** Proposals of the metrics before limits. */
   readonly recommendations: readonly Recommendation[];
-  /** Pods that were added, and pods that were removed. */
+  /** The numbers of added and of removed pods. */
   readonly added: readonly ScaleChange[];
   readonly removed: readonly ScaleChange[];
 }
@@ -13,17 +13,17 @@ export interface Recommendation {
 }
 
 export interface ScaleChange {
-  /** How many pods; not negative. */
+  /** The number of pods; not negative. */
   readonly pods: number;
   readonly atMs: number;
 }
 
-/** The initial number of pods counts as a recommendation. */
+/** Starts a history. The initial number of pods counts as a recommendation. */
 export function firstHistory(currentReplicas: number, nowMs: number): ScalingHistory {
   return { recommendations: [{ replicas: currentReplicas, atMs: nowMs }], added: [], removed: [] };
 }
 
-/** With one more recommendation, and without those that are older than `keptMs`. */
+/** Adds a recommendation, and drops those that are older than `keptMs`. */
 export function withRecommendation(
   history: ScalingHistory,
   recommendation: Recommendation,
@@ -52,7 +52,7 @@ export function withScaleChange(
   };
 }
 
-/** Pods by which the number changed in the last `periodMs`. */
+/** Returns by how many pods the number changed in the last `periodMs`. */
 export function changeWithin(changes: readonly ScaleChange[], periodMs: number, nowMs: number): number {
   return changes.reduce((sum, { pods, atMs }) => (atMs > nowMs - periodMs ? sum + pods : sum), 0);
 }

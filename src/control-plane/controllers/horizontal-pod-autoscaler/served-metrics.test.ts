@@ -5,7 +5,7 @@ import { noOtherApis } from '../../controller-runtime/other-apis.ts';
 import type { OtherApis } from '../../controller-runtime/other-apis.ts';
 import { createServedMetrics } from './served-metrics.ts';
 
-/** Servers that say this for every question; what they were asked. */
+/** Creates servers that always return this response, and records the requests. */
 function servers(answer: unknown, served: readonly string[] = ['custom.metrics.k8s.io/v1beta1']) {
   const asked: string[] = [];
   const others: OtherApis = {
@@ -57,13 +57,13 @@ it('an object metric is requested by resource, a namespace metric by the namespa
   await assert.rejects(metrics.object('shop', { kind: 'Thing', name: 'x' }, metric), /no matches for kind "Thing"/);
 });
 
-it('a metric from outside has a value for each of its series, also beyond what a number holds', async () => {
+it('an external metric has a value for each of its series, even beyond the precision of a number', async () => {
   const { asked, metrics } = servers({ items: [{ value: '3' }, { value: '9007199254740993' }] }, EXTERNAL);
   assert.deepEqual(await metrics.external('shop', { name: 'queue', selector }), [3000n, 9007199254740993000n]);
   assert.deepEqual(asked, ['/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue?labelSelector=verb%3DGET']);
 });
 
-it('missing metrics give upstream’s messages, and invalid responses are refused', async () => {
+it('missing metrics give upstream’s messages, and invalid responses are rejected', async () => {
   const custom = 'unable to fetch metrics from custom metrics API: ';
   const pods = (answer: unknown, served?: readonly string[]): Promise<unknown> =>
     servers(answer, served).metrics.pods('shop', '', { name: 'hits' });

@@ -20,7 +20,7 @@ const CUSTOM = 'custom.metrics.k8s.io';
 const EXTERNAL = 'external.metrics.k8s.io';
 const customVersions = ['v1beta2', 'v1beta1'];
 const externalVersions = ['v1beta1'];
-/** Of a value that does not say it (upstream: metricServerDefaultMetricWindow). */
+/** The window of a value without one (upstream: metricServerDefaultMetricWindow). */
 const USUAL_WINDOW_MS = 60_000;
 
 interface Question {
@@ -32,8 +32,8 @@ interface Question {
 }
 
 /**
- * Metrics of pods and other objects, and those from outside, from the servers that administrators add for them
- * (upstream: k8s.io/metrics custom_metrics and external_metrics clients). `types` are the kinds that references mean.
+ * Reads custom and external metrics from the servers that administrators add (upstream: k8s.io/metrics custom_metrics
+ * and external_metrics clients). `types` are the kinds to which references refer.
  */
 export function createServedMetrics(
   others: OtherApis,
@@ -103,7 +103,9 @@ function podMetric({ value, timestamp = '', windowSeconds }: MetricValue): PodMe
   };
 }
 
-/** A namespace stands for itself; all other objects are in the one of the autoscaler. */
+/**
+ * Returns the path of an object. A namespace is its own object; all other objects are in the autoscaler's namespace.
+ */
 function partsOf(
   namespace: string,
   reference: CrossVersionObjectReference,

@@ -11,7 +11,7 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { PodFreeing } from './free-pod.ts';
 import { TRACKING_FINALIZER } from './job-facts.ts';
 
-it('a pod is known as freed from the call on until the cache shows it, and not when the call fails', async () => {
+it('a pod counts as released from the call until the cache shows it, and not if the call fails', async () => {
   const clock = new FakeClock();
   const client = new FakeApiClient({ clock, random: seededRandom(1), watchLagMs: () => 1_000 });
   const informers = createInformers({ client, clock, random: seededRandom(2), log: silentLogger });

@@ -8,7 +8,7 @@ import { hasTrackingFinalizer, TRACKING_FINALIZER } from './job-facts.ts';
 
 /**
  * Removes the job's finalizer from a pod; a deleted or replaced pod is success. With `onlyUnchanged` it rejects with
- * Conflict if the pod changed: an uncounted pod may have ended meanwhile and must then be counted.
+ * Conflict if the pod changed: an uncounted pod may have ended in the meantime and must then be counted.
  */
 async function freePod(
   client: ApiClient,
@@ -29,11 +29,11 @@ async function freePod(
   }
 }
 
-/** Removes finalizers from pods, and remembers those that the cache still shows, so that they are not removed again. */
+/** Removes finalizers from pods, and records those that the cache still shows, so that they are not removed twice. */
 export class PodFreeing {
   readonly #client: ApiClient;
   readonly #pods: Informer<Pod>;
-  /** Uids of pods whose finalizer was taken off, or is being taken off, until the cache shows it. */
+  /** The UIDs of pods whose finalizer is being or was removed, until the cache shows it. */
   readonly #freed = new Set<string>();
 
   constructor(client: ApiClient, informer: Informer<Pod>) {
@@ -41,7 +41,7 @@ export class PodFreeing {
     this.#pods = informer;
   }
 
-  /** Returns what ends it. */
+  /** Starts observing the cache. Returns the function that ends it. */
   observe(): () => void {
     return this.#pods.addHandlers({
       onUpdate: (before, after) => {
@@ -56,12 +56,12 @@ export class PodFreeing {
     return this.#freed.has(metadata.uid);
   }
 
-  /** A copy of the uids for which `has` is true. */
+  /** Returns a copy of the UIDs for which `has` is true. */
   get uids(): ReadonlySet<string> {
     return new Set(this.#freed);
   }
 
-  /** Rejects with what the API said; see `freePod`. */
+  /** Removes the finalizer of a pod. Rejects with the API's error; see `freePod`. */
   async free(pod: Pod, options: { readonly onlyUnchanged: boolean }): Promise<void> {
     const { uid } = pod.metadata;
     if (!hasTrackingFinalizer(pod)) return;

@@ -3,14 +3,14 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { IndexSet } from './index-set.ts';
 
-it('is written as the API writes it: two neighbours one by one, more as a range', () => {
+it('formats two adjacent indexes separately, and more as a range', () => {
   assert.deepEqual(
     [[], [3], [1, 2], [1, 2, 3, 5, 7, 8]].map((indexes) => IndexSet.of(indexes).toString()),
     ['', '3', '1,2', '1-3,5,7,8'],
   );
 });
 
-it('reads what it writes, leaves out what is not below the completions, and what is no number', () => {
+it('parses its own format, and ignores invalid numbers and those not below the completions', () => {
   assert.equal(IndexSet.parse('0-2,x,4,,9-20', 11).toString(), '0-2,4,9,10');
   fc.assert(
     fc.property(
@@ -20,7 +20,7 @@ it('reads what it writes, leaves out what is not below the completions, and what
   );
 });
 
-it('counts, joins and compares as sets do', () => {
+it('counts, joins and compares like sets', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(30)), fc.uniqueArray(fc.nat(30)), fc.nat(30), (some, others, count) => {
       const [left, right] = [IndexSet.of(some), IndexSet.of(others)];
@@ -40,7 +40,7 @@ it('counts, joins and compares as sets do', () => {
   );
 });
 
-it('changes by one index as if it were built from all', () => {
+it('adding one index gives the same set as building it from all', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(12), fc.boolean())), (steps) => {
       const model = new Set<number>();

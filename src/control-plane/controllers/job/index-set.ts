@@ -3,7 +3,7 @@ interface Range {
   readonly last: number;
 }
 
-/** Completion indexes as `status.completedIndexes` writes them: `1,3-5,7`. Never changed in place. */
+/** A set of completion indexes in the format of `status.completedIndexes`: `1,3-5,7`. It is immutable. */
 export class IndexSet {
   static readonly empty = new IndexSet([]);
   readonly #ranges: readonly Range[];
@@ -12,7 +12,7 @@ export class IndexSet {
     this.#ranges = ranges;
   }
 
-  /** Invalid numbers and numbers not below `completions` are ignored. */
+  /** Parses a set. Invalid numbers and numbers not below `completions` are ignored. */
   static parse(text: string | undefined, completions: number): IndexSet {
     const ranges: Range[] = [];
     for (const part of (text ?? '').split(',')) {
@@ -59,7 +59,7 @@ export class IndexSet {
     return new IndexSet(this.#ranges.toSpliced(at, 1, ...[left, right].filter(({ first, last }) => first <= last)));
   }
 
-  /** The position of the first range that does not end before the index. */
+  /** Returns the position of the first range that does not end before the index. */
   #firstNotBefore(index: number): number {
     let [low, high] = [0, this.#ranges.length];
     while (low < high) {
@@ -74,7 +74,7 @@ export class IndexSet {
     return new IndexSet(joined([...this.#ranges, ...other.#ranges]));
   }
 
-  /** The number of common indexes. */
+  /** Returns the number of common indexes. */
   overlap(other: IndexSet): number {
     let total = 0;
     for (const mine of this.#ranges)
@@ -83,7 +83,7 @@ export class IndexSet {
     return total;
   }
 
-  /** The first `count` missing indexes below `completions`. */
+  /** Returns the first `count` missing indexes below `completions`. */
   firstMissing(count: number, completions: number): number[] {
     const missing: number[] = [];
     let candidate = 0;
@@ -94,7 +94,7 @@ export class IndexSet {
     return missing;
   }
 
-  /** Two adjacent indexes are written separately, more as a range. */
+  /** Formats the set. Two adjacent indexes are written separately, more as a range. */
   toString(): string {
     return this.#ranges
       .map(({ first, last }) =>

@@ -5,12 +5,12 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { isRestartableInit } from '../../../api/pod.ts';
 import { parseTime } from '../../../api/time.ts';
 
-/** Upstream: DefaultJobPodFailureBackOff, MaxJobPodFailureBackOff. */
+/** The back-off after failures (upstream: DefaultJobPodFailureBackOff, MaxJobPodFailureBackOff). */
 const curve: BackoffCurve = { initialMs: 10_000, maxMs: 600_000, factor: 2 };
 
 /**
- * Failures in a row, and when the last one was (wall milliseconds). In memory only: after a restart the next pod is
- * created immediately.
+ * The number of consecutive failures, and the wall time of the last one. It is only in memory: after a restart the next
+ * pod is created immediately.
  */
 export interface FailureRecord {
   readonly failures: number;
@@ -35,7 +35,7 @@ export function nextFailureRecord(
       };
 }
 
-/** The remaining back-off before the next pod; 0: now. */
+/** Returns the remaining back-off before the next pod; 0 means now. */
 export function failureWaitMs(record: FailureRecord | undefined, nowMs: number): number {
   return record === undefined || record.failures === 0
     ? 0
@@ -43,7 +43,7 @@ export function failureWaitMs(record: FailureRecord | undefined, nowMs: number):
 }
 
 /**
- * When the pod ended: from its containers, its readiness, its deletion, or at last its creation time (upstream:
+ * Returns when the pod ended: from its containers, its readiness, its deletion, or else its creation time (upstream:
  * getFinishedTime).
  */
 export function finishedAtMs(pod: Pod): number {

@@ -35,7 +35,7 @@ it('each pod is counted exactly once, and at most parallelism pods run, despite 
         );
         const succeeded = new Set<string>();
         const failed = new Set<string>();
-        // What was wanted until some lags ago may still be what the controller sees.
+        // The controller may still see the value of a few delays ago.
         const wanted = [{ untilMs: Infinity, parallelism: 3 }];
         const want = (parallelism: number): void => {
           for (const each of wanted) each.untilMs = Math.min(each.untilMs, world.clock.monotonicMs());

@@ -21,7 +21,7 @@ import {
 } from './testing/job-world.ts';
 
 describe('a job', () => {
-  it('takes the finalizer off each pod once, however late the cache shows it', async () => {
+  it('removes the finalizer of each pod once, however late the cache shows it', async () => {
     for (const seed of [1, 2, 3]) {
       const world = await startJobWorld(buildJob({ parallelism: 40, completions: 40 }), { seed, lagMs: 800 });
       await world.run(30_000);
@@ -32,7 +32,7 @@ describe('a job', () => {
     }
   });
 
-  it('runs as many pods side by side as it may, until enough have succeeded', async () => {
+  it('runs as many pods in parallel as allowed, until enough have succeeded', async () => {
     const world = await startJobWorld(buildJob({ parallelism: 2, completions: 5 }));
     let most = 0;
     world.check = () => (most = Math.max(most, world.activePods.length));
@@ -65,7 +65,7 @@ describe('a job', () => {
     assert.equal(world.clock.armedTimers, 0);
   });
 
-  it('a job without completions is complete when one has succeeded and the others have ended', async () => {
+  it('without completions is complete when one pod has succeeded and the others have ended', async () => {
     const world = await startJobWorld(buildJob({ parallelism: 3, completions: undefined }), {
       fate: (pod, ageMs) => (ageMs >= (pod.spec.nodeName === 'a' ? 2_000 : 5_000) ? 'succeeded' : 'ready'),
     });
@@ -77,21 +77,21 @@ describe('a job', () => {
     await world.stop();
   });
 
-  it('a job with no completions at all is complete at once', async () => {
+  it('with zero completions is complete at once', async () => {
     const world = await startJobWorld(buildJob({ completions: 0 }));
     await world.run(1_000);
     assert.deepEqual([createdPods(world), isFinished(world.api.peek(jobs, work) as Job)], [0, true]);
     await world.stop();
   });
 
-  it('a job of another controller is not touched', async () => {
+  it('of another controller is not changed', async () => {
     const world = await startJobWorld(buildJob({ managedBy: 'example.com/other' }));
     await world.run(2_000);
     assert.deepEqual(world.api.writes, []);
     await world.stop();
   });
 
-  it('takes pods that match, and lets go of those that no longer do, their finalizer with them', async () => {
+  it('adopts matching pods, and releases those that no longer match, with their finalizer', async () => {
     const world = await startJobWorld(buildJob({ parallelism: 2, completions: 2 }), { fate: () => 'ready' });
     world.api.seed(
       pods,
@@ -122,7 +122,7 @@ describe('a job', () => {
 });
 
 describe('failures', () => {
-  it('failed pods are replaced with growing delays up to the limit; then the job has failed', async () => {
+  it('failed pods are replaced with a growing back-off up to the limit; then the job fails', async () => {
     const world = await startJobWorld(buildJob({ backoffLimit: 2 }), { fate: endingAfter(1_000, 'failed') });
     const madeAt: number[] = [];
     world.api.script(({ verb, plural }) => {
@@ -145,7 +145,7 @@ describe('failures', () => {
     await world.stop();
   });
 
-  it('failures in their pods count, too, where pods restart their containers', async () => {
+  it('container restarts count as failures if pods restart their containers', async () => {
     const template = buildJob().spec.template;
     const world = await startJobWorld(
       buildJob({ backoffLimit: 2, template: { ...template, spec: { ...template.spec, restartPolicy: 'OnFailure' } } }),
@@ -165,7 +165,7 @@ describe('failures', () => {
     await world.stop();
   });
 
-  it('failures that take too long end the job with the pods that run', async () => {
+  it('the active deadline fails the job and ends its running pods', async () => {
     const world = await startJobWorld(buildJob({ activeDeadlineSeconds: 10, parallelism: 2, completions: 4 }), {
       fate: () => 'ready',
     });
@@ -179,7 +179,7 @@ describe('failures', () => {
     await world.stop();
   });
 
-  it('failures are judged by the policy: some do not count, some end the job at once', async () => {
+  it('the pod failure policy decides: some failures do not count, some fail the job at once', async () => {
     const podFailurePolicy: JobSpec['podFailurePolicy'] = {
       rules: [
         { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
@@ -221,7 +221,7 @@ describe('failures', () => {
     await world.stop();
   });
 
-  it('the failure of a terminating pod counts at once, or when it has ended, as the job says', async () => {
+  it('a terminating pod counts as failed at once, or when it has ended, depending on the replacement policy', async () => {
     for (const [policy, early] of [
       ['TerminatingOrFailed', 2],
       ['Failed', 1],
@@ -242,7 +242,7 @@ describe('failures', () => {
 });
 
 describe('an Indexed job', () => {
-  it('an Indexed job has one pod for each index, which knows it in every way', async () => {
+  it('has one pod for each index, which gets its index in every documented way', async () => {
     const world = await startJobWorld(buildJob({ completionMode: 'Indexed', parallelism: 2, completions: 4 }));
     await world.run(1_500);
     assert.deepEqual(activeIndexes(world), [0, 1]);
@@ -263,7 +263,7 @@ describe('an Indexed job', () => {
     await world.stop();
   });
 
-  it('retries each index separately up to its limit, and goes on with the others', async () => {
+  it('retries each index separately up to its limit, and continues with the others', async () => {
     const fate = (pod: Pod, ageMs: number): PodFate =>
       ageMs < 1_000 ? 'ready' : completionIndex(pod) === 1 ? 'failed' : 'succeeded';
     const world = await startJobWorld(
@@ -291,7 +291,7 @@ describe('an Indexed job', () => {
     await world.stop();
   });
 
-  it('ends early when more indexes fail than may', async () => {
+  it('fails early when more indexes fail than allowed', async () => {
     const world = await startJobWorld(
       buildJob({
         completionMode: 'Indexed',
@@ -311,7 +311,7 @@ describe('an Indexed job', () => {
     await world.stop();
   });
 
-  it('an Indexed job is a success by its policy as soon as the indexes that matter are there; the others are ended and not counted as failed', async () => {
+  it('succeeds by its policy as soon as the required indexes have succeeded; the other pods end without counting as failed', async () => {
     const fate = (pod: Pod, ageMs: number): PodFate =>
       completionIndex(pod) === 0 && ageMs >= 1_000 ? 'succeeded' : 'ready';
     const world = await startJobWorld(
@@ -333,7 +333,7 @@ describe('an Indexed job', () => {
 });
 
 describe('a job that is changed', () => {
-  it('suspended, ends its pods without counting them; resumed, its deadline starts again', async () => {
+  it('and suspended ends its pods without counting them; its deadline restarts when it is resumed', async () => {
     const world = await startJobWorld(buildJob({ parallelism: 2, completions: 2, activeDeadlineSeconds: 10 }), {
       fate: () => 'ready',
     });
@@ -358,7 +358,7 @@ describe('a job that is changed', () => {
     await world.stop();
   });
 
-  it('a job that is changed to fewer pods side by side ends some, which are no failures', async () => {
+  it('to a lower parallelism ends some pods, which do not count as failed', async () => {
     const world = await startJobWorld(buildJob({ parallelism: 4, completions: 8 }), { fate: () => 'ready' });
     await world.run(2_000);
     changeJob(world, { parallelism: 1 });
@@ -367,7 +367,7 @@ describe('a job that is changed', () => {
     await world.stop();
   });
 
-  it('deleted, it leaves no pod behind that its finalizer would hold', async () => {
+  it('and deleted leaves no pod with its finalizer', async () => {
     const world = await startJobWorld(buildJob({ parallelism: 3, completions: 3 }), { fate: () => 'ready' });
     await world.run(2_000);
     world.api.remove(jobs, work);

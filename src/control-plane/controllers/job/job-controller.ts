@@ -11,7 +11,7 @@ import { JobSyncer } from './job-syncer.ts';
 import type { JobParts } from './job-syncer.ts';
 import { syncOrphan, wakeOrphans } from './orphan-pods.ts';
 
-/** Upstream: --concurrent-job-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-job-syncs). */
 const WORKERS = 5;
 
 /** Runs the pods of each Job to their end. */

@@ -7,8 +7,8 @@ import type { JobFacts, JobPods, JobTally } from './job-facts.ts';
 import { matchFailurePolicy } from './pod-failure-policy.ts';
 
 /**
- * How a job ends. First the status announces the result (FailureTarget, SuccessCriteriaMet), then its pods end and are
- * counted, then the job is Failed or Complete. `announced`: the status already contains the announcement.
+ * The end of a job. First the status announces the result (FailureTarget, SuccessCriteriaMet), then its pods end and
+ * are counted, then the job is Failed or Complete. `announced` means that the status already contains the announcement.
  */
 export interface Ending {
   readonly kind: 'failure' | 'success';
@@ -20,8 +20,8 @@ export interface Ending {
 const failure = (reason: string, message: string): Ending => ({ kind: 'failure', reason, message, announced: false });
 
 /**
- * Whether and how the job ends, apart from completions. An announced result is final; failures take precedence over
- * successes (upstream: syncJob).
+ * Decides whether and how the job ends, apart from completions. An announced result is final; failures take precedence
+ * over successes (upstream: syncJob).
  */
 export function judgeEnding(facts: JobFacts, tally: JobTally): Ending | undefined {
   const { job, pods } = facts;
@@ -48,12 +48,15 @@ export const completionsReached: Ending = {
   announced: false,
 };
 
-/** The required number of successes, or one success without a required number, and no active pods. */
+/**
+ * Whether the job is complete: it has the required number of successes, or one success without a required number, and
+ * no active pods.
+ */
 export function isCompleted({ spec }: Job, succeeded: number, active: number): boolean {
   return active === 0 && succeeded >= (spec.completions ?? 1);
 }
 
-/** Milliseconds until the active deadline. */
+/** Returns the milliseconds until the active deadline. */
 export function deadlineLeftMs(job: Job, nowMs: number): number | undefined {
   const { activeDeadlineSeconds } = job.spec;
   const startedMs = parseTime(job.status?.startTime);
@@ -80,7 +83,7 @@ function judgeLimits({ job, pods, nowMs }: JobFacts, { failed }: JobTally): Endi
     : undefined;
 }
 
-/** Where containers are restarted in their pods, those restarts are the failures. */
+/** Whether container restarts exceed the limit. In pods that restart their containers, restarts are the failures. */
 function restartsExceed({ spec }: Job, { restarts }: JobPods, limit: number): boolean {
   if (spec.template.spec.restartPolicy !== 'OnFailure') return false;
   return limit === 0 ? restarts > 0 : restarts >= limit;
@@ -124,7 +127,7 @@ export function jobCondition(
   return { type, status, lastProbeTime: now, lastTransitionTime: now, reason, message };
 }
 
-/** Adds the condition; returns the same list if it is already there, or if a False condition would be new. */
+/** Adds the condition. Returns the same list if it is already there, or if a False condition would be new. */
 export function withCondition(conditions: readonly JobCondition[], condition: JobCondition): readonly JobCondition[] {
   const known = conditions.find(({ type }) => type === condition.type);
   if (known === undefined) return condition.status === 'False' ? conditions : [...conditions, condition];

@@ -14,9 +14,9 @@ const THIS_CONTROLLER = 'kubernetes.io/job-controller';
 
 export const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
 export const isSuspended = ({ spec }: Job): boolean => spec.suspend === true;
-/** Another controller manages it. */
+/** Whether another controller manages the job. */
 export const isManagedElsewhere = ({ spec }: Job): boolean => (spec.managedBy ?? THIS_CONTROLLER) !== THIS_CONTROLLER;
-/** Pods are replaced when they have failed, not when they begin to terminate. */
+/** Whether pods are replaced when they have failed, and not when they begin to terminate. */
 export const onlyReplacesFailed = ({ spec }: Job): boolean =>
   spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined;
 
@@ -28,19 +28,22 @@ export const isFinished = (job: Job): boolean => trueCondition(job, 'Complete', 
 export const hasTrackingFinalizer = ({ metadata }: Pod): boolean =>
   metadata.finalizers?.includes(TRACKING_FINALIZER) === true;
 
-/** Terminating pods count too, unless the policy waits for them: a pod on a deleted node never fails. */
+/**
+ * Whether a pod counts as failed. Terminating pods count too, unless the policy waits for them, because a pod on a
+ * deleted node never fails.
+ */
 export function isFailed(job: Job, pod: Pod): boolean {
   if (pod.status?.phase === 'Failed') return true;
   return !onlyReplacesFailed(job) && pod.metadata.deletionTimestamp !== undefined && pod.status?.phase !== 'Succeeded';
 }
 
-/** Undefined for a pod without an index or with an invalid one. */
+/** Returns the completion index, or undefined for a pod without a valid one. */
 export function completionIndex({ metadata }: Pod): number | undefined {
   const text = metadata.annotations?.[jobAnnotations.completionIndex] ?? '';
   return /^[0-9]{1,10}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Also undefined for an index outside the job's range. */
+/** Returns the completion index if it is in the job's range, else undefined. */
 export function validIndex({ spec }: Job, pod: Pod): number | undefined {
   const index = completionIndex(pod);
   return index !== undefined && index < (spec.completions ?? 0) ? index : undefined;
@@ -58,48 +61,48 @@ export const indexIgnoredFailures = (pod: Pod): number => counted(pod, jobAnnota
 export interface JobPods {
   readonly active: number;
   readonly ready: number;
-  /** Terminating and not ended. */
+  /** The number of terminating pods that have not ended. */
   readonly terminating: number;
-  /** Restarts of the containers of running and pending pods. */
+  /** The number of container restarts in running and pending pods. */
   readonly restarts: number;
-  /** For Indexed jobs: the valid indexes of active pods. */
+  /** The valid indexes of active pods, for Indexed jobs. */
   readonly activeIndexes: IndexSet;
-  /** Pods that are not active and can still change the job. Pods that have ended and were counted are left out. */
+  /** The inactive pods that can still change the job. Ended and counted pods are omitted. */
   readonly others: readonly Pod[];
-  /** The active pods. They may have changed since: only for use at the same moment. */
+  /** Returns the active pods. They may change later, so the list must be used at once. */
   readonly listActive: () => readonly Pod[];
 }
 
 export interface JobFacts {
   readonly job: Job;
   readonly pods: JobPods;
-  /** Uids of pods whose finalizer was removed but which the cache still shows with it; they are counted. */
+  /** The UIDs of pods that the cache still shows with the removed finalizer. They are counted. */
   readonly freed: ReadonlySet<string>;
   readonly nowMs: number;
 }
 
-/** Where the job stands. */
+/** The progress of a job. */
 export interface JobTally {
   readonly active: number;
   readonly ready: number;
   readonly terminating: number;
   readonly uncountedSucceeded: ReadonlySet<string>;
   readonly uncountedFailed: ReadonlySet<string>;
-  /** Pods that ended since the last count. */
+  /** The pods that ended since the last count. */
   readonly newSucceeded: readonly Pod[];
   readonly newFailed: readonly Pod[];
-  /** Totals, including pods that are not counted yet. */
+  /** The totals, including pods that are not counted yet. */
   readonly succeeded: number;
   readonly failed: number;
   /**
-   * For Indexed jobs: succeeded indexes in the status, succeeded indexes now, and, with a limit per index, permanently
-   * failed ones.
+   * The indexes of Indexed jobs: succeeded ones in the status, succeeded ones now, and, with a limit per index,
+   * permanently failed ones.
    */
   readonly knownIndexes: IndexSet;
   readonly succeededIndexes: IndexSet;
   readonly failedIndexes: IndexSet | undefined;
   /**
-   * With a limit per index: the last failed pod of each index to retry. It stays until its successor exists, because it
+   * The last failed pod of each index to retry, with a limit per index. It stays until its successor exists, because it
    * holds the failure count.
    */
   readonly heldByIndex: ReadonlyMap<number, Pod>;
@@ -162,7 +165,7 @@ function tallyIndexes(facts: JobFacts): IndexTally {
   return { ...result, failedIndexes, heldByIndex: heldPods(facts, settled) };
 }
 
-/** Whether its failure reaches the limit of its index. */
+/** Whether the failure of the pod reaches the limit of its index. */
 function endsIndex(job: Job, pod: Pod): boolean {
   if (!isFailed(job, pod)) return false;
   const { action, counts } = matchFailurePolicy(job.spec.podFailurePolicy, pod);

@@ -42,7 +42,7 @@ function build(number: number, { owner, phase, ready, leaving, tracked, index, r
   };
 }
 
-/** Everything, computed from all pods. */
+/** Computes all values from all pods. */
 function compute(job: Job, pods: readonly Pod[]): unknown {
   const own = pods.filter(({ metadata }) => matchesLabelSelector(job.spec.selector, metadata.labels ?? {}));
   const active = own.filter(isPodActive);
@@ -80,7 +80,7 @@ function shown(members: JobMembers): unknown {
   };
 }
 
-it('what is counted pod by pod is what all pods give', () => {
+it('the incremental counts equal those computed from all pods', () => {
   const steps = fc.array(fc.tuple(fc.nat(5), fc.option(podArb, { nil: undefined }), fc.boolean()), { maxLength: 40 });
   const jobArb = fc.record({ indexed: fc.boolean(), policy: fc.boolean() });
   fc.assert(
@@ -110,7 +110,7 @@ it('what is counted pod by pod is what all pods give', () => {
   );
 });
 
-it('what was read stays as it was when pods change later', () => {
+it('values that were read do not change with later changes of pods', () => {
   const facts = { owner: 'job-1', ready: true, leaving: false, tracked: true, index: '0', restarts: 0 } as const;
   const job = buildJob({ completions: 3, completionMode: 'Indexed' });
   const members = JobMembers.of(job, [

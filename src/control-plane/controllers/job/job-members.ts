@@ -12,7 +12,7 @@ import type { JobPods } from './job-facts.ts';
 
 export type JobPodTally = MemberTally<Job, Pod, Pod, JobMembers>;
 
-/** Incremental counts of the pods of each job. */
+/** Creates incremental counts of the pods of each job. */
 export function createJobPodTally(jobs: Informer<Job>, pods: Informer<Pod>): JobPodTally {
   const index = new ControlledIndex(pods);
   return new MemberTally<Job, Pod, Pod, JobMembers>({
@@ -39,14 +39,14 @@ export class JobMembers implements MemberCounts<Job, Pod, Pod> {
     this.#job = job;
   }
 
-  /** Those of these pods, all of which the job controls. */
+  /** Counts these pods, which the job must control. */
   static of(job: Job, pods: Iterable<Pod>): JobMembers {
     const members = new JobMembers(job);
     for (const pod of pods) members.add(pod);
     return members;
   }
 
-  /** Pods that the selector no longer matches: to be released. */
+  /** The number of pods that the selector no longer matches, and that must be released. */
   get strays(): number {
     return this.#strays;
   }
@@ -99,7 +99,7 @@ export class JobMembers implements MemberCounts<Job, Pod, Pod> {
   }
 }
 
-/** Whether a pod that is not active can still change its job. A policy judges all failed pods. */
+/** Whether an inactive pod can still change its job. A failure policy evaluates all failed pods. */
 function matters({ spec }: Job, pod: Pod): boolean {
   return (
     hasTrackingFinalizer(pod) ||
@@ -114,7 +114,7 @@ function restartsOf({ status }: Pod): number {
   return statuses.reduce((sum, { restartCount }) => sum + restartCount, 0);
 }
 
-/** Indexes with the number of their active pods. The set is built when it is first read, then changed. */
+/** The indexes with the number of their active pods. The set is built on first read, then updated. */
 class ActiveIndexes {
   readonly #pods = new Map<number, number>();
   #set: IndexSet | undefined;

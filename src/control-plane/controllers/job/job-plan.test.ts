@@ -17,7 +17,7 @@ interface Given {
   readonly spec?: Partial<JobSpec>;
   readonly tally?: Partial<Omit<JobTally, 'active'>> & { readonly active?: readonly Pod[] };
   readonly record?: FailureRecord;
-  /** Pods that are not active. */
+  /** The inactive pods. */
   readonly pods?: readonly Pod[];
 }
 
@@ -46,7 +46,7 @@ const indexed = (name: string, index: number | string, changes: Record<string, u
     ...changes,
   });
 
-/** `create 2`, `delete 1`, `wait 5000`, `nothing`. */
+/** Formats a plan as `create 2`, `delete 1`, `wait 5000`, `nothing`. */
 function shown(result: JobPlan): string {
   if (result.kind === 'create') return `create ${result.indexes.map((index) => index ?? '-').join(' ')}`;
   if (result.kind === 'delete') return `delete ${result.pods.length}`;
@@ -72,7 +72,7 @@ describe('a job with a number of completions', () => {
       assert.equal(shown(plan({ spec, tally: { active: many(active), succeeded } })), expected);
     });
 
-  it('deletes 500 pods at most in one pass', () => {
+  it('deletes at most 500 pods in one pass', () => {
     const spec = { parallelism: 1, completions: 1 };
     assert.equal(shown(plan({ spec, tally: { active: many(700) } })), 'delete 500');
   });
@@ -86,13 +86,13 @@ it('a job without completions neither starts nor stops pods after one has succee
   assert.equal(shown(plan({ spec, tally: { active: many(4), succeeded: 1 } })), 'nothing');
 });
 
-it('a suspended job loses all its pods and gets none', () => {
+it('a suspended job deletes all its pods and creates none', () => {
   const spec = { suspend: true, parallelism: 3, completions: 5 };
   assert.equal(shown(plan({ spec, tally: { active: many(2) } })), 'delete 2');
   assert.equal(shown(plan({ spec, tally: { terminating: 2 } })), 'nothing');
 });
 
-it('pods that are being deleted are replaced at once, or with the policy Failed when they are gone', () => {
+it('terminating pods are replaced at once, or with the policy Failed when they are gone', () => {
   const spec = { parallelism: 3, completions: 5 };
   assert.equal(shown(plan({ spec, tally: { active: many(1), terminating: 1 } })), 'create - -');
   const failed = { ...spec, podReplacementPolicy: 'Failed' as const };
@@ -100,7 +100,7 @@ it('pods that are being deleted are replaced at once, or with the policy Failed 
   assert.equal(shown(plan({ spec: failed, tally: { active: many(1), terminating: 2 } })), 'nothing');
 });
 
-it('after failures the next pod waits, and what is too many goes all the same', () => {
+it('after failures the next pod waits, while surplus pods are still deleted', () => {
   const spec = { parallelism: 2, completions: 2 };
   const record = { failures: 2, lastMs: NOW_MS - 5000 };
   assert.equal(shown(plan({ spec, record })), 'wait 15000');
@@ -112,7 +112,7 @@ it('after failures the next pod waits, and what is too many goes all the same', 
 describe('an Indexed job', () => {
   const spec = { completionMode: 'Indexed' as const, parallelism: 3, completions: 5 };
 
-  it('starts the lowest indexes that are not active, done or failed', () => {
+  it('starts the lowest indexes that are not active, succeeded or failed', () => {
     assert.equal(shown(plan({ spec })), 'create 0 1 2');
     const tally = { active: [indexed('a', 1)], succeededIndexes: IndexSet.of([0]), succeeded: 1 };
     assert.equal(shown(plan({ spec, tally })), 'create 2 3');
@@ -128,7 +128,7 @@ describe('an Indexed job', () => {
     assert.equal(shown(plan({ ...given, spec: { ...spec, podReplacementPolicy: 'Failed' } })), 'create 1 2');
   });
 
-  it('loses pods of the same index and without a valid one, and keeps the others', () => {
+  it('deletes pods with a duplicate or invalid index, and keeps the others', () => {
     const ready = { 'status.conditions': [{ type: 'Ready', status: 'True' }], 'status.phase': 'Running' };
     const active = [
       indexed('new', 0),
@@ -142,7 +142,7 @@ describe('an Indexed job', () => {
     assert.deepEqual(result.pods.map(({ metadata }) => metadata.name).sort(), ['far', 'new', 'x']);
   });
 
-  it('with a limit per index lets each index wait for itself', () => {
+  it('with a limit per index applies the back-off to each index separately', () => {
     const held = (index: number, count: number, secondsAgo: number): [number, Pod] => [
       index,
       indexed(`h${index}`, index, {
@@ -168,7 +168,7 @@ describe('an Indexed job', () => {
   });
 });
 
-it('never has more pods than may run at once, nor more than are missing', () => {
+it('never has more pods than the parallelism or the missing indexes', () => {
   const given = fc.record({ parallelism: fc.nat(5), completions: fc.nat(8), active: fc.nat(8), succeeded: fc.nat(8) });
   fc.assert(
     fc.property(given, ({ parallelism, completions, active, succeeded }) => {

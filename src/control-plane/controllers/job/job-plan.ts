@@ -21,9 +21,9 @@ const BURST = 500;
 
 export type JobPlan =
   | { readonly kind: 'nothing' }
-  /** Surplus pods; they do not count as failed. */
+  /** There are surplus pods; they do not count as failed. */
   | { readonly kind: 'delete'; readonly pods: readonly Pod[] }
-  /** Without indexes, `undefined` for each pod. */
+  /** Pods are missing. Without indexes, each element is `undefined`. */
   | { readonly kind: 'create'; readonly indexes: readonly (number | undefined)[] }
   /** Pods are missing but failed too recently. */
   | { readonly kind: 'wait'; readonly ms: number };
@@ -46,21 +46,24 @@ export function planPods(facts: JobFacts, tally: JobTally, record: FailureRecord
   return indexes.length === 0 ? { kind: 'nothing' } : { kind: 'create', indexes };
 }
 
-/** With completions, at most the missing number; without, up to the parallelism until one pod has succeeded. */
+/**
+ * Returns the desired number of active pods: with completions, at most the missing number; without, up to the
+ * parallelism until one pod has succeeded.
+ */
 function wantedActive({ spec }: Job, { succeeded, active }: JobTally): number {
   const parallelism = spec.parallelism ?? 1;
   if (spec.completions === undefined) return succeeded > 0 ? active : parallelism;
   return Math.max(0, Math.min(parallelism, spec.completions - succeeded));
 }
 
-/** At least `atLeast` pods; for Indexed jobs also pods with a duplicate or unneeded index. */
+/** Selects at least `atLeast` pods; for Indexed jobs also pods with a duplicate or unneeded index. */
 function selectSurplus({ job, pods, nowMs }: JobFacts, atLeast: number): Pod[] {
   if (atLeast === 0 && (!isIndexed(job) || pods.activeIndexes.total === pods.active)) return [];
   const ranked = rankForDeletion(pods.listActive(), [], nowMs);
   const surplus = new Set<Pod>();
   if (isIndexed(job)) {
     const seen = new Set<number>();
-    // Keeps the pod with the lowest deletion rank.
+    // The loop keeps the pod with the lowest deletion rank.
     for (const pod of ranked.toReversed()) {
       const index = validIndex(job, pod);
       if (index === undefined || seen.has(index)) surplus.add(pod);
@@ -87,7 +90,7 @@ function firstPending(
     .firstMissing(count, job.spec.completions ?? 0);
 }
 
-/** Each index has its own back-off. */
+/** Plans the indexes. Each has its own back-off. */
 function planIndexes(facts: JobFacts, tally: JobTally, count: number): JobPlan {
   const waits = firstPending(facts, tally, count).map((index) => {
     const held = tally.heldByIndex.get(index);

@@ -7,11 +7,12 @@ import { indexFailures, indexIgnoredFailures, isIndexed, jobAnnotations, TRACKIN
 import { matchFailurePolicy } from './pod-failure-policy.ts';
 
 const INDEX_ENV = 'JOB_COMPLETION_INDEX';
-/** So that five letters and the longest label fit (upstream: names.MaxGeneratedNameLength). */
+/** The maximum prefix, so that five letters and the longest label fit (upstream: names.MaxGeneratedNameLength). */
 const LONGEST_PREFIX = 58;
 
 /**
- * A pod of the job, with its index if any. `replaced` is the failed pod of that index whose failure count it continues.
+ * Builds a pod of the job, with its index if any. `replaced` is the failed pod of that index whose failure count it
+ * continues.
  */
 export function buildJobPod(job: Job, index: number | undefined, replaced: Pod | undefined): Pod {
   const pod = podFromTemplate(jobs, job, job.spec.template);

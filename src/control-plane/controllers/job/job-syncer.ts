@@ -42,14 +42,14 @@ export interface JobParts {
   readonly tally: JobPodTally;
   readonly expectations: Expectations;
   readonly freeing: PodFreeing;
-  /** A finalizer could not be removed: the job may be finished or deleted by now. */
+  /** Called when a finalizer could not be removed. The job may be finished or deleted by then. */
   readonly onNotFreed: (pod: Pod) => void;
 }
 
 /** The changes of a pass to the pods, and their consequences. */
 interface Acted {
   readonly ending?: Ending;
-  /** Pods that were deleted in this pass. */
+  /** The pods that were deleted in this pass. */
   readonly deleted: readonly Pod[];
   readonly created: number;
   /** Whether the number of pods was managed; only then the status reports suspension. */
@@ -59,7 +59,7 @@ interface Acted {
 }
 
 /**
- * One pass over a job: decides its end, manages its pods, and counts ended ones. May be interrupted at any point, see
+ * Syncs a job: decides its end, manages its pods, and counts ended ones. It may be interrupted at any point, see
  * `Tracking`.
  */
 export class JobSyncer {
@@ -85,7 +85,10 @@ export class JobSyncer {
     this.#podIndex = new ControlledIndex(parts.podInformer);
   }
 
-  /** Pod events meanwhile are merged into one pass, so that the status is not written for each pod. */
+  /**
+   * Returns the pause between passes. Pod events in this time are merged into one pass, so that the status is not
+   * written for each pod.
+   */
   restMs(key: string): number {
     const job = this.#parts.all.getByKey(key);
     return job === undefined ? 0 : foldOfSet(this.#podIndex.countOf(job));
@@ -120,7 +123,7 @@ export class JobSyncer {
     );
   }
 
-  /** Undefined if pods are to be adopted or released first, which is rare. */
+  /** Reads the facts. Returns undefined if pods must be adopted or released first, which is rare. */
   #read(job: Job): JobFacts | undefined {
     const nowMs = this.#options.clock.nowMs();
     const members = this.#parts.tally.of(job, nowMs);
@@ -132,7 +135,8 @@ export class JobSyncer {
 
   async #claimAndRead(job: Job): Promise<JobFacts> {
     const objects = this.#podIndex.claimable(job);
-    // Taken at the same moment as the pods, so that later events do not make counted pods look uncounted.
+    // The copy is made at the same moment as that of the pods, so that later events do not make counted pods look
+    // uncounted.
     const freed = this.#parts.freeing.uids;
     const { pods: claimed } = JobMembers.of(job, await this.#claim(job, objects));
     return { job, pods: claimed, freed, nowMs: this.#options.clock.nowMs() };
@@ -188,7 +192,7 @@ export class JobSyncer {
     }
   }
 
-  /** `uncounted` removes the finalizer first, because such pods do not count as failures. */
+  /** Deletes pods. `uncounted` removes the finalizer first, because such pods do not count as failures. */
   async #deletePods(
     key: string,
     job: Job,
@@ -216,7 +220,7 @@ export class JobSyncer {
     }
   }
 
-  /** The status without the counters. */
+  /** Computes the status without the counters. */
   #statusAfter({ job, nowMs }: JobFacts, tally: JobTally, acted: Acted): JobStatus {
     const { startTime: _startTime, ...known } = job.status ?? {};
     const suspended = isSuspended(job);
@@ -304,7 +308,7 @@ export class JobSyncer {
   }
 }
 
-/** What a pass does with the pods, before it is done. */
+/** The decision about the pods of a pass. */
 type Decision =
   | { readonly kind: 'end'; readonly ending: Ending; readonly active: readonly Pod[]; readonly settled: boolean }
   | { readonly kind: 'manage'; readonly plan: JobPlan }
@@ -343,7 +347,7 @@ function withEnding(status: JobStatus, { kind, reason, message }: Ending, nowMs:
   };
 }
 
-/** A number that is absent counts as 0. */
+/** Whether the status is the same. An absent number counts as 0. */
 function isSameStatus(left: JobStatus | undefined, right: JobStatus): boolean {
   const numbers = ['active', 'ready', 'terminating', 'succeeded', 'failed'] as const;
   const { active: _a, ready: _r, terminating: _t, succeeded: _s, failed: _f, ...leftRest } = left ?? {};

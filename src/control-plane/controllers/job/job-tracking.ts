@@ -6,7 +6,7 @@ import { isFailed, isIndexed, isTracked, validIndex } from './job-facts.ts';
 import type { JobFacts, JobTally } from './job-facts.ts';
 import { matchFailurePolicy } from './pod-failure-policy.ts';
 
-/** The list in the status stays below 20 KB (upstream: MaxUncountedPods). */
+/** The maximum number of listed UIDs, which keeps the list in the status below 20 KB (upstream: MaxUncountedPods). */
 const MAX_UNCOUNTED = 500;
 
 /**
@@ -19,13 +19,13 @@ export interface Tracking {
   readonly status: JobStatus;
   /** Pods whose finalizer may be removed after that write. */
   readonly freeable: readonly Pod[];
-  /** More pods remain than fit in one pass. */
+  /** Whether more pods remain than fit in one pass. */
   readonly partial: boolean;
 }
 
 /**
- * The pods with the finalizer whose turn to be counted may come in this pass: those that are not active, or all if the
- * job ends or is being deleted.
+ * Selects the pods with the finalizer that may be counted in this pass: the inactive ones, or all if the job ends or is
+ * being deleted.
  */
 export function selectTracked(facts: JobFacts, ending: Ending | undefined): readonly Pod[] {
   const { job, pods } = facts;

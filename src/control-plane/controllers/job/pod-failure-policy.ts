@@ -10,12 +10,12 @@ export interface FailureMatch {
   readonly action: PodFailurePolicyRule['action'] | undefined;
   /** Whether the failure counts against the limits. */
   readonly counts: boolean;
-  /** Why the whole job fails, if it does. */
+  /** The message if the whole job fails. */
   readonly message: string | undefined;
 }
 
 /**
- * The action of the first matching rule for a failed pod; without a match the failure counts (upstream:
+ * Returns the action of the first matching rule for a failed pod. Without a match, the failure counts (upstream:
  * matchPodFailurePolicy).
  */
 export function matchFailurePolicy(policy: PodFailurePolicy | undefined, pod: Pod): FailureMatch {

@@ -11,7 +11,7 @@ import { createLegacyTokenCleaner } from './legacy-token-cleaner.ts';
 const DAY_MS = 86_400_000;
 const label = 'kubernetes.io/legacy-token';
 
-it('reads days, and nothing else', () => {
+it('parses days, and nothing else', () => {
   assert.equal(dayOf(parseDay('2026-02-28') ?? 0), '2026-02-28');
   for (const text of [undefined, '', '2026-02-30', '2026-2-3', 'today', '2026-01-01T00:00:00Z'])
     assert.equal(parseDay(text), undefined);
@@ -54,7 +54,7 @@ function setUp(trackedDays: number): ControllerWorld {
   return world;
 }
 
-it('marks generated tokens that nothing used or mounts, and deletes those that were marked long ago', async () => {
+it('marks generated tokens that were not used or mounted, and deletes those that were marked long ago', async () => {
   const world = setUp(90);
   await world.clock.settle();
   const today = dayOf(world.clock.nowMs());
@@ -71,7 +71,7 @@ it('marks generated tokens that nothing used or mounts, and deletes those that w
   await world.stop();
 });
 
-it('does nothing before use has been recorded for long enough', async () => {
+it('does nothing until use has been recorded for long enough', async () => {
   const world = setUp(30);
   await world.clock.settle();
   assert.deepEqual(world.api.writes, []);

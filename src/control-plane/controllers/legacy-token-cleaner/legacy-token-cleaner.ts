@@ -13,7 +13,7 @@ const EVERY_MS = 86_400_000;
 const ALL = 'all';
 
 export interface TokenCleanerOptions extends ControllerOptions {
-  /** Upstream: --legacy-service-account-token-clean-up-period. */
+  /** The period without use (upstream: --legacy-service-account-token-clean-up-period). */
   readonly cleanUpMs: number;
 }
 
@@ -81,7 +81,7 @@ const withUid = ({ metadata }: { readonly metadata: object }, { metadata: { uid 
   metadata: { ...metadata, uid },
 });
 
-/** A concurrent write wins; the next run handles the rest. */
+/** Ignores that the Secret was changed or deleted in the meantime; the next run handles the rest. */
 async function unlessGone(work: Promise<unknown>): Promise<void> {
   try {
     await work;

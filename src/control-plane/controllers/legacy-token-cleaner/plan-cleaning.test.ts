@@ -8,20 +8,20 @@ const DAY_MS = 86_400_000;
 const NOW_MS = Date.parse('2026-03-10T12:00:00Z');
 
 interface Given {
-  /** Since when use is recorded. */
+  /** The date since which use is recorded. */
   readonly since?: string | undefined;
   readonly created?: string | undefined;
   readonly leaving?: boolean;
   readonly type?: string;
   readonly lastUsed?: string;
   readonly invalidSince?: string;
-  /** Of the account: undefined when it does not name the Secret. */
+  /** Whether the account names the Secret. */
   readonly named?: boolean;
   readonly accountUid?: string;
   readonly mounted?: boolean;
 }
 
-/** What becomes of one token after ten days without use: `keep`, `mark` or `delete`. */
+/** Returns the result for one token after ten days without use: `keep`, `mark` or `delete`. */
 function cleaned(given: Given): string {
   const { since = '2026-01-01', created = '2026-01-01T00:00:00Z', lastUsed, invalidSince, named = true } = given;
   const secret: Secret = {
@@ -54,22 +54,22 @@ function cleaned(given: Given): string {
   return plan.markInvalid.length > 0 ? 'mark' : 'keep';
 }
 
-describe('a token that was made for an account', () => {
-  it('a token that was made for an account is marked as invalid after it was not used for so long', () => {
+describe('a generated token of an account', () => {
+  it('is marked as invalid after the period without use', () => {
     assert.equal(cleaned({}), 'mark');
     assert.equal(cleaned({ lastUsed: '2026-02-27' }), 'mark');
     assert.equal(cleaned({ lastUsed: '2026-02-28' }), 'keep');
     assert.equal(cleaned({ lastUsed: 'lately' }), 'keep');
   });
 
-  it('a token that was made for an account is kept while use was not recorded for so long', () => {
+  it('is kept until use has been recorded for the whole period', () => {
     assert.equal(cleaned({ since: undefined }), 'keep');
     assert.equal(cleaned({ since: 'x' }), 'keep');
     assert.equal(cleaned({ since: '2026-02-27' }), 'mark');
     assert.equal(cleaned({ since: '2026-02-28' }), 'keep');
   });
 
-  it('a token that was made for an account is kept while it is young, leaves, is used by a pod, or is another Secret', () => {
+  it('is kept if it is new, is being deleted, is mounted by a pod, or is another kind of Secret', () => {
     assert.equal(cleaned({ created: '2026-02-28T12:00:00Z' }), 'keep');
     assert.equal(cleaned({ created: '2026-02-28T11:59:59Z' }), 'mark');
     assert.equal(cleaned({ created: undefined }), 'mark');
@@ -78,12 +78,12 @@ describe('a token that was made for an account', () => {
     assert.equal(cleaned({ type: 'Opaque' }), 'keep');
   });
 
-  it('a token that was made for an account is kept where a person made it, or it is of an earlier account', () => {
+  it('is kept if a user created it, or if it belongs to an earlier account', () => {
     assert.equal(cleaned({ named: false }), 'keep');
     assert.equal(cleaned({ accountUid: 'sa-2' }), 'keep');
   });
 
-  it('a token that was made for an account is deleted after it was invalid for so long', () => {
+  it('is deleted after it was invalid for the period', () => {
     assert.equal(cleaned({ invalidSince: '2026-02-27' }), 'delete');
     assert.equal(cleaned({ invalidSince: '2026-02-28' }), 'keep');
     assert.equal(cleaned({ invalidSince: 'x' }), 'mark');

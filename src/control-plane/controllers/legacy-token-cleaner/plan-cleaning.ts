@@ -7,11 +7,11 @@ import { parseTime } from '../../../api/time.ts';
 const DAY_MS = 86_400_000;
 
 export interface CleaningFacts {
-  /** The label with the date since when use is recorded. */
+  /** The ConfigMap whose label has the date since which use is recorded. */
   readonly tracker: ConfigMap | undefined;
   readonly secrets: readonly Secret[];
   readonly accountOf: (secret: Secret) => ServiceAccount | undefined;
-  /** Whether a pod names it. */
+  /** Whether a pod mounts the Secret. */
   readonly isMounted: (secret: Secret) => boolean;
   /**
    * The period without use before a token is marked as invalid, and again before it is deleted (upstream:
@@ -30,7 +30,7 @@ export interface CleaningPlan {
 export function planCleaning(facts: CleaningFacts): CleaningPlan {
   const { tracker, cleanUpMs, nowMs } = facts;
   const sinceMs = parseDay(tracker?.data?.[legacyToken.trackerKey]);
-  // Use is recorded for the whole of a day only from the next one on.
+  // On the first day, use is recorded only for a part of the day.
   if (sinceMs === undefined || nowMs < sinceMs + DAY_MS + cleanUpMs) return { markInvalid: [], delete: [] };
   const [markInvalid, remove]: [Secret[], Secret[]] = [[], []];
   const lastKeptDay = dayOf(nowMs - cleanUpMs);

@@ -9,8 +9,8 @@ interface Found {
 }
 
 /**
- * Deletes the objects of a namespace that other servers keep, and adds what is left to `found`. Resolves to the group
- * versions whose servers do not answer: their objects are unknown, so the namespace must wait (upstream:
+ * Deletes the objects of a namespace in other servers, and adds the remaining ones to `found`. Resolves to the group
+ * versions whose servers do not respond: their objects are unknown, so the namespace must wait (upstream:
  * namespaced_resources_deleter.go).
  */
 export async function emptyOtherApis(apis: OtherApis, namespace: string, found: Found): Promise<readonly string[]> {
@@ -25,7 +25,7 @@ export async function emptyOtherApis(apis: OtherApis, namespace: string, found: 
   return unavailable;
 }
 
-/** Of a list; the rest is deleted or counted in the next pass. */
+/** The maximum number of objects of a list; the rest is handled in the next pass. */
 const PAGE = 500;
 
 async function emptyResource(
@@ -50,7 +50,7 @@ async function emptyResource(
       if (typeof each === 'string') finalizers.set(each, (finalizers.get(each) ?? 0) + 1);
 }
 
-/** Of the objects in a list; the server may answer anything. */
+/** Returns the metadata of the objects in a list. The server may return any value. */
 function metadataOf(list: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (!isRecord(list) || !Array.isArray(list['items'])) throw new Error('the answer is not a list');
   return list['items'].filter(isRecord).map(({ metadata }) => (isRecord(metadata) ? metadata : {}));

@@ -2,13 +2,16 @@ import type { Namespace, NamespaceCondition } from '../../../api/core/namespace.
 
 /** The remaining content of a terminating namespace, after the deletion of its objects was requested. */
 export interface Remains {
-  /** `pods.` (upstream writes the dot of the core group, too) or `deployments.apps`, with the number of objects. */
+  /**
+   * The number of remaining objects by resource: `pods.` (upstream writes the dot of the core group, too) or
+   * `deployments.apps`.
+   */
   readonly counts: ReadonlyMap<string, number>;
-  /** Finalizers of remaining objects, with the number of objects for each. */
+  /** The finalizers of remaining objects, with the number of objects for each. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** Errors of deletions. */
+  /** The errors of deletions. */
   readonly failures: readonly string[];
-  /** Group versions of other servers that do not answer. */
+  /** The group versions of other servers that do not respond. */
   readonly unavailable: readonly string[];
 }
 
@@ -21,7 +24,7 @@ const listed = (counts: ReadonlyMap<string, number>, format: (name: string, coun
 type UntimedCondition = Omit<NamespaceCondition, 'lastTransitionTime'>;
 
 /**
- * The conditions that show why a namespace is still terminating, with upstream's texts
+ * Computes the conditions that show why a namespace is still terminating, with upstream's texts
  * (pkg/controller/namespace/deletion).
  */
 export function namespaceConditions(namespace: Namespace, remains: Remains, nowText: string): NamespaceCondition[] {

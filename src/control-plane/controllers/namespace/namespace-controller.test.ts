@@ -21,7 +21,9 @@ interface Setup {
   readonly otherApis?: OtherApis;
 }
 
-/** The API server lets a namespace go when its own finalizers are off; the fake one does not know them. */
+/**
+ * Starts a world. The API server deletes a namespace when its finalizers are removed, which the fake one does not do.
+ */
 async function setUp({
   deleted = true,
   lagMs = 0,
@@ -58,7 +60,7 @@ const condition = (world: ControllerWorld, type: string): string => {
 const finalizeWrites = (world: ControllerWorld): number =>
   world.api.writes.filter((each) => each.includes('namespaces/finalize')).length;
 
-it('empties a namespace that was deleted, and no other, and lets it go', async () => {
+it('deletes the objects of a terminating namespace, and no others, and finalizes it', async () => {
   const world = await setUp({
     seed: (each) => {
       put(each, configMaps, 'a');
@@ -78,13 +80,13 @@ it('empties a namespace that was deleted, and no other, and lets it go', async (
   await world.stop();
 });
 
-it('nothing happens in a namespace that was not deleted', async () => {
+it('nothing is deleted in a namespace that is not terminating', async () => {
   const world = await setUp({ deleted: false, seed: (each) => void put(each, configMaps, 'a') });
   assert.deepEqual(world.api.writes, []);
   await world.stop();
 });
 
-it('pods go first, with their grace, and what they may need stays until then', async () => {
+it('pods are deleted first, with their grace period, and the objects they may need stay until then', async () => {
   const world = await setUp({
     seed: (each) => {
       put(each, secrets, 'needed');
@@ -114,7 +116,7 @@ it('pods go first, with their grace, and what they may need stays until then', a
   await world.stop();
 });
 
-it('says which finalizers it waits for, and goes on when they are off', async () => {
+it('reports the finalizers it waits for, and continues when they are removed', async () => {
   const world = await setUp({
     seed: (each) => void put(each, configMaps, 'held', { finalizers: ['example.com/hold'] }),
   });
@@ -139,7 +141,7 @@ it('says which finalizers it waits for, and goes on when they are off', async ()
   await world.stop();
 });
 
-it('a failed deletion is reported and retried, even if nothing else happens', async () => {
+it('a failed deletion is reported and retried, even without further events', async () => {
   const world = await setUp({ deleted: false, seed: (each) => void put(each, secrets, 'b') });
   world.api.fail('delete', 'secrets', new ApiStatusError('InternalError', 'etcd is tired'), 3);
   world.api.change(namespaces, key, (space) => ({ ...space, metadata: { ...space.metadata, ...leaving } }));
@@ -156,7 +158,7 @@ it('a failed deletion is reported and retried, even if nothing else happens', as
   await world.stop();
 });
 
-it('asks the server and not a cache that is late', async () => {
+it('reads from the server and not from an outdated cache', async () => {
   const world = await setUp({ deleted: false });
   world.api.endWatches(undefined, 'configmaps');
   put(world, configMaps, 'unseen');
@@ -166,7 +168,7 @@ it('asks the server and not a cache that is late', async () => {
   await world.stop();
 });
 
-it('an object whose end no informer has seen holds nothing up for long', async () => {
+it('an object whose deletion no informer saw does not delay the namespace for long', async () => {
   const world = await setUp({ seed: (each) => void put(each, configMaps, 'held', { finalizers: ['x/y'] }) });
   world.api.muteWatches();
   world.api.remove(configMaps, { namespace: 'shop', name: 'held' });
@@ -175,7 +177,7 @@ it('an object whose end no informer has seen holds nothing up for long', async (
   await world.stop();
 });
 
-it('a namespace made again is another one: nothing of it is deleted', async () => {
+it('a recreated namespace is another one, and nothing in it is deleted', async () => {
   const world = await setUp();
   assert.equal(finalizeWrites(world), 1);
   world.api.remove(namespaces, key);
@@ -190,7 +192,7 @@ it('a namespace made again is another one: nothing of it is deleted', async () =
   await world.stop();
 });
 
-it('killed anywhere, it comes to the same end', async () => {
+it('reaches the same final state despite crashes', async () => {
   for (let writes = 1; writes <= 8; writes++) {
     const world = new ControllerWorld({
       make: (options) => [createNamespaceController({ ...options, types })],
@@ -210,7 +212,7 @@ it('killed anywhere, it comes to the same end', async () => {
   }
 });
 
-/** A server of two resources, of which one can only be deleted one by one. */
+/** A server with two resources, one of which does not support deletecollection. */
 class FakeOtherServer implements OtherApis {
   readonly versionOf = noOtherApis.versionOf;
   readonly find = noOtherApis.find;
@@ -263,7 +265,7 @@ it('deletes objects of aggregated API servers in the namespace, and waits for th
   assert.equal(isLetGo(world), true);
 });
 
-it('waits for a server that does not answer, and reports it', async () => {
+it('waits for a server that does not respond, and reports it', async () => {
   const otherApis = new FakeOtherServer();
   otherApis.objects.set('pens', []);
   otherApis.unavailable = ['shop.io/v2'];
@@ -279,7 +281,7 @@ it('waits for a server that does not answer, and reports it', async () => {
   assert.match(condition(world, 'NamespaceDeletionDiscoveryFailure'), /^False ResourcesDiscovered/);
 });
 
-it('reports what another server refuses or answers wrongly', async () => {
+it('reports rejections and invalid responses of another server', async () => {
   const otherApis = new FakeOtherServer();
   otherApis.objects.delete('pens');
   const world = await setUp({ otherApis });

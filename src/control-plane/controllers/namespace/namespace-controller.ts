@@ -15,26 +15,30 @@ import { emptyOtherApis } from './empty-other-apis.ts';
 import { namespaceConditions } from './namespace-conditions.ts';
 import type { Remains } from './namespace-conditions.ts';
 
-/** Upstream: --concurrent-namespace-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-namespace-syncs). */
 const WORKERS = 10;
 const FINALIZER = 'kubernetes';
 /** Uninitialized objects must be deleted too. */
 const everyObject = { includeUninitialized: true };
-/** The deletion of each object wakes its namespace; this interval covers objects that the informers never saw. */
+/**
+ * The interval of checks. The deletion of each object wakes its namespace; the interval covers objects that the
+ * informers never saw.
+ */
 const UNSEEN_MS = 15_000;
 
 export interface NamespaceControllerOptions extends ControllerOptions {
-  /** All built-in kinds that live in namespaces. */
+  /** All built-in namespaced kinds. */
   readonly types: readonly ResourceType[];
   readonly customKinds?: CustomKinds;
-  /** Whose objects other servers keep. */
+  /** The other servers that store objects. */
   readonly otherApis?: OtherApis;
 }
 
 /**
  * Deletes the objects of terminating namespaces, and finalizes a namespace when nothing is left (upstream: namespace
- * controller). 1. Objects are deleted only in terminating namespaces. 2. The server, not a cache, confirms that a
- * namespace is empty.
+ * controller).
+ * 1. Objects are deleted only in terminating namespaces.
+ * 2. The server, not a cache, confirms that a namespace is empty.
  */
 export function createNamespaceController(options: NamespaceControllerOptions): Controller {
   const { informers, clock, log } = options;
@@ -87,7 +91,7 @@ class NamespaceEmptier {
       return undefined;
     const remains = await this.#empty(name);
     const current = await this.#report(space, remains);
-    // Retried with increasing delays, because no event may wake the namespace.
+    // The pass is retried with increasing delays, because no event may wake the namespace.
     if (remains.failures.length > 0 || remains.unavailable.length > 0)
       throw new ApiStatusError(
         'InternalError',

@@ -8,10 +8,11 @@ import type { IpPrefix } from '../../../base/ip-prefix.ts';
 export const MAX_EXTRA_BITS = 16;
 
 /**
- * The node ranges of one cluster range, by number. Pure state:
+ * The node ranges of one cluster range, by number. It is pure state.
  * 1. A number is used until every occupant has released it. Two nodes may claim the same range; it is free when both
- * are gone. 2. `next` wraps around, so that the range of a deleted node is reused as late as possible.
- * 3. `occupy` and `release` take any range: one may cover many node ranges or be part of one. What lies outside is
+ *    are gone.
+ * 2. `next` wraps around, so that the range of a deleted node is reused as late as possible.
+ * 3. `occupy` and `release` accept any range: one may cover many node ranges or be part of one. Addresses outside are
  *    ignored.
  */
 export class CidrSet {
@@ -22,7 +23,9 @@ export class CidrSet {
   readonly #uses = new Map<number, number>();
   #cursor = 0;
 
-  /** `clusterCidr` must be a range and `nodeLength` between its length and that plus `MAX_EXTRA_BITS`. */
+  /**
+   * Creates the set. `clusterCidr` must be a range, and `nodeLength` between its length and that plus `MAX_EXTRA_BITS`.
+   */
   constructor(clusterCidr: string, nodeLength: number) {
     const cluster = parseIpPrefix(clusterCidr);
     if (cluster === undefined) throw new TypeError(`${clusterCidr} is not a range`);
@@ -48,7 +51,7 @@ export class CidrSet {
     });
   }
 
-  /** The next free range, which the caller then occupies; undefined when all are used. */
+  /** Returns the next free range, which the caller then occupies, or undefined when all are used. */
   next(): string | undefined {
     if (this.free === 0) return undefined;
     while (this.#uses.has(this.#cursor)) this.#cursor = (this.#cursor + 1) % this.#size;

@@ -15,7 +15,7 @@ const rangesIn = (world: ControllerWorld): Record<string, readonly string[]> =>
   Object.fromEntries(world.api.all(nodes).map(({ metadata, spec }) => [metadata.name, spec?.podCIDRs ?? []]));
 
 describe('the node IPAM controller', () => {
-  it('gives each node a range, in both fields, and leaves those that have one alone', async () => {
+  it('gives each node a range of each family, and does not change existing ranges', async () => {
     const world = worldOf(two);
     world.api.seed(nodes, {
       metadata: { name: 'old', namespace: '', uid: '' },
@@ -30,7 +30,7 @@ describe('the node IPAM controller', () => {
     await world.stop();
   });
 
-  it('reports a node for which none is left, and serves it when another goes', async () => {
+  it('reports a node without a free range, and serves it when another node is deleted', async () => {
     const world = worldOf(two);
     world.start();
     for (const name of ['a', 'b', 'c']) {
@@ -45,7 +45,7 @@ describe('the node IPAM controller', () => {
     await world.stop();
   });
 
-  it('gives no range twice, killed at any write, with late events', async () => {
+  it('gives no range twice despite crashes and late events', async () => {
     for (let seed = 1; seed <= 12; seed++) {
       const world = worldOf(
         { clusters: [{ cidr: '10.244.0.0/20', nodeLength: 24 }], excluded: ['10.244.3.0/24'] },

@@ -8,7 +8,7 @@ import { runController } from '../../controller-runtime/run-controller.ts';
 import { NodeRanges } from './node-ranges.ts';
 import type { NodeRangeSettings } from './node-ranges.ts';
 
-/** Upstream: cidrUpdateWorkers. */
+/** The number of concurrent syncs (upstream: cidrUpdateWorkers). */
 const WORKERS = 30;
 
 export interface NodeIpamOptions extends ControllerOptions {

@@ -8,7 +8,7 @@ const prefix = (cidr: string): NonNullable<ReturnType<typeof parseIpPrefix>> =>
   parseIpPrefix(cidr) ?? assert.fail(`${cidr} is no range`);
 
 describe('ranges of nodes', () => {
-  it('node ranges go in order, one of each family', () => {
+  it('are allocated in order, one of each family', () => {
     const ranges = new NodeRanges({
       clusters: [
         { cidr: '10.244.0.0/16', nodeLength: 24 },
@@ -25,7 +25,7 @@ describe('ranges of nodes', () => {
     );
   });
 
-  it('node ranges stay the same for a node until it is released, and are used again as late as possible', () => {
+  it('stay the same for a node until they are released, and are reused as late as possible', () => {
     const ranges = new NodeRanges({ clusters: [{ cidr: '10.0.0.0/22', nodeLength: 24 }], excluded: [] });
     assert.deepEqual(ranges.allocate('a'), ranges.allocate('a'));
     ranges.allocate('b');
@@ -38,7 +38,7 @@ describe('ranges of nodes', () => {
     assert.deepEqual(ranges.allocate('f'), ['10.0.1.0/24']);
   });
 
-  it('node ranges leave out those of services, whether they are smaller or larger', () => {
+  it('do not overlap service ranges, whether those are smaller or larger', () => {
     const small = new NodeRanges({
       clusters: [{ cidr: '10.0.0.0/22', nodeLength: 24 }],
       excluded: ['10.0.0.128/25', '10.0.2.0/23'],
@@ -48,7 +48,7 @@ describe('ranges of nodes', () => {
     assert.equal(all.allocate('a'), undefined);
   });
 
-  it('node ranges of one family are not taken when the other has none left', () => {
+  it('of one family are not allocated if the other family has none left', () => {
     const ranges = new NodeRanges({
       clusters: [
         { cidr: '10.0.0.0/23', nodeLength: 24 },
@@ -62,7 +62,7 @@ describe('ranges of nodes', () => {
     assert.deepEqual(ranges.allocate('b'), ['10.0.1.0/24', 'fd00::/64']);
   });
 
-  it('node ranges that two nodes claim stay used until both are gone; others than the cluster’s are named', () => {
+  it("that two nodes claim stay used until both are gone; ranges outside the cluster's are returned", () => {
     const ranges = new NodeRanges({ clusters: [{ cidr: '10.0.0.0/23', nodeLength: 24 }], excluded: [] });
     assert.deepEqual(ranges.occupy('a', ['10.0.0.0/24']), []);
     assert.deepEqual(ranges.occupy('b', ['10.0.0.0/24', '192.168.0.0/24', 'nonsense']), ['192.168.0.0/24', 'nonsense']);
@@ -73,7 +73,7 @@ describe('ranges of nodes', () => {
     assert.deepEqual(ranges.allocate('d'), ['10.0.0.0/24']);
   });
 
-  it('never overlap each other or those of services, whatever comes and goes', () => {
+  it('never overlap each other or service ranges after random changes', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const random = seededRandom(seed);
       const below = (limit: number): number => Math.floor(random.next() * limit);

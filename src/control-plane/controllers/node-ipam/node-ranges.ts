@@ -3,15 +3,15 @@ import type { IpPrefix } from '../../../base/ip-prefix.ts';
 import { CidrSet } from './cidr-set.ts';
 
 export interface NodeRangeSettings {
-  /** One range of pod addresses per IP family, and how long the prefixes of nodes are in it. */
+  /** The ranges of pod addresses, one per IP family, and the prefix length of node ranges. */
   readonly clusters: readonly { readonly cidr: string; readonly nodeLength: number }[];
-  /** Ranges of service addresses: no node gets a range that overlaps them. */
+  /** The ranges of service addresses. No node gets a range that overlaps them. */
   readonly excluded: readonly string[];
 }
 
 /**
- * The ranges of each node. Pure state; nodes are identified by uid, so that a recreated node counts as another one.
- * Invariant: no two nodes hold the same range, unless their objects claim it.
+ * The ranges of each node. It is pure state. Nodes are identified by UID, so that a recreated node counts as another
+ * one. Invariant: no two nodes hold the same range, unless their objects claim it.
  */
 export class NodeRanges {
   readonly #sets: readonly CidrSet[];

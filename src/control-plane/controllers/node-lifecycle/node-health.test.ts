@@ -8,7 +8,7 @@ const CREATED = '2026-01-01T00:00:00Z';
 const bare: Node = { metadata: { name: 'n1', namespace: '', uid: 'n1', creationTimestamp: CREATED } };
 
 describe('the conditions of a node that does not report', () => {
-  it('the conditions of a silent node become unknown, except those that its kubelet does not report', () => {
+  it('become Unknown, except those that its kubelet does not report', () => {
     const heartbeat = { lastHeartbeatTime: CREATED, lastTransitionTime: CREATED };
     const network = { type: 'NetworkUnavailable', status: 'False' as const, ...heartbeat };
     const already = { type: 'DiskPressure', status: 'Unknown' as const, reason: 'Own', ...heartbeat };
@@ -33,7 +33,7 @@ describe('the conditions of a node that does not report', () => {
     );
   });
 
-  it('the conditions of a silent node are all unknown where it never reported any', () => {
+  it('are all Unknown if it never reported any', () => {
     const conditions = unknownConditions(bare, NOW);
     assert.deepEqual(
       conditions.map(({ type }) => type),
@@ -65,14 +65,14 @@ describe('a zone', () => {
     it(`a zone with ${ready} nodes ready and ${notReady} not is ${expected}`, () =>
       assert.equal(zoneState(ready, notReady), expected));
 
-  it('loses one node in ten seconds; when much of it is gone, one in a hundred, or none where it is small', () => {
+  it('evicts one node in ten seconds; if much of it is down, one in a hundred seconds, or none in a small zone', () => {
     assert.equal(evictionsPerSecond('normal', 10), 0.1);
     assert.equal(evictionsPerSecond('fullDisruption', 100), 0.1);
     assert.equal(evictionsPerSecond('partialDisruption', 51), 0.01);
     assert.equal(evictionsPerSecond('partialDisruption', 50), 0);
   });
 
-  it('a zone is named by region and zone', () => {
+  it('is named after region and zone', () => {
     const labels = { 'topology.kubernetes.io/region': 'r', 'topology.kubernetes.io/zone': 'z' };
     assert.equal(zoneKey({ ...bare, metadata: { ...bare.metadata, labels } }), 'r:z');
     assert.equal(zoneKey(bare), ':');

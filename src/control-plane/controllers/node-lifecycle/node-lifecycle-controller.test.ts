@@ -72,7 +72,7 @@ const seedPod = (world: ControllerWorld, name: string, nodeName: string): unknow
     }),
   );
 
-/** Lets time pass in which these kubelets renew their leases. */
+/** Advances the time while these kubelets renew their leases. */
 async function run(world: ControllerWorld, forMs: number, alive: readonly string[]): Promise<void> {
   for (let leftMs = forMs; leftMs > 0; leftMs -= 10_000) {
     for (const name of alive)
@@ -86,7 +86,7 @@ async function run(world: ControllerWorld, forMs: number, alive: readonly string
 
 const unreachable = ['unreachable:NoExecute', 'unreachable:NoSchedule'];
 
-it('a node that renews its lease is left alone, and nothing is written', async () => {
+it('a node that renews its lease causes no writes', async () => {
   const world = await setUp({ a: {}, b: {} });
   await run(world, 300_000, ['a', 'b']);
   assert.deepEqual(
@@ -100,7 +100,7 @@ it('a node that renews its lease is left alone, and nothing is written', async (
   await world.stop();
 });
 
-it('of a silent node nothing is known after fifty seconds: it is tainted and its pods are not ready', async () => {
+it('a node without heartbeats for fifty seconds is Unknown and tainted, and its pods are not ready', async () => {
   const world = await setUp({ a: {}, b: {}, c: {} });
   seedPod(world, 'mine', 'a');
   seedPod(world, 'other', 'b');
@@ -135,7 +135,7 @@ it('conditions that a new node never reported become Unknown after a minute', as
   await world.stop();
 });
 
-it("a node that comes back loses its taints; its pods are their kubelet's business", async () => {
+it('a node that recovers loses its taints, and its kubelet updates its pods', async () => {
   const world = await setUp({ a: { ready: 'Unknown', taints: [{ key: 'mine', effect: 'NoExecute' }] }, b: {}, c: {} });
   assert.deepEqual(taintsOf(world, 'a'), ['mine:NoExecute', ...unreachable]);
   setReady(world, 'a', 'True');
@@ -144,7 +144,7 @@ it("a node that comes back loses its taints; its pods are their kubelet's busine
   await world.stop();
 });
 
-it('conditions and being cordoned keep new pods away; one eviction taint takes the place of the other', async () => {
+it('conditions and a cordon add NoSchedule taints, and one NoExecute taint replaces the other', async () => {
   const world = await setUp({ a: { ready: 'False' }, b: {}, c: {} });
   assert.deepEqual(taintsOf(world, 'a'), ['not-ready:NoExecute', 'not-ready:NoSchedule']);
   setReady(world, 'a', 'Unknown');
@@ -171,7 +171,7 @@ it('conditions and being cordoned keep new pods away; one eviction taint takes t
   await world.stop();
 });
 
-it('several nodes that fail together begin to lose their pods one after the other', async () => {
+it('nodes that fail together lose their pods one after another', async () => {
   const world = await setUp({ a: {}, b: {}, c: {}, d: {}, e: {} });
   const evicting = (): number =>
     ['a', 'b'].filter((name) => taintsOf(world, name).includes('unreachable:NoExecute')).length;
@@ -183,7 +183,7 @@ it('several nodes that fail together begin to lose their pods one after the othe
   await world.stop();
 });
 
-it('where all nodes are silent it is this side that is cut off: no pods leave, and what was to leave may stay', async () => {
+it('if no node sends heartbeats, no pods are evicted, and pending evictions are cancelled', async () => {
   const world = await setUp({ a: {}, b: {}, c: {} });
   await run(world, 60_000, ['b', 'c']);
   assert.deepEqual(taintsOf(world, 'a'), unreachable);
@@ -195,7 +195,7 @@ it('where all nodes are silent it is this side that is cut off: no pods leave, a
   await world.stop();
 });
 
-it('a restart takes no taint away, gives nodes the whole time again, and marks no pods of a kubelet that speaks for itself', async () => {
+it('a restart removes no taint, gives nodes the whole grace period, and does not mark pods of healthy nodes', async () => {
   const taints = [
     { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' as const, timeAdded: '2025-12-31T00:00:00Z' },
     { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' as const },
@@ -219,7 +219,7 @@ it('a restart takes no taint away, gives nodes the whole time again, and marks n
   await world.stop();
 });
 
-it('pods that could not be marked are marked later', async () => {
+it('pods that could not be marked as not ready are marked later', async () => {
   const world = await setUp({ a: {}, b: {} });
   seedPod(world, 'mine', 'a');
   world.api.fail('patch', 'pods', new ApiStatusError('InternalError', 'no'), 2);

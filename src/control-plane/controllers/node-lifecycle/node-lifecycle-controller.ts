@@ -24,16 +24,18 @@ export interface NodeLifecycleOptions extends ControllerOptions {
   readonly startupGraceMs: number;
 }
 
-/** Upstream's defaults. */
+/** The default times, as in upstream. */
 export const nodeLifecycleDefaults = { graceMs: 50_000, startupGraceMs: 60_000 };
 
 const LEASE_NAMESPACE = 'kube-node-lease';
 const WORKERS = 8;
 
 /**
- * Monitors nodes (upstream: node lifecycle controller): sets the conditions of silent nodes to Unknown, and taints
- * nodes by their conditions. 1. The time of the last heartbeat is measured with this process's clock from observed
- * changes; the node's clock is ignored. 2. Every node has one next check time, which each heartbeat moves.
+ * Monitors nodes (upstream: node lifecycle controller). It sets the conditions of silent nodes to Unknown, and taints
+ * nodes by their conditions.
+ * 1. The time of the last heartbeat is measured with this process's clock from observed changes; the node's clock is
+ *    ignored.
+ * 2. Every node has one next check time, which each heartbeat moves.
  * 3. If no node is ready anywhere, no pods are evicted, and pending evictions are cancelled.
  */
 export function createNodeLifecycleController(options: NodeLifecycleOptions): Controller {
@@ -89,7 +91,7 @@ class NodeWatcher {
   readonly #podsByNode: ObjectIndex<Pod>;
   readonly #recorder: EventRecorder;
   readonly #heardAtMs = new Map<string, number>();
-  /** The last handled transition, so that pods are marked once. */
+  /** The last handled transition of each node, so that its pods are marked once. */
   readonly #wasReady = new Map<string, boolean>();
   readonly #rateLimiter: ZoneRateLimiter;
   readonly #wakeAll: () => void;
@@ -114,7 +116,7 @@ class NodeWatcher {
     this.#heardAtMs.set(name, this.#options.clock.monotonicMs());
   }
 
-  /** The reported state of the node; all nodes are counted before the first one is evaluated. */
+  /** Records the reported state of the node. All nodes are counted before the first one is evaluated. */
   observe(node: Node): void {
     if (this.#rateLimiter.set(node, isConditionTrue(node.status?.conditions, 'Ready'))) this.#wakeAll();
   }
@@ -154,7 +156,7 @@ class NodeWatcher {
     );
   }
 
-  /** When a node becomes not ready, its pods are marked not ready, once per transition. */
+  /** Marks the pods of a node as not ready when the node becomes not ready, once per transition. */
   async #followReady(node: Node): Promise<void> {
     const { name } = node.metadata;
     const ready = isConditionTrue(node.status?.conditions, 'Ready');
@@ -189,7 +191,7 @@ class NodeWatcher {
     );
   }
 
-  /** Milliseconds until a rate-limited taint may be set. */
+  /** Sets the taints. Returns the milliseconds until a rate-limited taint may be set. */
   async #taint(node: Node): Promise<number | undefined> {
     const nowText = this.#nowText();
     const before = node.spec?.taints ?? [];

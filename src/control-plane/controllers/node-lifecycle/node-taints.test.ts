@@ -19,8 +19,8 @@ const bare: Node = { metadata: { name: 'n1', namespace: '', uid: 'n1' } };
 const shown = (taints: readonly Taint[]): string =>
   taints.map(({ key, effect }) => `${key.replace('node.kubernetes.io/', '')}:${effect}`).join(' ');
 
-describe('the taints that keep new pods off a node', () => {
-  // What upstream documents: Scheduling, "Taint Nodes by Condition".
+describe('the NoSchedule taints of a node', () => {
+  // Upstream documents these taints in Scheduling, "Taint Nodes by Condition".
   for (const [condition, status, key] of [
     ['Ready', 'False', 'not-ready'],
     ['Ready', 'Unknown', 'unreachable'],
@@ -29,13 +29,13 @@ describe('the taints that keep new pods off a node', () => {
     ['PIDPressure', 'True', 'pid-pressure'],
     ['NetworkUnavailable', 'True', 'network-unavailable'],
   ] as const)
-    it(`NoSchedule taints have ${key} when ${condition} is ${status}`, () => {
+    it(`include ${key} if ${condition} is ${status}`, () => {
       assert.deepEqual(withScheduleTaints([], node({ [condition]: status }), NOW), [
         { ...taint(key, 'NoSchedule'), timeAdded: NOW },
       ]);
     });
 
-  it('NoSchedule taints have none of a node that is well', () => {
+  it('are empty for a healthy node', () => {
     const well = {
       Ready: 'True',
       MemoryPressure: 'False',
@@ -47,7 +47,7 @@ describe('the taints that keep new pods off a node', () => {
     assert.deepEqual(withScheduleTaints([], bare, NOW), []);
   });
 
-  it('NoSchedule taints follow the cordon', () => {
+  it('follow the cordon', () => {
     assert.equal(shown(withScheduleTaints([], node({}, { cordoned: true }), NOW)), 'unschedulable:NoSchedule');
     assert.equal(
       shown(withScheduleTaints([taint('unschedulable', 'NoSchedule')], node({}, { cordoned: false }), NOW)),
@@ -55,7 +55,7 @@ describe('the taints that keep new pods off a node', () => {
     );
   });
 
-  it('NoSchedule taints go with their conditions; those of others stay', () => {
+  it('are removed with their conditions, and other taints stay', () => {
     const others = [taint('own', 'NoSchedule'), taint('not-ready', 'NoExecute')];
     const before = [...others, taint('not-ready', 'NoSchedule'), taint('disk-pressure', 'NoSchedule')];
     assert.equal(
@@ -64,7 +64,7 @@ describe('the taints that keep new pods off a node', () => {
     );
   });
 
-  it('NoSchedule taints are the same list when nothing changes', () => {
+  it('are the same list if nothing changes', () => {
     const before = [taint('not-ready', 'NoSchedule')];
     assert.equal(withScheduleTaints(before, node({ Ready: 'False' }), NOW), before);
     assert.equal(shown(withScheduleTaints(before, node({ Ready: 'Unknown' }), NOW)), 'unreachable:NoSchedule');
@@ -76,13 +76,13 @@ describe('the taints that keep new pods off a node', () => {
   });
 });
 
-describe('the taint that makes pods leave', () => {
+describe('the NoExecute taint of a node', () => {
   const wanted = (ready: NodeCondition['status'] | undefined, ...taints: Taint[]): string => {
     const found = evictionTaint(node(ready === undefined ? {} : { Ready: ready }, { taints }));
     return found.kind === 'none' ? 'none' : `${found.kind} ${found.key.replace('node.kubernetes.io/', '')}`;
   };
 
-  it('the NoExecute taint is added to a node that is not ready or unknown, once', () => {
+  it('is added once to a node that is not ready or unknown', () => {
     assert.equal(wanted('True'), 'none');
     assert.equal(wanted(undefined), 'none');
     assert.equal(wanted('False'), 'add not-ready');
@@ -94,13 +94,13 @@ describe('the taint that makes pods leave', () => {
     assert.equal(evictionTaint(unschedulable).kind, 'add');
   });
 
-  it('takes the place of the other one', () => {
+  it('replaces the other one', () => {
     assert.equal(wanted('Unknown', taint('not-ready', 'NoExecute')), 'swap unreachable');
     assert.equal(wanted('False', taint('unreachable', 'NoExecute')), 'swap not-ready');
     assert.equal(wanted('False', taint('unreachable', 'NoSchedule')), 'add not-ready');
   });
 
-  it('the NoExecute taint is the only one of the two, and keeps the time since when it is there', () => {
+  it('is the only one of the two, and keeps its time', () => {
     const before = [taint('not-ready', 'NoExecute'), taint('own', 'NoExecute'), taint('unreachable', 'NoSchedule')];
     const key = 'node.kubernetes.io/unreachable';
     assert.deepEqual(withEvictionTaint(before, key, NOW), [
@@ -112,7 +112,7 @@ describe('the taint that makes pods leave', () => {
     assert.deepEqual(withEvictionTaint([old, ...before], key, NOW), [before[1], before[2], old]);
   });
 
-  it('the NoExecute taint goes, and leaves the list alone where there is none', () => {
+  it('is removed, and the list is unchanged if there is none', () => {
     const others = [taint('own', 'NoExecute'), taint('not-ready', 'NoSchedule')];
     assert.equal(withEvictionTaint(others, undefined, NOW), others);
     assert.deepEqual(withEvictionTaint([...others, taint('unreachable', 'NoExecute')], undefined, NOW), others);
@@ -120,7 +120,7 @@ describe('the taint that makes pods leave', () => {
   });
 });
 
-it('whether a node is ready is one of its conditions', () => {
+it('readiness of a node is read from its Ready condition', () => {
   assert.equal(readyOf(node({ DiskPressure: 'True', Ready: 'False' }))?.status, 'False');
   assert.equal(readyOf(bare), undefined);
   assert.equal(readyOf({ ...bare, status: {} }), undefined);

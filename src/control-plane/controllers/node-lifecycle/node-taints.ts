@@ -6,7 +6,7 @@ const notReadyTaint = nodeTaints.notReady;
 const unreachableTaint = nodeTaints.unreachable;
 const unschedulableTaint = nodeTaints.unschedulable;
 
-/** The taint for each condition and state. */
+/** The taint for each condition and status. */
 const byCondition: Readonly<Record<string, Readonly<Partial<Record<NodeCondition['status'], string>>>>> = lookupTable({
   Ready: { False: notReadyTaint, Unknown: unreachableTaint },
   MemoryPressure: { True: nodeTaints.memoryPressure },
@@ -24,7 +24,7 @@ export function readyOf(node: Node): NodeCondition | undefined {
 }
 
 /**
- * NoSchedule taints for conditions and cordoned nodes; other taints are not changed (upstream:
+ * Updates the NoSchedule taints for conditions and cordons; other taints are not changed (upstream:
  * doNoScheduleTaintingPass).
  */
 export function withScheduleTaints(taints: readonly Taint[], node: Node, nowText: string): readonly Taint[] {
@@ -42,7 +42,7 @@ export function withScheduleTaints(taints: readonly Taint[], node: Node, nowText
 export type EvictionTaint = { readonly kind: 'none' } | { readonly kind: 'swap' | 'add'; readonly key: string };
 
 /**
- * The NoExecute taint of the node. Replacing one by the other does not affect pods; adding the first one is
+ * Returns the NoExecute taint of the node. Replacing one by the other does not affect pods; adding the first one is
  * rate-limited.
  */
 export function evictionTaint(node: Node): EvictionTaint {
@@ -54,7 +54,7 @@ export function evictionTaint(node: Node): EvictionTaint {
   return { kind: has(key === notReadyTaint ? unreachableTaint : notReadyTaint) ? 'swap' : 'add', key };
 }
 
-/** The taints with exactly this one of the two NoExecute taints, or with none. */
+/** Returns the taints with exactly this one of the two NoExecute taints, or with none. */
 export function withEvictionTaint(
   taints: readonly Taint[],
   key: string | undefined,

@@ -22,7 +22,7 @@ function setUp(zones: Readonly<Record<string, readonly [ready: number, notReady:
   return { limiter, pass: (ms) => void (nowMs += ms) };
 }
 
-it('one node in ten seconds, separately for each zone', () => {
+it('evicts one node in ten seconds, separately for each zone', () => {
   const { limiter, pass } = setUp({ a: [5, 2], b: [5, 1] });
   assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'now' });
   assert.deepEqual(limiter.takeTurn(keyOf('b')), { kind: 'now' });
@@ -32,7 +32,7 @@ it('one node in ten seconds, separately for each zone', () => {
   assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'now' });
 });
 
-it('if more than half of a zone is gone, no node is evicted, or in a large zone one in a hundred seconds', () => {
+it('evicts no node if more than half of a zone is down, or in a large zone one in a hundred seconds', () => {
   const { limiter, pass } = setUp({ small: [4, 6], large: [40, 60], two: [0, 2] });
   assert.deepEqual(limiter.takeTurn(keyOf('small')), { kind: 'held' });
   assert.deepEqual(limiter.takeTurn(keyOf('large')), { kind: 'now' });
@@ -45,7 +45,7 @@ it('if more than half of a zone is gone, no node is evicted, or in a large zone 
   );
 });
 
-it('no node is evicted while none is ready anywhere; a change of that is returned', () => {
+it('evicts no node while none is ready anywhere, and returns whether that changed', () => {
   const { limiter } = setUp({ a: [1, 1], b: [0, 1] });
   assert.equal(limiter.set(node('a0'), true), false);
   assert.equal(limiter.set(node('a0'), false), true);
@@ -60,7 +60,7 @@ it('no node is evicted while none is ready anywhere; a change of that is returne
   assert.equal(setUp({}).limiter.isAllDown, false);
 });
 
-it('a node that moves to another zone, or is deleted, no longer counts in the old one', () => {
+it('no longer counts a moved or deleted node in its old zone', () => {
   const { limiter } = setUp({ a: [1, 4], b: [5, 0] });
   assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'held' });
   assert.equal(limiter.set(node('a1', 'b'), true), false);
@@ -72,7 +72,7 @@ it('a node that moves to another zone, or is deleted, no longer counts in the ol
   assert.equal(limiter.forget(node('never')), false);
 });
 
-it('a zone that comes again starts with its first turn', () => {
+it('starts with a first permit for a zone that was empty before', () => {
   const { limiter, pass } = setUp({ a: [0, 1], b: [3, 0] });
   assert.deepEqual(limiter.takeTurn(keyOf('a')), { kind: 'now' });
   pass(1000);

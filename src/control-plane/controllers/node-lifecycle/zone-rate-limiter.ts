@@ -3,10 +3,10 @@ import { evictionsPerSecond, zoneKey, zoneState } from './node-health.ts';
 import type { ZoneState } from './node-health.ts';
 
 export type Turn =
-  /** And it is taken. */
+  /** The node may be evicted now, and the permit is used. */
   | { readonly kind: 'now' }
   | { readonly kind: 'after'; readonly waitMs: number }
-  /** Until the zone recovers. */
+  /** The node may not be evicted until the zone recovers. */
   | { readonly kind: 'held' };
 
 /**
@@ -23,7 +23,7 @@ export class ZoneRateLimiter {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Returns whether this changes the limits of other zones. */
+  /** Records the state of a node. Returns whether this changes the limits of other zones. */
   set(node: Node, ready: boolean): boolean {
     const { name } = node.metadata;
     const zone = zoneKey(node);
@@ -36,7 +36,7 @@ export class ZoneRateLimiter {
     return changesOldZone || this.#situation(zone) !== before;
   }
 
-  /** The same. */
+  /** Drops a node. Returns whether this changes the limits of other zones. */
   forget({ metadata }: Node): boolean {
     const zone = this.#zoneOf.get(metadata.name);
     const members = this.#zones.get(zone ?? '');
@@ -51,7 +51,7 @@ export class ZoneRateLimiter {
     return this.#situation(zone) !== before;
   }
 
-  /** No zone has a ready node. */
+  /** Whether no zone has a ready node. */
   get isAllDown(): boolean {
     for (const zone of this.#zones.keys()) if (this.#stateOf(zone) !== 'fullDisruption') return false;
     return this.#zones.size > 0;

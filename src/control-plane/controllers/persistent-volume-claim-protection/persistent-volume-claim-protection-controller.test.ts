@@ -20,7 +20,7 @@ async function setUp(): Promise<ControllerWorld> {
 const finalizers = (world: ControllerWorld): unknown =>
   world.api.peek(persistentVolumeClaims, key)?.metadata.finalizers;
 
-it('protects every claim, and releases it when it is unused', async () => {
+it('protects every claim, and releases it when it is deleted and unused', async () => {
   const world = await setUp();
   assert.deepEqual(finalizers(world), ['kubernetes.io/pvc-protection']);
   await world.api.delete(persistentVolumeClaims, key);
@@ -29,7 +29,7 @@ it('protects every claim, and releases it when it is unused', async () => {
   await world.stop();
 });
 
-it('a claim that a pod on a node uses goes when the pod has gone, also for pods the cache has not seen', async () => {
+it('a claim that a pod on a node uses is deleted after the pod, even if the cache has not seen the pod', async () => {
   for (const mute of [false, true]) {
     const world = await setUp();
     if (mute) world.api.endWatches(undefined, 'pods');
@@ -44,7 +44,7 @@ it('a claim that a pod on a node uses goes when the pod has gone, also for pods 
   }
 });
 
-it('pods without a node do not use it; what was made for a pod is free when the kubelet is done with the pod', () => {
+it('an unscheduled pod does not use a claim, and an ephemeral claim is released when its pod has ended', () => {
   assert.equal(usesClaim(buildPod(user), claim), false);
   const own = {
     ...claim,

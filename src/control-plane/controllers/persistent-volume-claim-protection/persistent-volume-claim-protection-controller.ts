@@ -36,7 +36,7 @@ export function createClaimProtectionController({ client, informers, clock, log 
   const byClaim = podInformer.index('claim', (pod) =>
     [...claimNames(pod)].map((name) => formatKey({ namespace: pod.metadata.namespace, name })),
   );
-  /** Checks with the server that it is unused: a new pod may not be in the cache. */
+  /** Checks with the server that the claim is unused, because the cache may lack a new pod. */
   const isFree = async (claim: PersistentVolumeClaim): Promise<boolean> => {
     if (byClaim.get(formatKey(keyOf(claim))).some((pod) => usesClaim(pod, claim))) return false;
     const { items } = await client.list(pods, claim.metadata.namespace);

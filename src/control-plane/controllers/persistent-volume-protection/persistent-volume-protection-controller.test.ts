@@ -4,7 +4,7 @@ import { persistentVolumes } from '../../../api/client/resource-types.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
 import { createVolumeProtectionController } from './persistent-volume-protection-controller.ts';
 
-it('a volume that is bound stays until it is released', async () => {
+it('a bound volume stays until it is released', async () => {
   const key = { namespace: '', name: 'v' };
   const world = new ControllerWorld({ make: (options) => [createVolumeProtectionController(options)] });
   world.api.seed(persistentVolumes, { metadata: { ...key, uid: 'v' }, spec: {}, status: { phase: 'Bound' } });

@@ -25,7 +25,7 @@ it('chooses the smallest volume that is large enough and has the requested acces
   assert.equal(name(buildClaim({ size: '500Mi' }), volumes), 'small');
 });
 
-it('class, mode, selector, phase and deletion have to be right', () => {
+it('checks class, mode, selector, phase and deletion', () => {
   const claim = buildClaim({ spec: { storageClassName: 'fast', selector: { matchLabels: { disk: 'ssd' } } } });
   const right = { spec: { storageClassName: 'fast' }, labels: { disk: 'ssd' } };
   assert.equal(name(claim, [buildVolume('v', right)]), 'v');
@@ -63,7 +63,7 @@ it('does not depend on the order in which volumes are known', () => {
   );
 });
 
-it('says why the volume that was named is not the right one', () => {
+it('reports why a claim cannot be bound to the volume that it names', () => {
   const cases = [
     [buildVolume('v', { size: '1Mi' }), 'requested PV is too small'],
     [buildVolume('v', { spec: { storageClassName: 'x' } }), 'storageClassName does not match'],

@@ -5,9 +5,9 @@ import { matchesLabelSelector } from '../../../api/selectors.ts';
 import { classOf, differsInMode, hasModes, isBoundTo, isLargeEnough, sameAttributes, sizeOf } from './volume-facts.ts';
 
 /**
- * The volume for a claim without a volume name: one that is reserved for it; otherwise, unless the scheduler chooses
- * (`delayed`), the smallest one that is large enough and has the best matching access modes (upstream:
- * findBestMatchForClaim). Among equals the first by name.
+ * Selects the volume for a claim without a volume name: one that is reserved for it; otherwise, unless the scheduler
+ * chooses (`delayed`), the smallest one that is large enough and has the best matching access modes (upstream:
+ * findBestMatchForClaim). Among equals, the first by name is selected.
  */
 export function selectVolume(
   claim: PersistentVolumeClaim,
@@ -47,7 +47,9 @@ function best(volumes: readonly PersistentVolume[]): PersistentVolume | undefine
   return [...volumes].sort(order)[0];
 }
 
-/** Why a claim cannot be bound to the volume that it names, with upstream's message (checkVolumeSatisfyClaim). */
+/**
+ * Returns why a claim cannot be bound to the volume that it names, with upstream's message (checkVolumeSatisfyClaim).
+ */
 export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   if (volume.metadata.deletionTimestamp !== undefined)
     return `the volume is marked for deletion "${volume.metadata.name}"`;

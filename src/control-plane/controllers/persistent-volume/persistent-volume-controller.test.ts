@@ -45,7 +45,7 @@ const storageClass = (name: string, more: Partial<StorageClass> = {}): StorageCl
   ...more,
 });
 
-it('binds a claim and a volume to each other, and both say so', async () => {
+it('binds a claim and a volume, and writes the binding into both', async () => {
   const world = await setUp({ volumes: [buildVolume('v', { phase: 'Pending' })], claims: [buildClaim({})] });
   const volume = volumeOf(world);
   const { resourceVersion: _, ...reference } = volume?.spec.claimRef ?? {};
@@ -72,7 +72,7 @@ it('binds a claim and a volume to each other, and both say so', async () => {
   await world.stop();
 });
 
-it('a claim that waits takes the first volume that comes, and a volume that waits the first claim', async () => {
+it('a waiting claim is bound to the first suitable new volume, and a waiting volume to the first suitable new claim', async () => {
   const world = await setUp({ claims: [buildClaim({})] });
   assert.deepEqual(world.events, [
     'Normal FailedBinding no persistent volumes available for this claim and no storage class is set',
@@ -89,7 +89,7 @@ it('a claim that waits takes the first volume that comes, and a volume that wait
   await world.stop();
 });
 
-it("binding of a claim and a volume that users have started is completed, without the controller's annotation", async () => {
+it("a binding that users have started is completed, without the controller's annotation", async () => {
   const byVolume = await setUp({
     volumes: [buildVolume('v', { claimRef: { namespace: 'default', name: 'data' } })],
     claims: [buildClaim({})],
@@ -109,7 +109,7 @@ it("binding of a claim and a volume that users have started is completed, withou
   await Promise.all([byVolume.stop(), byClaim.stop()]);
 });
 
-it('says why the volume that a claim names cannot be had', async () => {
+it('reports why a claim cannot be bound to the volume that it names', async () => {
   const small = await setUp({
     volumes: [buildVolume('v', { size: '1Gi' })],
     claims: [buildClaim({ spec: { volumeName: 'v' } })],
@@ -132,7 +132,7 @@ it('says why the volume that a claim names cannot be had', async () => {
   await Promise.all([small.stop(), taken.stop()]);
 });
 
-it('a released volume is kept, or reports that it cannot be deleted; a claim whose volume is gone is lost', async () => {
+it('a released volume is retained, or reports that it cannot be deleted; a claim whose volume was deleted is Lost', async () => {
   for (const [policy, phase, message] of [
     ['Retain', 'Released', undefined],
     ['Delete', 'Failed', 'host_path deleter only supports /tmp/.+ but received provided /data'],
@@ -166,7 +166,7 @@ it('a released volume is kept, or reports that it cannot be deleted; a claim who
   await world.stop();
 });
 
-it('volumes of drivers outside are only released', async () => {
+it('volumes of external drivers are only released', async () => {
   const csi = { persistentVolumeReclaimPolicy: 'Delete' as const, csi: { driver: 'd', volumeHandle: 'h' } };
   const world = await setUp({ volumes: [buildVolume('v', { spec: csi })], claims: [buildClaim({})] });
   world.api.remove(persistentVolumeClaims, { namespace: 'default', name: 'data' });
@@ -186,7 +186,7 @@ it('a claim with WaitForFirstConsumer is left to the scheduler, and an event sta
   world.api.seed(pods, buildPod({ 'spec.volumes': [{ name: 'd', persistentVolumeClaim: { claimName: 'data' } }] }));
   await world.clock.advance(1_000);
   assert.equal(world.events.at(-1), 'Normal WaitForPodScheduled waiting for pod web to be scheduled');
-  // What the scheduler writes when it has chosen.
+  // This does what the scheduler does after its decision.
   world.api.change(persistentVolumes, { namespace: '', name: 'v' }, (volume) => ({
     ...volume,
     metadata: { ...volume.metadata, annotations: { 'pv.kubernetes.io/bound-by-controller': 'yes' } },
@@ -197,7 +197,7 @@ it('a claim with WaitForFirstConsumer is left to the scheduler, and an event sta
   await world.stop();
 });
 
-it('asks the provisioner of the class, or of the default class, once', async () => {
+it('requests a volume from the provisioner of the class, or of the default class, once', async () => {
   const old = storageClass('old', {
     metadata: {
       name: 'old',
@@ -228,7 +228,7 @@ it('asks the provisioner of the class, or of the default class, once', async () 
   await Promise.all([world.stop(), missing.stop()]);
 });
 
-it('a volume taken for a claim that got another one is free again', async () => {
+it('a volume reserved for a claim that was bound to another volume is available again', async () => {
   const bound = { 'pv.kubernetes.io/bind-completed': 'yes' };
   const claimRef = { namespace: 'default', name: 'data', uid: 'uid-data' };
   const volumes = [
@@ -254,7 +254,7 @@ it('a volume taken for a claim that got another one is free again', async () => 
   await world.stop();
 });
 
-it('wherever it is killed, and however late its cache is, each claim has one volume and no volume two claims', () =>
+it('despite crashes and late events, each claim has one volume and each volume one claim', () =>
   fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),

@@ -18,9 +18,10 @@ const volumeKey = (name: string): string => `volume ${name}`;
 
 /**
  * Binds claims and volumes to each other (upstream: persistentvolume-binder-controller).
- * 1. The volume is written first, then the claim; a pass that finds only the first write does the second. 2. One pass
- * runs at a time, so that two claims do not select the same volume. A write based on an outdated cache fails with a
- * conflict and is retried. 3. Only external provisioners create and delete volumes.
+ * 1. The volume is written first, then the claim; a pass that finds only the first write does the second.
+ * 2. One pass runs at a time, so that two claims do not select the same volume. A write based on an outdated cache
+ *    fails with a conflict and is retried.
+ * 3. Only external provisioners create and delete volumes.
  */
 export function createPersistentVolumeController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;

@@ -17,7 +17,9 @@ const classes = [
   storageClass('built-in', { provisioner: 'kubernetes.io/aws-ebs' }),
 ];
 
-/** `bind v`, `pending`, `lost`, `assign c`, `provision p`, and the event: `Warning Reason: message`. */
+/**
+ * Formats a plan as `bind v`, `pending`, `lost`, `assign c`, `provision p`, and the event: `Warning Reason: message`.
+ */
 function planned(claim: PersistentVolumeClaim, facts: Partial<ClaimFacts> = {}): string {
   const { volumes = [] } = facts;
   const plan = planClaim(claim, {
@@ -38,18 +40,18 @@ describe('a claim that names no volume', () => {
   const ofClass = (storageClassName: string | undefined, annotations?: Record<string, string>): PersistentVolumeClaim =>
     buildClaim({ spec: { storageClassName }, ...(annotations !== undefined && { annotations }) });
 
-  it('gets one that fits', () => {
+  it('is bound to a suitable volume', () => {
     assert.equal(planned(buildClaim({}), { volumes: [buildVolume('v')] }), 'bind v');
   });
 
-  it('an unbound claim without a class waits for one that fits', () => {
+  it('waits for a suitable volume if it has no class', () => {
     assert.equal(
       planned(buildClaim({}), { volumes: [buildVolume('v', { size: '1Gi' })] }),
       'pending; Normal FailedBinding: no persistent volumes available for this claim and no storage class is set',
     );
   });
 
-  it('gets the default class only when it says none, and nothing fits', () => {
+  it('gets the default class only if it sets none and no volume is suitable', () => {
     const facts = { defaultClass: 'fast' };
     assert.equal(planned(ofClass(undefined), facts), 'assign fast');
     assert.equal(planned(ofClass(undefined), { ...facts, volumes: [buildVolume('v')] }), 'bind v');
@@ -60,7 +62,7 @@ describe('a claim that names no volume', () => {
     );
   });
 
-  it('asks the provisioner of its class', () => {
+  it('requests a volume from the provisioner of its class', () => {
     assert.equal(
       planned(ofClass('fast')),
       "provision example.com/disk; Normal ExternalProvisioning: Waiting for a volume to be created either by the external provisioner 'example.com/disk' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.",
@@ -71,7 +73,7 @@ describe('a claim that names no volume', () => {
     );
   });
 
-  it('an unbound claim with a missing class or an in-tree provisioner gets an event', () => {
+  it('gets an event if its class is missing or has an in-tree provisioner', () => {
     assert.equal(
       planned(ofClass('gone')),
       'pending; Warning ProvisioningFailed: storageclass.storage.k8s.io "gone" not found',
@@ -82,7 +84,7 @@ describe('a claim that names no volume', () => {
     );
   });
 
-  it('an unbound claim of a class that waits for a pod names the pods it waits for', () => {
+  it('names the pods it waits for, if its class uses WaitForFirstConsumer', () => {
     assert.equal(
       planned(ofClass('late')),
       'pending; Normal WaitForFirstConsumer: waiting for first consumer to be created before binding',
@@ -101,7 +103,7 @@ describe('a claim that names no volume', () => {
     );
   });
 
-  it('an unbound claim of a class that waits for a pod takes no volume but one that is kept for it', () => {
+  it('is bound only to a volume reserved for it, if its class uses WaitForFirstConsumer', () => {
     const volumes = [buildVolume('v', { spec: { storageClassName: 'late' } })];
     assert.match(planned(ofClass('late'), { volumes }), /^pending; Normal WaitForFirstConsumer/);
     assert.equal(
@@ -119,7 +121,7 @@ describe('a claim that names no volume', () => {
 describe('a claim that names a volume', () => {
   const claim = buildClaim({ spec: { volumeName: 'v' } });
 
-  it('waits for it, and takes it', () => {
+  it('waits for the volume, and is bound to it', () => {
     assert.equal(planned(claim), 'pending');
     assert.equal(planned(claim, { volumes: [buildVolume('v')] }), 'bind v');
     assert.equal(
@@ -128,7 +130,7 @@ describe('a claim that names a volume', () => {
     );
   });
 
-  it('says why it cannot have it', () => {
+  it('reports why it cannot be bound', () => {
     assert.equal(
       planned(claim, { volumes: [buildVolume('v', { size: '1Gi' })] }),
       'pending; Warning VolumeMismatch: Cannot bind to requested volume "v": requested PV is too small',
@@ -144,13 +146,13 @@ describe('a claim that was bound', () => {
   const bound = (volumeName?: string): PersistentVolumeClaim =>
     buildClaim({ annotations: { 'pv.kubernetes.io/bind-completed': 'yes' }, spec: { volumeName } });
 
-  it('stays so while the volume is its own or free', () => {
+  it('stays bound while the volume is bound to it or available', () => {
     const claimRef = { namespace: 'default', name: 'data', uid: 'uid-data' };
     assert.equal(planned(bound('v'), { volumes: [buildVolume('v', { claimRef })] }), 'bind v');
     assert.equal(planned(bound('v'), { volumes: [buildVolume('v')] }), 'bind v');
   });
 
-  it('a claim that was bound is lost when its volume is gone or of another claim', () => {
+  it('is Lost if its volume was deleted or is bound to another claim', () => {
     assert.equal(
       planned(bound()),
       'lost; Warning ClaimLost: Bound claim has lost reference to PersistentVolume. Data on the volume is lost!',
@@ -168,7 +170,7 @@ describe('a claim that was bound', () => {
   });
 });
 
-it('the default class is the youngest that says so; of several the first by name', () => {
+it('the default class is the newest one that is marked so; among equals the first by name', () => {
   const marked = (
     name: string,
     day: number,

@@ -5,7 +5,7 @@ import type { StorageClass } from '../../../api/storage/storage-class.ts';
 import { mismatch, selectVolume } from './match-volume.ts';
 import { classOf, hasAnnotation, isBoundTo, saysClass } from './volume-facts.ts';
 
-/** Events for users. */
+/** An event for users. */
 export interface Word {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -15,7 +15,7 @@ export interface Word {
 export type ClaimPlan =
   | { readonly kind: 'bind'; readonly volume: PersistentVolume }
   | { readonly kind: 'pending'; readonly word?: Word }
-  /** Permanently: the bound volume is gone. Reported once. */
+  /** The bound volume was deleted. This is permanent and reported once. */
   | { readonly kind: 'lost'; readonly word: Word }
   | { readonly kind: 'assignClass'; readonly className: string }
   /** Requests a volume from an external provisioner. */
@@ -25,13 +25,13 @@ export interface ClaimFacts {
   readonly volumes: readonly PersistentVolume[];
   readonly volumeOf: (name: string) => PersistentVolume | undefined;
   readonly classOf: (name: string) => StorageClass | undefined;
-  /** The default class; undefined if there is none. */
+  /** The default class, or undefined if there is none. */
   readonly defaultClass: string | undefined;
-  /** Names of unscheduled pods that use the claim, sorted. */
+  /** The names of unscheduled pods that use the claim, sorted. */
   readonly waitingPods: readonly string[];
 }
 
-/** The next step for a claim (upstream: syncClaim). */
+/** Plans the next step for a claim (upstream: syncClaim). */
 export function planClaim(claim: PersistentVolumeClaim, facts: ClaimFacts): ClaimPlan {
   if (hasAnnotation(claim, storageAnnotations.bindCompleted)) return planBound(claim, facts);
   const { volumeName = '' } = claim.spec;
@@ -119,7 +119,7 @@ function waitingWord(pods: readonly string[]): Word {
   };
 }
 
-/** The newest default class; among those of the same age the first by name (upstream: GetDefaultClass). */
+/** Selects the newest default class; among those of the same age the first by name (upstream: GetDefaultClass). */
 export function selectDefaultClass(classes: readonly StorageClass[]): string | undefined {
   const marked = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
   const defaults = classes.filter(({ metadata }) => marked.some((name) => metadata.annotations?.[name] === 'true'));

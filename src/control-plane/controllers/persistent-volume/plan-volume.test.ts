@@ -19,18 +19,18 @@ function planned(shape: VolumeShape, claim?: PersistentVolumeClaim): string {
 }
 
 describe('a volume', () => {
-  it('a volume that no claim has is available, also when it is kept for one that is not there yet', () => {
+  it('is available if no claim uses it, even if it is reserved for a missing claim', () => {
     assert.equal(planned({}), 'Available');
     assert.equal(planned({ claimRef: { namespace: 'default', name: 'data' } }), 'Available');
     assert.equal(planned({ claimRef: { ...claimRef, uid: '' } }, claimOf('v')), 'Available');
   });
 
-  it('a volume is bound when its claim names it, and wakes a claim that names none yet', () => {
+  it('is bound if its claim names it, and wakes a claim that names no volume yet', () => {
     assert.equal(planned({ claimRef }, claimOf('v')), 'Bound');
     assert.equal(planned({ claimRef }, claimOf()), 'wakeClaim');
   });
 
-  it('a volume is free again when its claim has another volume; one that was made for the claim goes', () => {
+  it('is available again if its claim has another volume; one provisioned for the claim is released', () => {
     const made = { spec: { persistentVolumeReclaimPolicy: 'Delete' as const }, annotations: PROVISIONED, claimRef };
     assert.equal(planned({ claimRef }, claimOf('other')), 'unbind');
     assert.equal(planned(made, claimOf('other')), 'release');
@@ -38,7 +38,7 @@ describe('a volume', () => {
     assert.equal(planned({ ...made, annotations: {} }, claimOf('other')), 'unbind');
   });
 
-  it('a volume with another mode than its claim is not bound, and both get an event', () => {
+  it('with another mode than its claim is not bound, and both get an event', () => {
     const plan = planVolume(buildVolume('v', { claimRef, spec: { volumeMode: 'Block' } }), claimOf());
     assert.ok(plan.kind === 'mismatch');
     const both = [plan.volumeWord, plan.claimWord].map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
@@ -49,21 +49,21 @@ describe('a volume', () => {
   });
 });
 
-describe('a volume whose claim is gone', () => {
+describe('a volume whose claim was deleted', () => {
   const gone = (policy: 'Retain' | 'Recycle' | 'Delete' | undefined, more: VolumeShape = {}): string =>
     planned({ claimRef, ...more, spec: { persistentVolumeReclaimPolicy: policy, ...more.spec } });
 
-  it('a volume whose claim is gone is released, and what it holds is kept where the policy says so', () => {
+  it('is released, and kept if its policy is Retain', () => {
     assert.equal(gone('Retain'), 'release');
     assert.equal(gone(undefined), 'release');
   });
 
-  it('a volume whose claim is gone is left to the driver or the provisioner that made it', () => {
+  it('is left to its driver or provisioner', () => {
     assert.equal(gone('Delete', { annotations: PROVISIONED }), 'release');
     assert.equal(gone('Delete', { spec: { hostPath: undefined, csi: { driver: 'd', volumeHandle: 'h' } } }), 'release');
   });
 
-  it('fails where nothing can delete or recycle it, in the words of upstream', () => {
+  it("fails if nothing can delete or recycle it, with upstream's message", () => {
     assert.equal(gone('Recycle'), 'release; Warning VolumeFailedRecycle: No recycler plugin found for the volume!');
     assert.equal(
       gone('Delete', { annotations: { 'pv.kubernetes.io/provisioned-by': 'kubernetes.io/aws-ebs' } }),
@@ -83,7 +83,7 @@ describe('a volume whose claim is gone', () => {
   });
 });
 
-it('a volume has a message only while it has failed', () => {
+it('has a message only while it is Failed', () => {
   const failed = withPhase(buildVolume('v'), 'Failed', 'no plugin');
   assert.deepEqual(failed.status, { phase: 'Failed', message: 'no plugin' });
   assert.deepEqual(withPhase(failed, 'Released').status, { phase: 'Released' });

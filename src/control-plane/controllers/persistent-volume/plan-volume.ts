@@ -7,10 +7,11 @@ import { differsInMode, hasAnnotation } from './volume-facts.ts';
 export type VolumePlan =
   | { readonly kind: 'phase'; readonly phase: 'Available' | 'Bound' }
   /**
-   * Its claim is gone: it is released, then its reclaim policy applies; `failure` is the message of the phase Failed.
+   * The claim was deleted. The volume is released, then its reclaim policy applies; `failure` is the message of the
+   * phase Failed.
    */
   | { readonly kind: 'release'; readonly failure?: Word }
-  /** The controller reserved it for a claim that was bound to another volume: it is free again. */
+  /** The controller reserved the volume for a claim that was bound to another volume, so it becomes available. */
   | { readonly kind: 'unbind' }
   /** The pass over the claim completes the binding. */
   | { readonly kind: 'wakeClaim' }
@@ -21,7 +22,7 @@ export type VolumePlan =
       readonly claimWord: Word;
     };
 
-/** The next step for a volume; `claim` is the claim in its reference, by uid (upstream: syncVolume). */
+/** Plans the next step for a volume; `claim` is the claim in its reference, by UID (upstream: syncVolume). */
 export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClaim | undefined): VolumePlan {
   const reference = volume.spec.claimRef;
   if (reference === undefined || (reference.uid ?? '') === '') return { kind: 'phase', phase: 'Available' };
@@ -48,8 +49,8 @@ export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClai
 }
 
 /**
- * There are no built-in deleters and recyclers; external provisioners handle their own volumes (upstream:
- * findDeletablePlugin).
+ * Applies the reclaim policy. There are no built-in deleters and recyclers; external provisioners handle their own
+ * volumes (upstream: findDeletablePlugin).
  */
 function reclaim({ metadata, spec }: PersistentVolume): { readonly failure?: Word } {
   const failed = (reason: string, message: string): { readonly failure: Word } => ({

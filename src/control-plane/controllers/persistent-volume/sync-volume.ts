@@ -57,8 +57,8 @@ export class VolumeSyncer {
   }
 
   /**
-   * The claim to which a volume is bound. Only the server confirms that it is gone; a late cache could otherwise cause
-   * data loss.
+   * Returns the claim to which a volume is bound. Only the server confirms its deletion, because an outdated cache
+   * could cause data loss.
    */
   async #claimOf({ spec, status }: PersistentVolume): Promise<PersistentVolumeClaim | undefined> {
     const { namespace = '', name = '', uid = '' } = spec.claimRef ?? {};
@@ -75,7 +75,7 @@ export class VolumeSyncer {
     }
   }
 
-  /** A failure stays in the status until it is resolved. */
+  /** Releases the volume. A failure stays in the status until it is resolved. */
   async #release(volume: PersistentVolume, failure: Word | undefined): Promise<void> {
     const phase = volume.status?.phase;
     const released = phase === 'Released' || phase === 'Failed' ? volume : await this.#writePhase(volume, 'Released');
@@ -84,7 +84,10 @@ export class VolumeSyncer {
     this.#recorder.event(persistentVolumes, failed, failure);
   }
 
-  /** A volume that the controller bound becomes available; a volume that a user reserved for a claim stays reserved. */
+  /**
+   * Ends the reservation. A volume that the controller reserved becomes available; one that a user reserved for a claim
+   * stays reserved.
+   */
   async #unbind(volume: PersistentVolume): Promise<void> {
     const { claimRef, ...spec } = volume.spec;
     const { [storageAnnotations.boundByController]: _, ...others } = volume.metadata.annotations ?? {};

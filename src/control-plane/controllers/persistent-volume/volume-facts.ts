@@ -10,7 +10,7 @@ export function hasAnnotation({ metadata }: Pick<PersistentVolumeClaim, 'metadat
   return metadata.annotations !== undefined && Object.hasOwn(metadata.annotations, name);
 }
 
-/** '' is no class. */
+/** Returns the class, or '' for none. */
 export function classOf({ metadata, spec }: Classed): string {
   return metadata.annotations?.[storageAnnotations.betaClass] ?? spec.storageClassName ?? '';
 }
@@ -20,7 +20,7 @@ export function saysClass(claim: Classed): boolean {
   return hasAnnotation(claim, storageAnnotations.betaClass) || claim.spec.storageClassName !== undefined;
 }
 
-/** Bound to, or reserved for, this claim. */
+/** Whether the volume is bound to, or reserved for, this claim. */
 export function isBoundTo({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const reference = spec.claimRef;
   if (reference === undefined || reference.name !== metadata.name || reference.namespace !== metadata.namespace)
@@ -42,7 +42,7 @@ export const isLargeEnough = (volume: PersistentVolume, claim: PersistentVolumeC
 export const sameAttributes = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
   (volume.spec.volumeAttributesClassName ?? '') === (claim.spec.volumeAttributesClassName ?? '');
 
-/** Only the phase Failed has a message. */
+/** Returns the volume with the phase. Only the phase Failed has a message. */
 export function withPhase(volume: PersistentVolume, phase: PersistentVolumePhase, message = ''): PersistentVolume {
   const { message: _, ...status } = volume.status ?? {};
   return { ...volume, status: { ...status, phase, ...(message !== '' && { message }) } };

@@ -6,7 +6,10 @@ import type { Controller, ControllerOptions } from '../../controller-runtime/con
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 
-/** Requests are completed and fetched within this time (upstream: newPodCertificateRequestCleanerController). */
+/**
+ * The time after which a request is deleted. Requests are completed and fetched before (upstream:
+ * newPodCertificateRequestCleanerController).
+ */
 const KEPT_MS = 15 * 60_000;
 
 /** Removes each request some time after its creation, whatever its state (upstream: PCRCleanerController). */

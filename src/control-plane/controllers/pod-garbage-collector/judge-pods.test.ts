@@ -15,7 +15,7 @@ function node(ready: 'True' | 'False' | undefined, off: boolean): Node {
   };
 }
 
-it('a node is out of service when it is marked so and not ready', () => {
+it('a node is out of service if it has the taint and is not ready', () => {
   assert.equal(isOutOfService(node('False', true)), true);
   assert.equal(isOutOfService(node(undefined, true)), true);
   assert.equal(isOutOfService(node('True', true)), false);
@@ -24,7 +24,7 @@ it('a node is out of service when it is marked so and not ready', () => {
 });
 
 describe('a pod that is being deleted', () => {
-  it('a pod that is being deleted is left without a kubelet that could confirm its end when it has no node, or one that is off', () => {
+  it('has no kubelet to confirm its end if it has no node, or a node out of service', () => {
     const on = (nodeName: string | undefined, more: Record<string, unknown> = DELETED): Pod =>
       buildPod({ 'spec.nodeName': nodeName, ...more });
     assert.equal(isLeftLeaving(on(undefined), undefined), true);
@@ -36,7 +36,7 @@ describe('a pod that is being deleted', () => {
     assert.equal(isLeftLeaving(on(undefined, forced), undefined), false);
   });
 
-  it('a pod that is being deleted is held by finalizers alone when it has ended and has no grace period left', () => {
+  it('is kept only by finalizers if it has ended and its grace period is zero', () => {
     const forced = (more: Record<string, unknown>): boolean =>
       isForced(buildPod({ ...DELETED, 'status.phase': 'Failed', ...more }));
     assert.equal(forced({ 'metadata.deletionGracePeriodSeconds': 0 }), true);
@@ -61,7 +61,7 @@ describe('terminated pods', () => {
       .map(({ metadata }) => metadata.name)
       .join(' ');
 
-  it('terminated pods that are too many go: evicted ones first, then the oldest, then by name', () => {
+  it('are deleted above the threshold: evicted ones first, then the oldest, then by name', () => {
     assert.deepEqual(
       [3, 2, 1].map((threshold) => surplus(threshold)),
       ['e', 'e a', 'e a b'],
@@ -69,14 +69,14 @@ describe('terminated pods', () => {
     assert.equal(surplus(1, pods.toReversed()), 'e a b');
   });
 
-  it('terminated pods stay at the threshold, and without one', () => {
+  it('are kept at the threshold, and without a threshold', () => {
     assert.deepEqual(
       [4, 5, 0, -1].map((threshold) => surplus(threshold)),
       ['', '', '', ''],
     );
   });
 
-  it('terminated pods that succeeded, or have no status, are not evicted ones', () => {
+  it('that succeeded, or have no status, do not count as evicted', () => {
     const done = buildPod({
       'metadata.name': 'd',
       'status.phase': 'Succeeded',

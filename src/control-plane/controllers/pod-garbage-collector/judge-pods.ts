@@ -4,21 +4,22 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { isTerminalPod } from '../../../api/pod.ts';
 import { hasOutOfServiceTaint } from '../../controller-runtime/out-of-service.ts';
 
-/** The machine is marked as permanently off: no kubelet will report that its pods are gone. */
+/** Whether the machine is marked as permanently off, so that no kubelet will report that its pods are gone. */
 export function isOutOfService(node: Node | undefined): boolean {
   const ready = isConditionTrue(node?.status?.conditions, 'Ready');
   return !ready && hasOutOfServiceTaint(node);
 }
 
 /**
- * Terminating without a kubelet that could confirm it (upstream: gcUnscheduledTerminating, gcTerminating).
+ * Whether the pod is terminating without a kubelet that could confirm its end (upstream: gcUnscheduledTerminating,
+ * gcTerminating).
  */
 export function isLeftLeaving(pod: Pod, node: Node | undefined): boolean {
   if (pod.metadata.deletionTimestamp === undefined || isForced(pod)) return false;
   return (pod.spec.nodeName ?? '') === '' || isOutOfService(node);
 }
 
-/** Only finalizers remain. */
+/** Whether only finalizers keep the pod. */
 export function isForced(pod: Pod): boolean {
   return (
     pod.metadata.deletionTimestamp !== undefined &&
@@ -27,7 +28,9 @@ export function isForced(pod: Pod): boolean {
   );
 }
 
-/** The surplus terminated pods: evicted ones first, then the oldest (upstream: byEvictionAndCreationTimestamp). */
+/**
+ * Selects the surplus terminated pods: evicted ones first, then the oldest (upstream: byEvictionAndCreationTimestamp).
+ */
 export function selectSurplus(terminated: readonly Pod[], threshold: number): readonly Pod[] {
   if (threshold <= 0 || terminated.length <= threshold) return [];
   const rank = (pod: Pod): string =>

@@ -27,7 +27,7 @@ async function setUp(all: readonly Pod[], terminatedThreshold = 0): Promise<Cont
   return world;
 }
 
-it('pods of a node that is gone fail and go after forty seconds', async () => {
+it('pods of a deleted node fail and are deleted after forty seconds', async () => {
   const world = await setUp([pod('a', on('node-1')), pod('b', { ...on('node-1'), 'metadata.finalizers': ['x/y'] })]);
   await world.clock.advance(100_000);
   assert.deepEqual(world.api.writes, []);
@@ -49,7 +49,7 @@ it('pods of a node that is gone fail and go after forty seconds', async () => {
   await world.stop();
 });
 
-it('a node that comes back within that time keeps its pods, and one that goes again has the whole time again', async () => {
+it('a node that is recreated within that time keeps its pods, and the time restarts if it is deleted again', async () => {
   const world = await setUp([pod('a', on('node-1'))]);
   world.api.remove(nodes, { namespace: '', name: 'node-1' });
   await world.clock.advance(30_000);
@@ -63,7 +63,7 @@ it('a node that comes back within that time keeps its pods, and one that goes ag
   await world.stop();
 });
 
-it('a node the server knows is not gone, though the cache has not seen it', async () => {
+it('a node that exists on the server is not missing, even if the cache lacks it', async () => {
   const world = await setUp([pod('a', on('late'))]);
   world.api.muteWatches();
   world.addNode('late');
@@ -75,7 +75,7 @@ it('a node the server knows is not gone, though the cache has not seen it', asyn
   await world.stop();
 });
 
-it('a terminating pod without a node is removed at once, finalizers or not', async () => {
+it('a terminating pod without a node is deleted at once, with or without finalizers', async () => {
   const world = await setUp([
     pod('held', { ...leaving, 'metadata.finalizers': ['x/y'] }),
     pod('free', leaving),
@@ -87,7 +87,7 @@ it('a terminating pod without a node is removed at once, finalizers or not', asy
   await world.stop();
 });
 
-it('pods of a machine that is out of service are removed when terminating, others stay', async () => {
+it('terminating pods of a machine that is out of service are deleted, others stay', async () => {
   const world = await setUp([pod('leaving', { ...on('node-1'), ...leaving }), pod('stays', on('node-1'))]);
   const set = async (ready: 'True' | 'Unknown', tainted: boolean): Promise<void> => {
     const taints = tainted
@@ -111,7 +111,7 @@ it('pods of a machine that is out of service are removed when terminating, other
   await world.stop();
 });
 
-it('of too many ended pods the evicted and then the oldest go, as soon as there are too many', async () => {
+it('surplus ended pods are deleted at once, evicted ones and the oldest first', async () => {
   const ended = (name: string, minute: number, more: object = {}): Pod =>
     pod(name, {
       'metadata.creationTimestamp': `2025-01-01T00:0${minute}:00Z`,

@@ -76,7 +76,7 @@ class PodCollector {
   readonly #pods: Informer<Pod>;
   readonly #byNode: ObjectIndex<Pod>;
   readonly #terminated: ObjectIndex<Pod>;
-  /** Since when a node with pods is missing, on the monotonic clock. */
+  /** When each node with pods was first missing, on the monotonic clock. */
   readonly #missedSinceMs = new Map<string, number>();
 
   constructor(options: PodGarbageCollectorOptions, nodeInformer: Informer<Node>, podInformer: Informer<Pod>) {
@@ -134,7 +134,7 @@ class PodCollector {
     return undefined;
   }
 
-  /** The server confirms that a node is gone, because the cache may be late. */
+  /** Whether the server confirms that a node does not exist, because the cache may be outdated. */
   async #isGone(name: string): Promise<boolean> {
     try {
       await this.#options.client.get(nodes, { namespace: '', name });
@@ -145,7 +145,7 @@ class PodCollector {
     }
   }
 
-  /** A pod that had not ended is marked as failed first: no kubelet will do so later. */
+  /** Deletes a pod. If it had not ended it is marked as failed first, because no kubelet will do so later. */
   async #remove(pod: Pod, condition?: PodCondition): Promise<void> {
     if (isForced(pod)) return;
     const { client } = this.#options;

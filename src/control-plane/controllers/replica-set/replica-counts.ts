@@ -3,19 +3,19 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { matchesLabelSelector } from '../../../api/selectors.ts';
 import { isPodActive, isPodReady, isPodTerminating, readySinceMs } from '../../controller-runtime/pod-facts.ts';
 
-/** The pods that a set controls, as its status and its plan need them. */
+/** The counts of a set's pods that its status and its plan need. */
 export interface ReplicaCounts {
-  /** Active and selected. */
+  /** The active and selected pods. */
   readonly active: number;
   readonly ready: number;
   readonly available: number;
-  /** Active, and with all labels of the template. */
+  /** The active pods with all labels of the template. */
   readonly fullyLabeled: number;
-  /** Terminating, not ended, and selected. */
+  /** The selected pods that are terminating and have not ended. */
   readonly terminating: number;
-  /** Active but no longer selected: to be released. */
+  /** The active pods that are no longer selected and must be released. */
   readonly strays: number;
-  /** Milliseconds until the next ready pod becomes available. */
+  /** The milliseconds until the next ready pod becomes available. */
   readonly nextAvailableMs: number | undefined;
 }
 
@@ -26,11 +26,14 @@ export type PodMembership =
       readonly kind: 'active';
       readonly fullyLabeled: boolean;
       readonly ready: boolean;
-      /** Wall milliseconds from which on it is available; -Infinity: at any time; undefined: never. */
+      /** The wall time from which on it is available; -Infinity means always, undefined never. */
       readonly availableFromMs: number | undefined;
     };
 
-/** Independent of the time, so that it changes only with the pod and the set's spec. */
+/**
+ * Computes the contribution of a pod. It does not depend on the time, so it changes only with the pod and the set's
+ * spec.
+ */
 export function membershipOf({ spec }: ReplicaSet, pod: Pod): PodMembership {
   const labels = pod.metadata.labels ?? {};
   const isSelected = matchesLabelSelector(spec.selector, labels);
@@ -54,7 +57,7 @@ export function membershipOf({ spec }: ReplicaSet, pod: Pod): PodMembership {
   };
 }
 
-/** Counts all of them. `pods` are those that the set controls. */
+/** Counts all pods. `pods` are those that the set controls. */
 export function countReplicas(replicaSet: ReplicaSet, pods: readonly Pod[], nowMs: number): ReplicaCounts {
   const counts = { active: 0, ready: 0, available: 0, fullyLabeled: 0, terminating: 0, strays: 0 };
   let nextMs = Infinity;

@@ -40,7 +40,7 @@ const scale = (world: ControllerWorld, replicas: number): void =>
 const created = (world: ControllerWorld): number =>
   world.api.writes.filter((each) => each.startsWith('create pods')).length;
 
-it('makes the pods it lacks, each once, and says how they are', async () => {
+it('creates each missing pod once, and reports their state', async () => {
   const world = await setUp(buildSet(5), { lagMs: 300 });
   await world.run(5_000);
   assert.deepEqual([world.activePods.length, created(world)], [5, 5]);
@@ -76,7 +76,7 @@ it('makes the pods it lacks, each once, and says how they are', async () => {
   await world.stop();
 });
 
-it('a settled set costs nothing: no calls and no timers of its own', async () => {
+it('a set in its desired state causes no calls and no timers', async () => {
   const world = await setUp(buildSet(3));
   await world.run(3_000);
   const { length } = world.api.calls;
@@ -86,7 +86,7 @@ it('a settled set costs nothing: no calls and no timers of its own', async () =>
   assert.equal(world.clock.armedTimers, 0);
 });
 
-it('replaces pods that fail, leave or vanish, and gives up those it has too many of', async () => {
+it('replaces pods that failed, terminate or vanished, and deletes surplus pods', async () => {
   const world = await setUp(buildSet(3));
   await world.run(2_000);
   const [first, second, third] = world.activePods as [Pod, Pod, Pod];
@@ -102,7 +102,7 @@ it('replaces pods that fail, leave or vanish, and gives up those it has too many
   await world.stop();
 });
 
-it('a quota that refuses everything refuses one pod per pass, later each time, and becomes a condition', async () => {
+it('a quota that rejects all pods causes one attempt per pass with growing delays, and a condition', async () => {
   const set = buildSet(100);
   const world = await setUp({ ...set, spec: { ...set.spec, replicas: 0 } });
   const end = world.api.script(({ verb, plural }) =>
@@ -126,7 +126,7 @@ it('a quota that refuses everything refuses one pod per pass, later each time, a
   await world.stop();
 });
 
-it('adopts matching pods without an owner, releases those that no longer match, and keeps off those of others', async () => {
+it('adopts matching pods without an owner, releases those that no longer match, and ignores those of other owners', async () => {
   const loose = (name: string, changes: Record<string, unknown> = {}): Pod =>
     buildPod({ 'metadata.name': name, 'metadata.uid': name, 'metadata.labels': { app: 'web' }, ...changes });
   const world = await setUp(buildSet(2));
@@ -163,7 +163,7 @@ it('adopts matching pods without an owner, releases those that no longer match, 
   await world.stop();
 });
 
-it('a set that is being deleted makes, takes and gives up nothing', async () => {
+it('a set that is being deleted creates, adopts and deletes nothing', async () => {
   const set = buildSet(3);
   const world = await setUp({
     ...set,
@@ -178,7 +178,7 @@ it('a set that is being deleted makes, takes and gives up nothing', async () => 
   await world.stop();
 });
 
-it('adoption asks the server first: a set that was replaced by another of its name takes nothing', async () => {
+it('adoption checks with the server first: a recreated set of the same name adopts nothing', async () => {
   const world = await setUp(buildSet(1), { lagMs: 5_000 });
   await world.run(20_000);
   world.api.remove(replicaSets, web);
@@ -192,7 +192,7 @@ it('adoption asks the server first: a set that was replaced by another of its na
   await world.stop();
 });
 
-it('a pod is available when it was ready for long enough, said when that is, without polling', async () => {
+it('a pod becomes available after minReadySeconds, without polling', async () => {
   const world = await setUp(buildSet(2, { minReadySeconds: 20 }));
   await world.run(2_000);
   assert.deepEqual(
@@ -210,7 +210,7 @@ it('a pod is available when it was ready for long enough, said when that is, wit
   await world.stop();
 });
 
-it('whatever happens, and wherever it is killed, it comes to as many pods as are wanted', () => {
+it('despite crashes and random events, the set reaches the desired number of pods', () => {
   const event = fc.oneof(
     fc.record({ kind: fc.constant('scale' as const), to: fc.integer({ min: 0, max: 8 }) }),
     fc.record({ kind: fc.constantFrom('fail' as const, 'delete' as const, 'vanish' as const), which: fc.nat(20) }),
@@ -241,8 +241,8 @@ it('whatever happens, and wherever it is killed, it comes to as many pods as are
           else world.api.remove(pods, keyOf(pod));
           await world.run(halfSeconds * 500);
         }
-        // Refusals double the wait of a key up to a quarter of an hour, so it is touched now and then; a lost
-        // expectation would take five minutes all the same.
+        // Rejections double the delay of a key up to a quarter of an hour, so the set is touched regularly; a lost
+        // expectation would still take five minutes.
         for (let round = 0; round < 30; round++) {
           world.api.change(replicaSets, web, (set) => ({
             ...set,

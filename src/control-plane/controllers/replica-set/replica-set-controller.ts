@@ -29,12 +29,12 @@ import type { ReplicaSetFacts } from './replica-set-status.ts';
 import { createReplicaTally } from './replica-tally.ts';
 import type { ReplicaTally } from './replica-tally.ts';
 
-/** Upstream: --concurrent-replicaset-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-replicaset-syncs). */
 const WORKERS = 5;
 
 /** A kind with a number of replicas, viewed as ReplicaSets. */
 export interface ReplicaKind {
-  /** Of its queue. */
+  /** The name of its queue. */
   readonly name: string;
   /** The kind in owner references and events. */
   readonly type: ResourceType<ReplicaSet>;
@@ -56,7 +56,7 @@ export function createReplicaSetController(options: ControllerOptions): Controll
   });
 }
 
-/** The same for similar kinds. */
+/** Creates the same controller for similar kinds. */
 export function createReplicaController(options: ControllerOptions, kind: ReplicaKind): Controller {
   const { informers, clock } = options;
   const { name, sets } = kind;
@@ -102,7 +102,10 @@ class ReplicaSetSyncer {
     this.#setIndex = new ControlledIndex(parts.kind.sets);
   }
 
-  /** A pass that deletes pods reads every pod of the set; other passes merge changes into one status write. */
+  /**
+   * Returns the pause between passes. A pass that deletes pods reads every pod of the set; other passes merge changes
+   * into one status write.
+   */
   restMs(key: string): number {
     const set = this.#parts.kind.sets.getByKey(key);
     if (set === undefined) return 0;
@@ -130,7 +133,7 @@ class ReplicaSetSyncer {
     return waitMs > 0 ? Math.min(waitMs, nextAvailableMs ?? waitMs) : nextAvailableMs;
   }
 
-  /** The counts of the set's pods. Individual pods are read only for adoption and release, which are rare. */
+  /** Returns the counts of the set's pods. Individual pods are read only for adoption and release, which are rare. */
   async #take(replicaSet: ReplicaSet, nowMs: number): Promise<{ counts: ReplicaCounts; active: () => readonly Pod[] }> {
     const { selector } = replicaSet.spec;
     const counts = this.#parts.tally.of(replicaSet, nowMs).read(replicaSet, nowMs);
@@ -162,7 +165,7 @@ class ReplicaSetSyncer {
     });
   }
 
-  /** The error, if any; it becomes a condition before the retry. */
+  /** Manages the pods. Returns the error, if any; it becomes a condition before the retry. */
   async #manage(
     key: string,
     replicaSet: ReplicaSet,
@@ -201,7 +204,7 @@ class ReplicaSetSyncer {
     try {
       await this.#parts.kind.writeStatus(replicaSet, status);
     } catch (error) {
-      // Deleted or changed: the event triggers the next pass.
+      // The pod was deleted or changed, and that event triggers the next pass.
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
       if (this.#parts.kind.sets.get(keyOf(replicaSet)) !== replicaSet) return;
       throw error;

@@ -13,20 +13,20 @@ const plan = (replicas: number | undefined, active: readonly Pod[], metadata: ob
   planReplicas(setOf(replicas, metadata), active.length, { active: () => active, related: () => active }, 0);
 
 describe('the number of pods of a replica set', () => {
-  it('missing pods are created, at most 500 at once', () => {
+  it('missing pods are created, at most 500 in one pass', () => {
     assert.deepEqual(plan(3, pods(1)), { kind: 'create', count: 2 });
     assert.deepEqual(plan(600, pods(1)), { kind: 'create', count: 500 });
     assert.deepEqual(plan(501, pods(1)), { kind: 'create', count: 500 });
     assert.deepEqual(plan(undefined, []), { kind: 'create', count: 1 });
   });
 
-  it('the number of pods does not change when it is right, or once the set is deleted', () => {
+  it('no pod is created or deleted if the number is right, or if the set is being deleted', () => {
     assert.deepEqual(plan(2, pods(2)), { kind: 'nothing' });
     for (const active of [pods(0), pods(5)])
       assert.deepEqual(plan(2, active, { deletionTimestamp: '2026-01-01T00:00:00Z' }), { kind: 'nothing' });
   });
 
-  it('surplus pods are deleted, unscheduled ones first, at most 500 at once', () => {
+  it('surplus pods are deleted, unscheduled ones first, at most 500 in one pass', () => {
     const [first, second, third] = pods(3) as [Pod, Pod, Pod];
     const onNode = { ...first, spec: { ...first.spec, nodeName: 'n' } };
     const other = { ...third, spec: { ...third.spec, nodeName: 'n' } };

@@ -10,11 +10,11 @@ export type ReplicaSetPlan =
   | { readonly kind: 'create'; readonly count: number }
   | { readonly kind: 'delete'; readonly pods: readonly Pod[] };
 
-/** Called only if there are surplus pods. */
+/** Returns the pods to rank. It is called only if there are surplus pods. */
 export interface PodsToRank {
-  /** Those that count. */
+  /** Returns the active pods. */
   active(): readonly Pod[];
-  /** The pods of all replica sets of the same owner, for the deletion order. */
+  /** Returns the pods of all replica sets of the same owner, for the deletion order. */
   related(): readonly Pod[];
 }
 

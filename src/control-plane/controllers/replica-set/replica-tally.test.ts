@@ -83,9 +83,9 @@ function buildMember(number: number, { set, app, tier, phase, ready, leaving }: 
 interface Fixture {
   readonly api: FakeApiClient;
   readonly clock: FakeClock;
-  /** How far the wall clock was set off. */
+  /** The offset of the wall clock. */
   offsetMs: number;
-  /** Of the newest set: a set that is made again has the uid of the former one, so that its pods stay its own. */
+  /** The generation of the newest set. A recreated set has the UID of the former one, so that its pods stay its own. */
   generation: number;
 }
 
@@ -117,13 +117,13 @@ async function take(fixture: Fixture, step: Step, nowMs: number): Promise<void> 
   else if (step.kind === 'wait') await clock.advance(step.ms);
   else if (step.kind === 'endWatches') api.endWatches();
   else if (step.kind === 'compact') {
-    // Whatever happened meanwhile comes with a new list.
+    // All changes in the meantime arrive with a new list.
     api.compact();
     api.endWatches();
   }
 }
 
-it('the counts are those of a full count, whatever happens, shown late or only in a new list', () =>
+it('the counts equal those of a full count after random changes, late events and new lists', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ step: stepArb, thenMs: fc.constantFrom(0, 400, 1_000), asked: fc.boolean() }), {
@@ -193,7 +193,7 @@ it('a wall clock that was set back makes pods wait again', async () => {
   await informers.stop();
 });
 
-it('a change of one pod looks at no other', async () => {
+it('a change of one pod reads no other pod', async () => {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
   const informers = createInformers({ client: api, clock, random: seededRandom(1), log: silentLogger });
@@ -207,7 +207,7 @@ it('a change of one pod looks at no other', async () => {
   api.seed(replicaSets, buildSet('a', 'a', 0, 'x'));
   for (let number = 0; number < 50; number++) {
     const pod = buildMember(number, facts, 0);
-    // Each count of a pod asks for its phase.
+    // Each count of a pod reads its phase.
     const status = { ...pod.status };
     Object.defineProperty(status, 'phase', { enumerable: true, get: (): 'Running' => (looks++, 'Running') });
     api.seed(pods, { ...pod, status });

@@ -23,7 +23,10 @@ interface Counted {
 
 export type ReplicaTally = MemberTally<ReplicaSet, Pod, Counted, SetTally>;
 
-/** Incremental counts of each set's pods: what `countReplicas` counts over the pods that the set controls. */
+/**
+ * Creates incremental counts of each set's pods, equal to what `countReplicas` counts over the pods that the set
+ * controls.
+ */
 export function createReplicaTally(sets: Informer<ReplicaSet>, pods: Informer<Pod>): ReplicaTally {
   const index = new ControlledIndex(pods);
   return new MemberTally<ReplicaSet, Pod, Counted, SetTally>({
@@ -51,7 +54,10 @@ class SetTally implements MemberCounts<ReplicaSet, Pod, Counted> {
     this.#set = replicaSet;
   }
 
-  /** Pods that have become available stay so until the wall clock is set back. */
+  /**
+   * Whether the counts are valid at this time. Pods that have become available stay so until the wall clock is set
+   * back.
+   */
   isFor(replicaSet: ReplicaSet, nowMs: number): boolean {
     if (nowMs < this.#readAtMs || this.#cancelled > MOST_CANCELLED + this.#active) return false;
     return isSameSpec(this.#set, replicaSet);

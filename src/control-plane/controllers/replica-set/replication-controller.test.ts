@@ -33,7 +33,7 @@ async function setUp(replicas: number, options: Partial<WorldOptions> = {}): Pro
 const scale = (world: ControllerWorld, replicas: number): void =>
   void world.api.change(replicationControllers, web, (each) => ({ ...each, spec: { ...each.spec, replicas } }));
 
-it('makes the pods it lacks, adopts those it may, lets go of those that no longer match, and says how they are', async () => {
+it('creates missing pods, adopts matching ones, releases those that no longer match, and reports their state', async () => {
   const world = await setUp(3);
   await world.run(3_000);
   assert.equal(world.activePods.length, 3);
@@ -68,7 +68,7 @@ it('makes the pods it lacks, adopts those it may, lets go of those that no longe
   await world.stop();
 });
 
-it('whatever happens, and wherever it is killed, it comes to as many pods as are wanted', () =>
+it('despite crashes and random events, the controller reaches the desired number of pods', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(

@@ -13,7 +13,7 @@ describe('a generated claim', () => {
   const base = (pod: string, podClaim: string): string | undefined =>
     newPodClaim(buildPod({ 'metadata.name': pod }), podClaim, template).metadata.generateName;
 
-  it('a generated claim has what the template says, and belongs to the pod', () => {
+  it('has the spec of the template, and belongs to the pod', () => {
     const { metadata, spec } = newPodClaim(buildPod(), 'dev', template);
     assert.deepEqual(spec, template.spec.spec);
     assert.deepEqual(metadata.labels, { own: 'x' });
@@ -25,7 +25,7 @@ describe('a generated claim', () => {
     assert.equal('labels' in bare.metadata, false);
   });
 
-  it('a generated claim is named after the pod and the entry; long names lose their ends in proportion', () => {
+  it('is named after the pod and the entry; long names are truncated in proportion', () => {
     assert.equal(base('web', 'dev'), 'web-dev-');
     assert.equal(base('p'.repeat(50), 'c'.repeat(5)), `${'p'.repeat(50)}-ccccc-`);
     assert.equal(base('p'.repeat(51), 'c'.repeat(5)), `${'p'.repeat(50)}-cccc`);
@@ -33,7 +33,7 @@ describe('a generated claim', () => {
   });
 });
 
-it('a claim belongs to the pod that controls it, and to the entry that it was made for', () => {
+it('belongs to the pod that controls it, and to the entry for which it was created', () => {
   const pod = buildPod();
   const made = newPodClaim(pod, 'dev', template);
   assert.equal(podOwnsClaim(pod, made), true);

@@ -4,10 +4,10 @@ import { isClaimForPod } from '../../../api/resource/pod-claims.ts';
 import type { ResourceClaim } from '../../../api/resource/resource-claim.ts';
 import type { ResourceClaimTemplate } from '../../../api/resource/resource-claim-template.ts';
 
-/** Leaves room for a hyphen and five random characters in a DNS label. */
+/** The maximum length, which leaves room for a hyphen and five random characters in a DNS label. */
 const LONGEST_BASE = 57;
 
-/** A claim made of the template for one entry of the pod's `spec.resourceClaims`. The server completes its name. */
+/** Builds a claim from the template for one entry of the pod's `spec.resourceClaims`. The server completes its name. */
 export function newPodClaim(pod: Pod, podClaim: string, { spec }: ResourceClaimTemplate): ResourceClaim {
   const { labels, annotations } = spec.metadata;
   const { namespace, name, uid } = pod.metadata;
@@ -25,7 +25,10 @@ export function newPodClaim(pod: Pod, podClaim: string, { spec }: ResourceClaimT
   };
 }
 
-/** Long names lose their ends in proportion, so that both remain recognizable (upstream: handleClaim). */
+/**
+ * Returns the base of the name. Long names are truncated in proportion, so that both remain recognizable (upstream:
+ * handleClaim).
+ */
 function generatedBase(pod: string, podClaim: string): string {
   const base = `${pod}-${podClaim}-`;
   if (base.length <= LONGEST_BASE) return base;

@@ -10,12 +10,12 @@ const LEAVING = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 const allocation = { devices: { results: [{ request: 'r', driver: 'd', pool: 'p', device: 'g0' }] } };
 
 interface Given {
-  /** Names of pods that it is reserved for; the uid is the name. */
+  /** The names of pods for which it is reserved. The UID is the name. */
   readonly users?: readonly string[];
   readonly allocated?: boolean;
   readonly finalizer?: boolean;
   readonly leaving?: boolean;
-  /** Uid of the pod `web` that it was generated for. */
+  /** The UID of the pod `web` for which it was generated. */
   readonly owner?: string;
 }
 
@@ -41,7 +41,7 @@ const pod = (name: string, changes: Record<string, unknown> = {}): Pod =>
   buildPod({ 'metadata.name': name, 'metadata.uid': name, 'spec.nodeName': 'n1', ...changes });
 const done = (name: string): Pod => pod(name, { 'status.phase': 'Succeeded' });
 
-/** `users a b`, `allocated`, `release`, `remove`: what the status keeps, and what follows. */
+/** Formats a plan as `users a b`, `allocated`, `release`, `remove`: the content of the status, and the next writes. */
 function planned(given: Given, ...pods: Pod[]): string {
   const { status, release, remove } = planClaim(claim(given), (name) =>
     pods.find(({ metadata }) => metadata.name === name),
@@ -66,24 +66,24 @@ describe('a claim', () => {
     assert.equal(planned({ users: ['a', 'b'] }, pod('a'), pod('b', { 'metadata.uid': 'new' })), 'status [a] allocated');
   });
 
-  it('a claim is freed when its last user is gone', () => {
+  it('is deallocated when its last user is gone', () => {
     assert.equal(planned({ users: ['a'] }), 'status [] free release');
     assert.equal(planned({ users: ['a'], allocated: false }), 'status [] free release');
   });
 
-  it('a claim is not freed while it has no finalizer: the scheduler has not allocated it', () => {
+  it('is not deallocated without a finalizer, because the scheduler did not allocate it', () => {
     assert.equal(planned({ users: ['a'], finalizer: false }), 'status [] allocated');
     assert.equal(planned({ finalizer: false, leaving: true }), '');
   });
 
-  it('a claim that was never used stays allocated until it is deleted', () => {
+  it('that was never used stays allocated until it is deleted', () => {
     assert.equal(planned({}), '');
     assert.equal(planned({ leaving: true }), 'status [] free release');
     assert.equal(planned({ leaving: true, allocated: false }), 'release');
     assert.equal(planned({ users: ['a'], leaving: true }, pod('a')), '');
   });
 
-  it('keeps users that are no pods', () => {
+  it('keeps users that are not pods', () => {
     const other = claim({});
     const reservedFor = [
       { apiGroup: 'example.com', resource: 'pods', name: 'x', uid: 'x' },
@@ -95,13 +95,13 @@ describe('a claim', () => {
 });
 
 describe('a claim that was generated for a pod', () => {
-  it('a generated claim is deleted when the pod is over, or another one has its name', () => {
+  it('is deleted when the pod has ended, or when another pod has its name', () => {
     assert.equal(planned({ owner: 'web', finalizer: false }, done('web')), 'remove');
     assert.equal(planned({ owner: 'earlier', finalizer: false }, pod('web')), 'remove');
     assert.equal(planned({ owner: 'web', users: ['web'] }, done('web')), 'status [] free release remove');
   });
 
-  it('stays while the pod runs, or others use it, and is left to the garbage collector when the pod is gone', () => {
+  it('stays while the pod runs or others use it, and is left to the garbage collector when the pod is deleted', () => {
     assert.equal(planned({ owner: 'web' }, pod('web')), '');
     assert.equal(planned({ owner: 'web', users: ['a'] }, done('web'), pod('a')), '');
     assert.equal(planned({ owner: 'web' }), '');
@@ -109,7 +109,7 @@ describe('a claim that was generated for a pod', () => {
     assert.equal(planned({}, done('web')), '');
   });
 
-  it('a generated claim is known by its controller, a pod', () => {
+  it('is recognized by its controller, a pod', () => {
     const reference = { apiVersion: 'v1', kind: 'Pod', name: 'web', uid: 'web', controller: true };
     const owner = (changes: object): string | undefined => {
       const { metadata, ...rest } = claim({});

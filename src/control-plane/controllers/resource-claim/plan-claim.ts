@@ -4,15 +4,15 @@ import { CLAIM_FINALIZER } from '../../../api/resource/device-config.ts';
 import type { ResourceClaim, ResourceClaimConsumerReference } from '../../../api/resource/resource-claim.ts';
 
 export interface ClaimPlan {
-  /** The status with the remaining users; undefined: unchanged. */
+  /** The status with the remaining users. Undefined means unchanged. */
   readonly status?: NonNullable<ResourceClaim['status']>;
-  /** Remove the finalizer after the status is written. */
+  /** Whether to remove the finalizer after the status is written. */
   readonly release: boolean;
-  /** Delete the claim, which was generated for a pod that will not run any more. */
+  /** Whether to delete the claim, because it was generated for a pod that will not run any more. */
   readonly remove: boolean;
 }
 
-/** A pod that does not use its claims any more (upstream: isPodDone). */
+/** Whether the pod does not use its claims any more (upstream: isPodDone). */
 export function isPodDone(pod: Pod): boolean {
   return isTerminalPod(pod) || (pod.metadata.deletionTimestamp !== undefined && (pod.spec.nodeName ?? '') === '');
 }
@@ -20,7 +20,7 @@ export function isPodDone(pod: Pod): boolean {
 export const isPodReference = ({ apiGroup = '', resource }: ResourceClaimConsumerReference): boolean =>
   apiGroup === '' && resource === 'pods';
 
-/** The pod that the claim was generated for. */
+/** Returns the pod for which the claim was generated. */
 export function owningPod({ metadata }: ResourceClaim): { readonly name: string; readonly uid: string } | undefined {
   return (metadata.ownerReferences ?? []).find(
     ({ controller, apiVersion, kind }) => controller === true && apiVersion === 'v1' && kind === 'Pod',
@@ -53,7 +53,7 @@ export function planClaim(claim: ResourceClaim, podOf: (name: string) => Pod | u
         ...(remaining.length > 0 && { reservedFor: remaining }),
       },
     }),
-    // The scheduler adds the finalizer before the allocation: one without the other is left alone.
+    // The scheduler adds the finalizer before the allocation. A claim with only one of them is not changed.
     release: frees,
     remove:
       isUnused &&

@@ -15,7 +15,7 @@ const entry = { name: 'dev', resourceClaimTemplateName: 't' };
 
 interface Given {
   readonly entries?: readonly object[];
-  /** Of `status.resourceClaimStatuses`. */
+  /** The entries of `status.resourceClaimStatuses`. */
   readonly known?: readonly object[];
   readonly pod?: Record<string, unknown>;
   readonly claims?: readonly ResourceClaim[];
@@ -41,7 +41,7 @@ function plan(given: Given): PodPlan {
   });
 }
 
-/** `create dev`, `status dev c1`, `reserve c1`. */
+/** Formats a plan as `create dev`, `status dev c1`, `reserve c1`. */
 function shown({ creates, statuses, reserves, failure }: PodPlan): string {
   return [
     ...creates.map(({ podClaim }) => `create ${podClaim}`),
@@ -83,27 +83,27 @@ function generated(
 }
 
 describe('the claim of a template', () => {
-  it('a templated claim is created for a pod that has none', () => assert.equal(shown(plan({})), 'create dev'));
+  it('is created for a pod that has none', () => assert.equal(shown(plan({})), 'create dev'));
 
-  it('a templated claim is looked for before: one that was generated for this entry is written to the status', () => {
+  it('is written to the status if it was already generated for this entry', () => {
     assert.equal(shown(plan({ claims: [generated('c1')] })), 'status dev c1');
     assert.equal(shown(plan({ claims: [generated('c1', { podClaim: 'other' })] })), 'create dev');
     assert.equal(shown(plan({ claims: [generated('c1', { mine: false })] })), 'create dev');
   });
 
-  it("a templated claim that the status names is kept while it is the pod's", () => {
+  it('is kept while the status names it and it belongs to the pod', () => {
     const known = [{ name: 'dev', resourceClaimName: 'c1' }];
     assert.equal(shown(plan({ known, claims: [generated('c1')] })), '');
     assert.equal(shown(plan({ known })), 'create dev');
     assert.equal(shown(plan({ known, claims: [generated('c1', { mine: false })] })), 'create dev');
   });
 
-  it('a templated claim is not created where none is needed, or the pod names a claim itself', () => {
+  it('is not created if the pod needs none or names a claim itself', () => {
     assert.equal(shown(plan({ known: [{ name: 'dev' }] })), '');
     assert.equal(shown(plan({ entries: [{ name: 'dev', resourceClaimName: 'c1' }] })), '');
   });
 
-  it('a templated claim is not created for a pod that leaves or is over', () => {
+  it('is not created for a pod that terminates or has ended', () => {
     assert.equal(
       shown(plan({ pod: { 'metadata.deletionTimestamp': '2026-01-01T00:00:00Z', 'spec.nodeName': 'n1' } })),
       '',
@@ -111,7 +111,7 @@ describe('the claim of a template', () => {
     assert.equal(shown(plan({ pod: { 'status.phase': 'Failed' } })), '');
   });
 
-  it('a templated claim cannot be created without the template: the first that is missing is reported, and the others are created', () => {
+  it('is not created without the template: the first missing template is reported, and the other claims are created', () => {
     const entries = [
       { name: 'a', resourceClaimTemplateName: 'none' },
       { name: 'b', resourceClaimTemplateName: 'nix' },
@@ -137,7 +137,7 @@ describe('a pod that has a node', () => {
     assert.equal(reserved({ allocated: true, reserved: true }), '');
   });
 
-  it('does not get what is full, leaves, or was generated for another pod', () => {
+  it('gets no reservation of a claim that is full, is being deleted, or was generated for another pod', () => {
     assert.equal(reserved({ allocated: true, users: 255 }), 'reserve c1');
     assert.equal(reserved({ allocated: true, users: 256 }), '');
     assert.equal(reserved({ allocated: true, leaving: true }), '');
@@ -150,6 +150,6 @@ describe('a pod that has a node', () => {
     assert.equal(shown(plan({ entries, pod: { 'spec.nodeName': 'n1' } })), '');
   });
 
-  it('without claims gets none', () =>
+  it('without claims gets no reservations', () =>
     assert.equal(reserved({ allocated: true }, { entries: [], known: [], claims: [] }), ''));
 });

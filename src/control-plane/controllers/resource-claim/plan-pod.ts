@@ -10,24 +10,24 @@ import { isPodDone } from './plan-claim.ts';
 export interface PodClaimFacts {
   claim(name: string): ResourceClaim | undefined;
   template(name: string): ResourceClaimTemplate | undefined;
-  /** Those that were generated for the pod. */
+  /** The claims that were generated for the pod. */
   readonly generated: readonly ResourceClaim[];
 }
 
 export interface PodPlan {
-  /** Claims to create from their templates, with the entry of the pod that each is for. */
+  /** The claims to create from their templates, each with the entry of the pod. */
   readonly creates: readonly { readonly podClaim: string; readonly claim: ResourceClaim }[];
-  /** Entries to write to `status.resourceClaimStatuses`, of claims that exist already. */
+  /** The entries to write to `status.resourceClaimStatuses`, for claims that exist already. */
   readonly statuses: readonly { readonly name: string; readonly resourceClaimName: string }[];
-  /** Claims to reserve for the pod, whose node was not chosen by the scheduler. */
+  /** The claims to reserve for the pod, whose node was not chosen by the scheduler. */
   readonly reserves: readonly ResourceClaim[];
-  /** Why a claim cannot be created, for events. */
+  /** The reason why a claim cannot be created, for events. */
   readonly failure?: string;
 }
 
 const nothing: PodPlan = { creates: [], statuses: [], reserves: [] };
 
-/** The missing claims of a pod (upstream: resourceclaim controller syncPod). */
+/** Plans the missing claims of a pod (upstream: resourceclaim controller syncPod). */
 export function planPod(pod: Pod, facts: PodClaimFacts): PodPlan {
   // Upstream creates another claim for an ended pod when its claim is deleted, and then deletes that one again.
   if (pod.metadata.deletionTimestamp !== undefined || isPodDone(pod)) return nothing;
@@ -70,7 +70,7 @@ function planClaim(pod: Pod, podClaim: PodResourceClaim, facts: PodClaimFacts): 
   return { kind: 'create', claim: newPodClaim(pod, podClaim.name, template) };
 }
 
-/** For a pod that was bound without the scheduler: its allocated claims. */
+/** Returns the allocated claims of a pod that was bound without the scheduler. */
 function claimsToReserve(pod: Pod, facts: PodClaimFacts): ResourceClaim[] {
   return (pod.spec.resourceClaims ?? []).flatMap((podClaim) => {
     const known = podClaimName(pod, podClaim);

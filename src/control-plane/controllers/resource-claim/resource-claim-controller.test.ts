@@ -41,7 +41,7 @@ function setUp(options: Partial<WorldOptions> = {}): ControllerWorld {
 const statusOf = (world: ControllerWorld, name: string): unknown =>
   world.api.peek(pods, { namespace: 'default', name })?.status?.resourceClaimStatuses;
 
-it('a pod gets a claim of its own from the template, and its status names it', async () => {
+it('a pod gets a claim from the template, and its status names it', async () => {
   const world = setUp();
   world.api.seed(pods, podWith('web'));
   world.start();
@@ -59,7 +59,7 @@ it('a pod gets a claim of its own from the template, and its status names it', a
   await world.stop();
 });
 
-it('says that a template is missing, and creates the claim when it is there', async () => {
+it('reports a missing template, and creates the claim when it exists', async () => {
   const world = setUp();
   world.api.remove(resourceClaimTemplates, keyOf(template));
   world.api.seed(pods, podWith('web'));
@@ -75,12 +75,12 @@ it('says that a template is missing, and creates the claim when it is there', as
   await world.stop();
 });
 
-it('long names of pods and claims are cut in proportion', () => {
+it('long names of pods and claims are truncated in proportion', () => {
   const claim = newPodClaim(podWith('p'.repeat(100)), 'c'.repeat(20), template);
   assert.equal(claim.metadata.generateName, `${'p'.repeat(46)}-${'c'.repeat(9)}`);
 });
 
-it('users that are done or gone leave the claim, and the last one frees its devices', async () => {
+it('ended and deleted pods are removed from the reservations, and the last one deallocates the claim', async () => {
   const world = setUp();
   world.api.seed(pods, podWith('runs', { 'spec.resourceClaims': [{ name: 'dev', resourceClaimName: 'shared' }] }));
   world.api.seed(pods, podWith('done', { 'status.phase': 'Succeeded' }));
@@ -96,7 +96,7 @@ it('users that are done or gone leave the claim, and the last one frees its devi
   await world.stop();
 });
 
-it('a pod that was bound past the scheduler is added to the users of an allocated claim', async () => {
+it('a pod that was bound without the scheduler is added to the reservations of an allocated claim', async () => {
   const world = setUp();
   const claims = { 'spec.resourceClaims': [{ name: 'dev', resourceClaimName: 'shared' }] };
   world.api.seed(pods, podWith('bound', { ...claims, 'spec.nodeName': 'n' }));
@@ -120,7 +120,7 @@ it('a claim that the scheduler is about to allocate keeps its finalizer', async 
   await world.stop();
 });
 
-it('a claim that is deleted while no pod uses it is freed and removed', async () => {
+it('a claim that is deleted while no pod uses it is deallocated and removed', async () => {
   const world = setUp();
   world.api.seed(resourceClaims, allocated({}));
   world.start();
@@ -130,7 +130,7 @@ it('a claim that is deleted while no pod uses it is freed and removed', async ()
   await world.stop();
 });
 
-it('a claim that was freed by a controller that died before it took the finalizer off goes when it is deleted', async () => {
+it('a claim with a leftover finalizer of a crashed controller is removed when it is deleted', async () => {
   const world = setUp();
   const { status: _, ...claim } = allocated({});
   world.api.seed(resourceClaims, claim);
@@ -151,7 +151,10 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('kill' as const), writes: fc.integer({ min: 1, max: 4 }) }),
 );
 
-/** Killed between the two writes that free a claim: it keeps its finalizer until it is deleted. */
+/**
+ * The controller is killed between the two writes that deallocate a claim, which keeps its finalizer until it is
+ * deleted.
+ */
 const cutOffRelease: [typeof step extends fc.Arbitrary<infer S> ? S : never, number][] = [
   [{ kind: 'kill', writes: 3 }, 0],
   [{ kind: 'pod', which: 3 }, 2],
@@ -159,7 +162,7 @@ const cutOffRelease: [typeof step extends fc.Arbitrary<infer S> ? S : never, num
   [{ kind: 'remove', which: 3 }, 0],
 ];
 
-/** As the scheduler does. */
+/** Allocates a claim as the scheduler does. */
 function allocate(world: ControllerWorld, claim: ResourceClaim | undefined, pod: Pod | undefined): void {
   if (claim === undefined || pod === undefined || claim.metadata.deletionTimestamp !== undefined) return;
   world.api.change(resourceClaims, keyOf(claim), (each) => ({
@@ -172,14 +175,14 @@ function allocate(world: ControllerWorld, claim: ResourceClaim | undefined, pod:
   }));
 }
 
-/** Deletes the claims of pods that are gone. Those that are held by a finalizer only begin to go. */
+/** Deletes the claims of deleted pods. Those with a finalizer only start to terminate. */
 async function collectGarbage({ api }: ControllerWorld): Promise<void> {
   const owners = new Set(api.all(pods).map(({ metadata }) => metadata.uid));
   for (const claim of api.all(resourceClaims))
     if (!owners.has(claim.metadata.ownerReferences?.[0]?.uid ?? '')) await api.delete(resourceClaims, keyOf(claim));
 }
 
-it('killed at any write and shown everything late, each running pod has one claim and no other claim is left', () =>
+it('despite crashes and late events, each running pod has one claim and no other claim is left', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(step, fc.integer({ min: 0, max: 4 })), { maxLength: 14 }),

@@ -38,7 +38,7 @@ export function createResourceClaimController(
     ),
   );
   const recorder = createEventRecorder({ client, clock, log, component: 'resource_claim' });
-  /** By uid of the pod: claims that were created and are not in the cache yet. */
+  /** The created claims that are not in the cache yet, by pod UID. */
   const created = new Map<string, Map<string, ResourceClaim>>();
 
   const syncPod = createPodSync({ client, podInformer, claims, templates, byOwner, recorder, created, claimMetrics });
@@ -91,7 +91,7 @@ export function createResourceClaimController(
       onUpdate: (_before, after) => claimChanged(after),
       onDelete: (claim) => {
         claimChanged(claim);
-        // The pod of a deleted generated claim gets another one.
+        // The pod of a deleted generated claim gets a new one.
         const { name: pod = '' } = owningPod(claim) ?? {};
         podQueue.add(formatKey({ namespace: claim.metadata.namespace, name: pod }));
       },

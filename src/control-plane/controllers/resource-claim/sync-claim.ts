@@ -15,9 +15,9 @@ export interface ClaimSyncParts {
   readonly claims: Informer<ResourceClaim>;
 }
 
-/** One pass over a claim: removes users that are done, and frees or removes what is unused. */
+/** Syncs a claim: removes users that are done, and deallocates or deletes an unused claim. */
 export function createClaimSync({ client, podInformer, claims }: ClaimSyncParts): (key: string) => Promise<void> {
-  /** The pods in a claim's reservations from the cache; the server is queried for missing ones. */
+  /** Returns the pods in a claim's reservations from the cache. The server is queried for missing ones. */
   const podsOf = async (claim: ResourceClaim): Promise<ReadonlyMap<string, Pod>> => {
     const { namespace } = claim.metadata;
     const found = new Map<string, Pod>();

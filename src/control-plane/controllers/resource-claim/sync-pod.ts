@@ -19,11 +19,11 @@ export interface PodSyncParts {
   readonly byOwner: ControlledIndex<ResourceClaim>;
   readonly recorder: EventRecorder;
   readonly claimMetrics?: ClaimMetrics | undefined;
-  /** By uid of the pod: claims that were created and are not in the cache yet. */
+  /** The created claims that are not in the cache yet, by pod UID. */
   readonly created: Map<string, Map<string, ResourceClaim>>;
 }
 
-/** One pass over a pod: creates missing claims and records them in the status. */
+/** Syncs a pod: creates missing claims and records them in the status. */
 export function createPodSync(parts: PodSyncParts): (key: string) => Promise<void> {
   const { client, podInformer, claims, templates, byOwner, recorder, created, claimMetrics } = parts;
   const generatedFor = (pod: Pod): readonly ResourceClaim[] => [

@@ -86,7 +86,7 @@ function podOf(step: Extract<Step, { kind: 'pod' }>, nowMs: number): Pod {
   };
 }
 
-/** The object of a step that makes or changes one. */
+/** Returns the object of a step that creates or changes one. */
 function objectOf(step: Extract<Step, { kind: 'pod' | 'service' | 'configMap' }>, nowMs: number): ApiObject {
   if (step.kind === 'pod') return podOf(step, nowMs);
   const { kind, namespace, number } = step;
@@ -166,7 +166,7 @@ async function run(steps: readonly Step[], seed: number): Promise<void> {
 const nanosOf = (amounts: ReturnType<QuotaTally['of']>): unknown[] =>
   [...amounts].map(([name, { nanos }]) => `${name} ${nanos}`).sort();
 
-it('the usage of a quota is that of all objects of its namespace, after any changes of both, shown late', () =>
+it('the usage of a quota equals that of all objects of its namespace after random changes and late events', () =>
   fc.assert(
     fc.asyncProperty(fc.array(stepArb, { minLength: 10, maxLength: 40 }), fc.integer({ min: 1, max: 1_000_000 }), run),
     {
@@ -174,7 +174,7 @@ it('the usage of a quota is that of all objects of its namespace, after any chan
     },
   ));
 
-it('the usage is written in the format of the objects that are left', async () => {
+it('the usage is written in the format of the remaining objects', async () => {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
   const informers = createInformers({ client: api, clock, random: seededRandom(1), log: silentLogger });
@@ -213,7 +213,7 @@ it('the usage is written in the format of the objects that are left', async () =
   await informers.stop();
 });
 
-it('a change of a pod costs the same whatever the namespace holds', async () => {
+it('a change of a pod has the same cost in a namespace of any size', async () => {
   const clock = new FakeClock();
   const api = new FakeApiClient({ clock });
   const informers = createInformers({ client: api, clock, random: seededRandom(1), log: silentLogger });

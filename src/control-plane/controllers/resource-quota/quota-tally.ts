@@ -15,13 +15,15 @@ export interface CountedKind {
 }
 
 /**
- * Incremental usage of each quota. Invariants: 1. `of` equals `computeQuotaUsage` over the objects of the quota's
- * namespace in the informers. 2. A change of an object costs the same in a namespace of any size. The first query for a
- * quota, and the first after a change of its spec, count all objects. 3. Deleted quotas and objects leave no state.
+ * Tracks the usage of each quota incrementally. Invariants:
+ * 1. `of` equals `computeQuotaUsage` over the objects of the quota's namespace in the informers.
+ * 2. A change of an object has the same cost in a namespace of any size. The first query for a quota, and the first
+ *    after a change of its spec, count all objects.
+ * 3. Deleted quotas and objects leave no state.
  */
 export class QuotaTally {
   readonly #counted: readonly CountedKind[];
-  /** By the uid of the quota, by namespace. */
+  /** The tallies: namespace → quota UID → tally. */
   readonly #tallies = new Map<string, Map<string, UsageTally>>();
   readonly #ends: readonly (() => void)[];
 
@@ -55,7 +57,7 @@ export class QuotaTally {
     return tally.read(nowMs);
   }
 
-  /** The number of quotas, and of objects that all of them hold. */
+  /** The number of quotas, and of the objects that they count. */
   get sizes(): { readonly quotas: number; readonly objects: number } {
     const tallies = [...this.#tallies.values()].flatMap((own) => [...own.values()]);
     return { quotas: tallies.length, objects: tallies.reduce((sum, { size }) => sum + size, 0) };
@@ -93,7 +95,10 @@ class UsageTally {
   readonly #names: readonly string[];
   readonly #namesOf = new Map<ResourceType, ReadonlySet<string>>();
   readonly #counted = new Map<string, Counted>();
-  /** What is being deleted: the usage of a pod ends at a time. Counted when the usage is read. */
+  /**
+   * The terminating objects. The usage of a terminating pod ends at some time, so it is computed when the usage is
+   * read.
+   */
   readonly #leaving = new Map<string, Counted>();
   readonly #sums = new Map<string, Sum>();
 
@@ -144,7 +149,7 @@ class UsageTally {
     return used;
   }
 
-  /** Objects that are not being deleted use the same at any time. */
+  /** Adds or subtracts an object that is not terminating. Its usage does not depend on the time. */
   #add({ evaluator, object, names }: Counted, by: 1 | -1): void {
     for (const [name, amount] of onlyOf(evaluator.usage(object, 0), names)) {
       let sum = this.#sums.get(name);
@@ -164,11 +169,11 @@ class UsageTally {
   }
 }
 
-/** The names and the scopes of a quota, as text to compare. */
+/** Returns the names and scopes of a quota as a comparable text. */
 const boundsOf = (quota: ResourceQuota): string =>
   JSON.stringify([Object.keys(quota.spec.hard ?? {}), scopesOf(quota)]);
 
-/** A sum from which summands are taken again. It is written in the format of its summands. */
+/** A sum from which summands can be subtracted again. It is written in the format of its summands. */
 class Sum {
   #nanos = 0n;
   readonly #summands = new Map<Quantity['format'], number>();

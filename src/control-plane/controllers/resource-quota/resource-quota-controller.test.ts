@@ -26,7 +26,7 @@ async function start(...quotas: ResourceQuota[]) {
 }
 
 describe('the resource quota controller', () => {
-  it('counts what a namespace has when a quota comes, and again when its spec changes', async () => {
+  it('counts the objects of a namespace when a quota is created, and again when its spec changes', async () => {
     const { world, status } = await start();
     world.api.seed(configMaps, configMap('a'));
     world.api.seed(configMaps, { metadata: { name: 'b', namespace: 'other', uid: '' } });
@@ -45,7 +45,7 @@ describe('the resource quota controller', () => {
     await world.stop();
   });
 
-  it('gives back at once what is deleted or ends', async () => {
+  it('lowers the usage at once when an object is deleted or ends', async () => {
     const { world, used } = await start();
     world.api.seed(configMaps, configMap('a'));
     world.api.seed(
@@ -64,7 +64,7 @@ describe('the resource quota controller', () => {
     await world.stop();
   });
 
-  it('takes nothing back that was charged just now and may not be stored yet; what never is, a little later', async () => {
+  it('does not lower a usage that was just charged, because the object may not be stored yet', async () => {
     const { world, used } = await start(quota({ configmaps: '3' }));
     world.api.change(resourceQuotas, key, (object) => ({
       ...object,
@@ -88,7 +88,7 @@ describe('the resource quota controller', () => {
     await world.stop();
   });
 
-  it('corrects a status that others changed, within its period', async () => {
+  it('corrects a status that other clients changed, within its period', async () => {
     const { world, used } = await start(quota({ configmaps: '3' }));
     world.restart();
     world.api.change(resourceQuotas, key, (object) => ({
@@ -100,7 +100,7 @@ describe('the resource quota controller', () => {
     await world.stop();
   });
 
-  it('writes nothing when nothing is new', async () => {
+  it('writes nothing if nothing changed', async () => {
     const { world, status } = await start(quota({ configmaps: '3' }));
     const before = world.api.all(resourceQuotas)[0]?.metadata.resourceVersion;
     world.restart();

@@ -13,14 +13,14 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 import { QuotaTally } from './quota-tally.ts';
 
 const WORKERS = 5;
-/** Upstream: --resource-quota-sync-period. */
+/** The resync period (upstream: --resource-quota-sync-period). */
 const RESYNC_MS = 5 * 60_000;
 /**
- * A charged object may not be stored or visible here yet, so usage is lowered only if no request has charged the quota
- * for this time. (Upstream lowers it immediately, so a namespace can occasionally exceed its quota.)
+ * The time without a charge after which usage may be lowered, because a charged object may not be stored or visible
+ * here yet. (Upstream lowers it immediately, so a namespace can occasionally exceed its quota.)
  */
 const SETTLE_MS = 200;
-/** After a charge, usage is recomputed, because the charged request may have failed later. */
+/** The time after a charge when usage is recomputed, because the charged request may have failed later. */
 const RECOUNT_MS = 10_000;
 
 export interface ResourceQuotaControllerOptions extends ControllerOptions {
@@ -83,7 +83,7 @@ interface Parts {
 class QuotaSyncer {
   readonly #options: ResourceQuotaControllerOptions;
   readonly #parts: Parts;
-  /** When each quota last changed, in monotonic time. */
+  /** The monotonic time of each quota's last change. */
   readonly #changedMs = new Map<string, number>();
 
   constructor(options: ResourceQuotaControllerOptions, parts: Parts) {
@@ -99,7 +99,7 @@ class QuotaSyncer {
     this.#changedMs.delete(formatKey(keyOf(quota)));
   }
 
-  /** Resolves to the delay of the next check in milliseconds. */
+  /** Syncs a quota. Resolves to the delay of the next check in milliseconds. */
   async sync(key: string): Promise<number | undefined> {
     const quota = this.#parts.quotas.getByKey(key);
     if (quota === undefined) return undefined;

@@ -20,7 +20,7 @@ async function setUp(rootCa = 'PEM', phase: 'Active' | 'Terminating' = 'Active')
   return world;
 }
 
-it('every namespace has the root certificate, and gets it back', async () => {
+it('every namespace has a ConfigMap with the root CA, which is restored after changes', async () => {
   const world = await setUp();
   const first = world.api.peek(configMaps, key);
   assert.deepEqual(
@@ -45,7 +45,7 @@ it('every namespace has the root certificate, and gets it back', async () => {
   await world.stop();
 });
 
-it('a new namespace gets it at once, one that is going does not', async () => {
+it('a new namespace gets it at once, a terminating one does not', async () => {
   const world = await setUp('PEM', 'Terminating');
   assert.deepEqual(world.api.writes, []);
   world.api.seed(namespaces, { metadata: { namespace: '', name: 'new', uid: 'new' }, spec: {} });
@@ -54,7 +54,7 @@ it('a new namespace gets it at once, one that is going does not', async () => {
   await world.stop();
 });
 
-it('a namespace that begins to go is no failure; any other refusal is tried again', async () => {
+it('a namespace that becomes terminating causes no error; any other rejection is retried', async () => {
   const world = await setUp();
   const terminating = new ApiStatusError('Forbidden', 'because it is being terminated', {
     causes: [{ reason: 'NamespaceTerminating', message: 'x' }],

@@ -10,7 +10,7 @@ const DESCRIPTION =
   'By this authority pods check the certificate of the API server when they reach it by its service or as kubernetes.default.svc.';
 
 export interface RootCaOptions extends ControllerOptions {
-  /** PEM of the CA of the API server's certificate. */
+  /** The CA of the API server's certificate, as PEM. */
   readonly rootCa: string;
 }
 

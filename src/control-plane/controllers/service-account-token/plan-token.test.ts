@@ -15,7 +15,7 @@ const secret = (data?: Record<string, string>, metadata: object = {}): Secret =>
   ...(data !== undefined && { data }),
 });
 
-describe('a Secret for a token', () => {
+describe('a token Secret', () => {
   it('gets its missing data', () => {
     const data = { 'ca.crt': full['ca.crt'], namespace: full.namespace };
     assert.deepEqual(planToken(secret(), account, 'CA'), { kind: 'fill', needsToken: true, data });
@@ -33,7 +33,7 @@ describe('a Secret for a token', () => {
     assert.deepEqual(planToken(secret({ ...full, namespace: '' }), account, 'CA').kind, 'fill');
   });
 
-  it('gets the certificates of the cluster when they change, and keeps them while there are none', () => {
+  it("gets the cluster's new CA certificates, and keeps its own while there are none", () => {
     assert.deepEqual(planToken(secret(full), account, 'CA'), { kind: 'nothing' });
     assert.deepEqual(planToken(secret(full), account, 'new'), {
       kind: 'fill',
@@ -43,7 +43,7 @@ describe('a Secret for a token', () => {
     assert.deepEqual(planToken(secret(full), account, ''), { kind: 'nothing' });
   });
 
-  it('a Secret for a token is deleted with its account, and with an earlier account of the same name', () => {
+  it('is deleted with its account, and if it belongs to an earlier account of the same name', () => {
     assert.deepEqual(planToken(secret(full), undefined, 'CA'), { kind: 'delete' });
     const earlier = { annotations: { ...NAME, 'kubernetes.io/service-account.uid': 'sa-0' } };
     assert.deepEqual(planToken(secret(full, earlier), account, 'CA'), { kind: 'delete' });
@@ -52,7 +52,7 @@ describe('a Secret for a token', () => {
     });
   });
 
-  it('names its account, and keeps what else it has', () => {
+  it('names its account, and keeps other fields', () => {
     const filled = filledSecret(secret({ own: 'eA==' }, { annotations: { own: 'x' } }), account, { token: 'dA==' });
     assert.deepEqual(filled.metadata.annotations, { own: 'x', ...NAME, 'kubernetes.io/service-account.uid': 'sa-1' });
     assert.deepEqual(filled.data, { own: 'eA==', token: 'dA==' });

@@ -4,13 +4,13 @@ import { isTokenOf, legacyToken } from '../../../api/legacy-token.ts';
 
 export type TokenPlan =
   | { readonly kind: 'nothing' }
-  /** Its account is gone. */
+  /** The account was deleted. */
   | { readonly kind: 'delete' }
   | { readonly kind: 'fill'; readonly needsToken: boolean; readonly data: Readonly<Record<string, string>> };
 
 /**
- * The change that a Secret for a token needs (upstream: tokens_controller syncSecret, secretUpdateNeeded). `data`
- * contains all fields except the token, in base64.
+ * Plans the change of a token Secret (upstream: tokens_controller syncSecret, secretUpdateNeeded). `data` contains all
+ * fields except the token, in base64.
  */
 export function planToken(secret: Secret, account: ServiceAccount | undefined, rootCa: string): TokenPlan {
   if (secret.metadata.deletionTimestamp !== undefined) return { kind: 'nothing' };

@@ -31,7 +31,7 @@ function setUp(options: Partial<WorldOptions> = {}): ControllerWorld {
 const decoded = ({ data = {} }: Secret): Record<string, string> =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
 
-it('fills a Secret with token, authority and namespace, and keeps the token it has', async () => {
+it('fills a Secret with token, CA and namespace, and keeps an existing token', async () => {
   const world = setUp();
   world.api.seed(serviceAccounts, { metadata: { ...robot, uid: 'r-1' } });
   world.api.seed(secrets, tokenSecret('a'));
@@ -55,7 +55,7 @@ it('fills a Secret with token, authority and namespace, and keeps the token it h
   await world.stop();
 });
 
-it('deletes the Secrets of an account that is gone or was made again, and what an account says of a Secret that is gone', async () => {
+it('deletes the Secrets of deleted or recreated accounts, and removes references to deleted Secrets', async () => {
   const world = setUp();
   const references = [{ name: 'a' }, { name: 'kept' }];
   world.api.seed(serviceAccounts, { metadata: { ...robot, uid: 'r-1' }, secrets: references });
@@ -81,7 +81,7 @@ it('deletes the Secrets of an account that is gone or was made again, and what a
   await world.stop();
 });
 
-it('wherever it is killed, however late it sees things, each Secret has a token of the account there is, or is gone', () =>
+it('despite crashes and late events, each Secret has a token of its existing account, or is deleted', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.integer({ min: 1, max: 4 }), fc.constantFrom('secret', 'lose', 'again')), { maxLength: 8 }),

@@ -9,11 +9,11 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { filledSecret, planToken } from './plan-token.ts';
 
-/** Upstream: --concurrent-serviceaccount-token-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-serviceaccount-token-syncs). */
 const WORKERS = 5;
 
 export interface TokenControllerOptions extends ControllerOptions {
-  /** PEM of the cluster's authority, for `ca.crt`. */
+  /** The cluster's CA as PEM, for `ca.crt`. */
   readonly rootCa: string;
   readonly signLegacyToken: (
     account: { readonly namespace: string; readonly name: string; readonly uid: string },
@@ -45,7 +45,7 @@ export function createServiceAccountTokenController(options: TokenControllerOpti
       if (secret !== undefined && isTokenSecret(secret)) await syncer.syncSecret(secret, await findAccount(secret));
     },
   });
-  /** Keys: namespace, account and deleted Secret. */
+  /** The queue of references to remove. Its keys are namespace, account and deleted Secret. */
   const references = new RateLimitingQueue({
     name: 'serviceaccount_tokens_service',
     clock,
@@ -53,7 +53,7 @@ export function createServiceAccountTokenController(options: TokenControllerOpti
     workers: WORKERS,
     sync: (key) => syncer.removeReference(key),
   });
-  /** The cache may be late; only the API server confirms that an account is gone. */
+  /** Finds the account. Only the API server confirms its deletion, because the cache may be outdated. */
   const findAccount = async (secret: Secret): Promise<ServiceAccount | undefined> => {
     const key = { namespace: secret.metadata.namespace, name: accountOfToken(secret).name };
     const cached = accounts.get(key);
@@ -116,7 +116,9 @@ class TokenSyncer {
     }
   }
 
-  /** Accounts of earlier versions list their Secrets (upstream: removeSecretReference). */
+  /**
+   * Removes a reference to a Secret. Accounts of earlier versions list their Secrets (upstream: removeSecretReference).
+   */
   async removeReference(key: string): Promise<void> {
     const { client } = this.#options;
     const [namespace = '', name = '', secretName = ''] = key.split('/');

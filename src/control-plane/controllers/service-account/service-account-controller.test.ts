@@ -25,7 +25,7 @@ async function setUp(): Promise<ControllerWorld> {
   return world;
 }
 
-it('every namespace that stays has its default account, and gets it back when it is deleted; no other does', async () => {
+it('every active namespace has its default account, which is restored after deletion; other accounts are not', async () => {
   const world = await setUp();
   assert.deepEqual(world.api.writes, ['create serviceaccounts shop/default']);
   world.api.seed(serviceAccounts, { metadata: { namespace: 'shop', name: 'mine', uid: 'mine' } });
@@ -42,7 +42,7 @@ it('every namespace that stays has its default account, and gets it back when it
   await world.stop();
 });
 
-it('a failed creation is retried, and an existing default service account is accepted', async () => {
+it('a failed creation is retried, and an existing default account is accepted', async () => {
   const world = await setUp();
   world.api.fail('create', 'serviceaccounts', new ApiStatusError('InternalError', 'no'), 3);
   seedNamespace(world, 'new');

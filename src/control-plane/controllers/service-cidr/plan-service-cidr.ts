@@ -6,14 +6,14 @@ import { SERVICE_CIDR_FINALIZER } from '../../../api/networking/service-cidr.ts'
 import type { ServiceCIDR } from '../../../api/networking/service-cidr.ts';
 import { parseTime } from '../../../api/time.ts';
 
-/** Allocators may not have seen the deletion yet: for this time they may still use addresses of the range. */
+/** The time after a deletion during which allocators may still use addresses of the range. */
 const DELETION_GRACE_MS = 10_000;
 
 export type ServiceCidrPlan =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'hold' }
   | { readonly kind: 'ready' }
-  /** Addresses of services are in no other range. */
+  /** The range contains service addresses that no other range covers. */
   | { readonly kind: 'blocked' }
   | { readonly kind: 'wait'; readonly forMs: number }
   | { readonly kind: 'release' };
@@ -21,7 +21,7 @@ export type ServiceCidrPlan =
 export const prefixesOf = ({ spec }: ServiceCIDR): readonly IpPrefix[] =>
   (spec.cidrs ?? []).flatMap((cidr) => parseIpPrefix(cidr) ?? []);
 
-/** Upstream: servicecidrs_controller sync. */
+/** Plans the next step for a range (upstream: servicecidrs_controller sync). */
 export function planServiceCidr(
   cidr: ServiceCIDR,
   others: readonly ServiceCIDR[],
@@ -43,8 +43,8 @@ export function planServiceCidr(
 }
 
 /**
- * Whether another range covers every used service address in it (upstream: canDeleteCIDR). A terminating range does not
- * count, because otherwise both would be deleted because of each other, which upstream allows.
+ * Whether another range covers every used service address in the range (upstream: canDeleteCIDR). A terminating range
+ * does not count: otherwise each of two could be deleted because of the other, which upstream allows.
  */
 function mayGo(cidr: ServiceCIDR, others: readonly ServiceCIDR[], addresses: readonly IPAddress[]): boolean {
   const own = prefixesOf(cidr);

@@ -22,7 +22,7 @@ const ready = (world: ControllerWorld, name: string): string | undefined => {
   return cidr === undefined ? 'gone' : condition && `${condition.status} ${condition.reason}`;
 };
 
-it('a range becomes ready, and goes ten seconds after its deletion', async () => {
+it('a range becomes ready, and is removed ten seconds after its deletion', async () => {
   const world = setUp();
   add(world, 'more', '10.1.0.0/24');
   world.start();
@@ -57,7 +57,7 @@ it('a range stays while a service has an address that only it covers', async () 
   }
 });
 
-it('after any crash, a range with addresses is kept, and an unused range is deleted', () =>
+it('despite crashes, a range with addresses is kept, and an unused one is deleted', () =>
   fc.assert(
     fc.asyncProperty(
       fc.subarray(['10.1.0.0/24', '10.1.0.0/16', '10.2.0.0/24'], { minLength: 1 }),

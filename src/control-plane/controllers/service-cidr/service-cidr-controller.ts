@@ -61,7 +61,7 @@ export function createServiceCidrController({ client, informers, clock, log }: C
   };
   const queue = new RateLimitingQueue({ name: 'ipaddresses', clock, log, workers: 1, sync });
   const wake = ({ metadata }: ServiceCIDR): void => queue.add(metadata.name);
-  /** Terminating ranges wait for other ranges and for deleted addresses. */
+  /** Wakes terminating ranges, which wait for other ranges and for deleted addresses. */
   const wakeLeaving = (concerns: (cidr: ServiceCIDR) => boolean): void => {
     for (const cidr of cidrs.list()) if (cidr.metadata.deletionTimestamp !== undefined && concerns(cidr)) wake(cidr);
   };
@@ -86,7 +86,7 @@ export function createServiceCidrController({ client, informers, clock, log }: C
   });
 }
 
-/** The time is filled in with the transition. */
+/** Adds the transition time. */
 const stamped = <C extends object>(condition: C): C & { lastTransitionTime: string } => ({
   ...condition,
   lastTransitionTime: '',

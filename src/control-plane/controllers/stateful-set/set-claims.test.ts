@@ -15,7 +15,7 @@ import {
 import { buildClaim, buildMember, buildSet, dataTemplate, podOwner, setOwner } from './testing/set-facts.ts';
 
 const pod = buildMember(0, 'new data');
-/** Beyond the three that are wanted. */
+/** A pod beyond the three desired ones. */
 const surplus = buildMember(7, 'new data');
 
 function keeping(whenDeleted: 'Retain' | 'Delete', whenScaled: 'Retain' | 'Delete'): StatefulSet {
@@ -31,7 +31,7 @@ const lookUp =
     claims.find(({ metadata }) => metadata.name === name);
 const other: OwnerReference = { apiVersion: 'example.com/v1', kind: 'Backup', name: 'b', uid: 'b' };
 
-it('a pod gets one claim for each template, with the labels of both', () => {
+it('a pod has one claim for each template, with the labels of the pod and the template', () => {
   const template = { ...dataTemplate, metadata: { ...dataTemplate.metadata, labels: { app: 'x', tier: 'disk' } } };
   const [claim, ...others] = buildClaims(buildSet({ volumeClaimTemplates: [template] }), pod);
   assert.deepEqual(others, []);
@@ -41,7 +41,7 @@ it('a pod gets one claim for each template, with the labels of both', () => {
   assert.deepEqual(buildClaims(buildSet(), pod), []);
 });
 
-it('claims are missing, or leaving, by their names', () => {
+it('missing and terminating claims are found by their names', () => {
   assert.equal(lacksClaims(keep, pod, lookUp()), true);
   assert.equal(lacksClaims(keep, pod, lookUp(buildClaim(1))), true);
   assert.equal(lacksClaims(keep, pod, lookUp(buildClaim(0))), false);
@@ -54,12 +54,12 @@ describe('a claim of an earlier pod', () => {
   const stale = (set: StatefulSet, ...owners: OwnerReference[]): string | undefined =>
     findStaleClaim(set, pod, lookUp(buildClaim(0, { owners })));
 
-  it('a claim of an earlier pod is waited for where it goes with that pod', () => {
+  it('is awaited if it is deleted with that pod', () => {
     assert.equal(stale(keeping('Retain', 'Delete'), podOwner(0, 'earlier')), 'data-db-0');
     assert.equal(stale(keeping('Delete', 'Retain'), podOwner(0, 'earlier')), undefined);
   });
 
-  it('a claim of an earlier pod is none of this pod, of another one, or of no pod', () => {
+  it('is not a claim of this pod, of a pod with another name, or without an owner', () => {
     const set = keeping('Retain', 'Delete');
     assert.equal(stale(set, podOwner(0)), undefined);
     assert.equal(stale(set, podOwner(1, 'earlier')), undefined);
@@ -79,14 +79,14 @@ describe('the owners of a claim', () => {
     );
   };
 
-  it('the owners of a claim are none where claims outlive both', () => {
+  it('are none if the policies retain claims', () => {
     assert.deepEqual(owners(keep, pod, setOwner, podOwner(0)), []);
     assert.deepEqual(owners(keep, surplus), []);
     assert.deepEqual(owners(keep, pod, other), ['Backup (no controller)']);
     assert.deepEqual(owners(buildSet({ volumeClaimTemplates: [dataTemplate] }), pod, setOwner), []);
   });
 
-  it('the owners of a claim are the set where claims go with it', () => {
+  it('are the set if claims are deleted with it', () => {
     assert.deepEqual(owners(keeping('Delete', 'Retain'), pod), ['StatefulSet']);
     assert.deepEqual(owners(keeping('Delete', 'Retain'), surplus), ['StatefulSet']);
     assert.deepEqual(owners(keeping('Delete', 'Retain'), pod, other, { ...setOwner, controller: false }), [
@@ -95,25 +95,25 @@ describe('the owners of a claim', () => {
     ]);
   });
 
-  it('the owners of a claim are the pod where claims go with surplus pods, and only then', () => {
+  it('are the pod if claims are deleted on scale-down, and only for a surplus pod', () => {
     assert.deepEqual(owners(keeping('Retain', 'Delete'), surplus), ['Pod']);
     assert.deepEqual(owners(keeping('Retain', 'Delete'), pod), []);
     assert.deepEqual(owners(keeping('Delete', 'Delete'), surplus), ['Pod']);
     assert.deepEqual(owners(keeping('Delete', 'Delete'), pod), ['StatefulSet']);
   });
 
-  it('the owners of a claim are left alone where something else controls the claim', () => {
+  it('are not changed if another object controls the claim', () => {
     const backup = { ...other, controller: true };
     assert.deepEqual(owners(keeping('Delete', 'Delete'), pod, backup, setOwner), ['Backup']);
   });
 });
 
-describe('whether something else controls a claim', () => {
+describe('another controller of a claim', () => {
   const controlled = (set: StatefulSet, ...given: OwnerReference[]): boolean =>
     hasOtherController(set, pod, buildClaim(0, { owners: given }));
   const set = keeping('Delete', 'Retain');
 
-  it('goes by the controller, and by earlier sets and pods of the names', () => {
+  it('is recognized by the controller reference, and by earlier sets and pods of the same names', () => {
     assert.equal(controlled(set), false);
     assert.equal(controlled(set, setOwner, podOwner(0), other), false);
     assert.equal(controlled(set, { ...other, controller: true }), true);
@@ -121,7 +121,7 @@ describe('whether something else controls a claim', () => {
     assert.equal(controlled(set, { ...podOwner(0, 'earlier'), controller: false }), true);
   });
 
-  it('does not matter where claims are kept', () => {
+  it('does not matter if claims are retained', () => {
     assert.equal(controlled(keep, { ...other, controller: true }), false);
     assert.equal(controlled(keeping('Retain', 'Delete'), { ...other, controller: true }), true);
   });
@@ -131,23 +131,23 @@ describe('a claim is out of date', () => {
   const outdated = (set: StatefulSet, ...owners: OwnerReference[]): boolean =>
     outdatedClaims(set, pod, lookUp(buildClaim(0, { owners }))).length > 0;
 
-  it('when it has other owners than the policy says', () => {
+  it('if its owners differ from the policy', () => {
     assert.deepEqual([outdated(keep), outdated(keep, setOwner), outdated(keep, podOwner(0))], [false, true, true]);
     const set = keeping('Delete', 'Retain');
     assert.deepEqual([outdated(set), outdated(set, setOwner), outdated(set, podOwner(0))], [true, false, true]);
     assert.deepEqual([outdated(set, setOwner, podOwner(0)), outdated(set, setOwner, other)], [true, false]);
   });
 
-  it('when its owner is not its controller', () => {
+  it('if its owner is not its controller', () => {
     assert.equal(outdated(keeping('Delete', 'Retain'), { ...setOwner, controller: false }), true);
   });
 
-  it('never when it is of an earlier set or pod of the name', () => {
+  it('but not if it belongs to an earlier set or pod of the same name', () => {
     assert.equal(outdated(keeping('Delete', 'Retain'), { ...setOwner, uid: 'earlier' }), false);
     assert.equal(outdated(keeping('Delete', 'Retain'), podOwner(0, 'earlier')), false);
   });
 
-  it('where something else controls it, only while these are its owners as well', () => {
+  it('if another object controls it, only while set or pod are its owners as well', () => {
     const set = keeping('Delete', 'Delete');
     const backup = { ...other, controller: true };
     assert.deepEqual(

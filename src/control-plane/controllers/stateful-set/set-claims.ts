@@ -8,10 +8,10 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { newControllerRef } from '../../controller-runtime/controller-ref.ts';
 import { claimName, isInRange, ordinalOf } from './set-names.ts';
 
-/** The claims that the cache knows, by name, in the set's namespace. */
+/** Returns a claim of the set's namespace from the cache, by name. */
 export type ClaimLookup = (name: string) => PersistentVolumeClaim | undefined;
 
-/** The claims of a pod, one per template (upstream: getPersistentVolumeClaims). */
+/** Builds the claims of a pod, one per template (upstream: getPersistentVolumeClaims). */
 export function buildClaims(set: StatefulSet, pod: Pod): PersistentVolumeClaim[] {
   const ordinal = ordinalOf(pod) ?? 0;
   return (set.spec.volumeClaimTemplates ?? []).map((template) => ({
@@ -35,7 +35,7 @@ export function lacksClaims(set: StatefulSet, pod: Pod, lookup: ClaimLookup): bo
   return claimsOf(set, pod, lookup).length < (set.spec.volumeClaimTemplates ?? []).length;
 }
 
-/** The pod's terminating claims: the pod cannot be created before they are gone. */
+/** Returns the pod's terminating claims. The pod cannot be created before they are gone. */
 export function leavingClaims(set: StatefulSet, pod: Pod, lookup: ClaimLookup): string[] {
   return claimsOf(set, pod, lookup)
     .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
@@ -47,8 +47,8 @@ function deletes(set: StatefulSet, when: 'whenDeleted' | 'whenScaled'): boolean 
 }
 
 /**
- * The claim belongs to an earlier pod of this name and will be deleted with it: a new pod must wait, or it would lose
- * its data (upstream: PodClaimIsStale).
+ * Finds a claim that belongs to an earlier pod of this name and will be deleted with it. A new pod must wait, or it
+ * would lose its data (upstream: PodClaimIsStale).
  */
 export function findStaleClaim(set: StatefulSet, pod: Pod, lookup: ClaimLookup): string | undefined {
   if (!deletes(set, 'whenScaled')) return undefined;
@@ -60,7 +60,7 @@ const names = <T extends ApiObject>(ref: OwnerReference, type: ResourceType<T>, 
 
 const refsOf = ({ metadata }: ApiObject): readonly OwnerReference[] => metadata.ownerReferences ?? [];
 
-/** Refers to an earlier object of this name. */
+/** Whether the claim refers to an earlier object of this name. */
 function isStale<T extends ApiObject>(claim: PersistentVolumeClaim, type: ResourceType<T>, owner: T): boolean {
   const ref = refsOf(claim).find((each) => names(each, type, owner));
   return ref !== undefined && ref.uid !== owner.metadata.uid;
@@ -70,7 +70,7 @@ function refersTo(claim: PersistentVolumeClaim, { metadata }: ApiObject): boolea
   return refsOf(claim).some(({ uid }) => uid === metadata.uid);
 }
 
-/** Whether something else manages the claim: the retention policy leaves it alone. */
+/** Whether another object controls the claim. The retention policy then does not apply to it. */
 export function hasOtherController(set: StatefulSet, pod: Pod, claim: PersistentVolumeClaim): boolean {
   if (!deletes(set, 'whenDeleted') && !deletes(set, 'whenScaled')) return false;
   return refsOf(claim).some((ref) => {
@@ -80,7 +80,7 @@ export function hasOtherController(set: StatefulSet, pod: Pod, claim: Persistent
   });
 }
 
-/** Whether pod or set own the claim, so that the garbage collector deletes it with them. */
+/** Whether pod or set must own the claim, so that the garbage collector deletes it with them. */
 function wantedOwners(set: StatefulSet, pod: Pod): { readonly bySet: boolean; readonly byPod: boolean } {
   const isCondemned = !isInRange(set, ordinalOf(pod) ?? -1);
   const byPod = deletes(set, 'whenScaled') && isCondemned;
@@ -98,12 +98,12 @@ function isUpToDate(set: StatefulSet, pod: Pod, claim: PersistentVolumeClaim): b
   return bySet === wanted.bySet && byPod === wanted.byPod;
 }
 
-/** The pod's claims whose owners do not follow the retention policy (upstream: isClaimOwnerUpToDate). */
+/** Returns the pod's claims whose owners do not follow the retention policy (upstream: isClaimOwnerUpToDate). */
 export function outdatedClaims(set: StatefulSet, pod: Pod, lookup: ClaimLookup): PersistentVolumeClaim[] {
   return claimsOf(set, pod, lookup).filter((claim) => !isUpToDate(set, pod, claim));
 }
 
-/** The claim with the owners that the retention policy gives it (upstream: updateClaimOwnerRefForSetAndPod). */
+/** Returns the claim with the owners of the retention policy (upstream: updateClaimOwnerRefForSetAndPod). */
 export function withWantedOwners(set: StatefulSet, pod: Pod, claim: PersistentVolumeClaim): PersistentVolumeClaim {
   const ownerReferences = refsOf(claim).filter((ref) => !names(ref, statefulSets, set) && !names(ref, pods, pod));
   if (!hasOtherController(set, pod, claim)) {

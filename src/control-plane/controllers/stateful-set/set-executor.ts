@@ -28,9 +28,9 @@ export interface SetExecutorOptions {
 export interface Performed {
   /** The number of pods deleted for the update. */
   readonly updating: number;
-  /** Created pods that the cache may not show yet. */
+  /** The created pods that the cache may not show yet. */
   readonly created: readonly Pod[];
-  /** What went wrong first. */
+  /** The first error. */
   readonly error?: unknown;
 }
 
@@ -67,7 +67,7 @@ export class SetExecutor {
     return { updating, created };
   }
 
-  /** The set's claims in the cache. */
+  /** Returns the look-up of the set's claims in the cache. */
   lookup({ metadata: { namespace } }: StatefulSet): ClaimLookup {
     return (name) => this.#options.claims.get({ namespace, name });
   }
@@ -100,7 +100,7 @@ export class SetExecutor {
     await this.#retain(set, created);
   }
 
-  /** Upstream: createPersistentVolumeClaims. */
+  /** Creates the missing claims of a pod (upstream: createPersistentVolumeClaims). */
   async #makeClaims(set: StatefulSet, pod: Pod): Promise<void> {
     const lookup = this.lookup(set);
     const failures: string[] = [];
@@ -175,7 +175,7 @@ export class SetExecutor {
   }
 }
 
-/** A claim is not available yet. */
+/** The error that a claim is not available yet. */
 class ClaimError extends Error {}
 
 async function inOrder(count: number, work: (index: number) => Promise<void>): Promise<{ readonly error?: unknown }> {

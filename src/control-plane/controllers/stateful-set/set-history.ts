@@ -24,7 +24,7 @@ import {
 import { revisionOf } from './set-pods.ts';
 import type { SetRevision, SetRevisions } from './set-pods.ts';
 
-/** Limit of hash collisions; more are not accidental. */
+/** The limit of hash collisions; more are not accidental. */
 const MOST_COLLISIONS = 20;
 
 export interface SetHistory {
@@ -34,11 +34,11 @@ export interface SetHistory {
 
 export type HistoryPlan =
   | { readonly kind: 'known'; readonly revision: ControllerRevision }
-  /** An earlier template is the newest again. */
+  /** An earlier template becomes the newest again. */
   | { readonly kind: 'renumber'; readonly revision: ControllerRevision; readonly to: number | bigint }
   | { readonly kind: 'make'; readonly number: number | bigint };
 
-/** By number, then by age, then by name. */
+/** Sorts by number, then by age, then by name. */
 export function sortRevisions(revisions: readonly ControllerRevision[]): ControllerRevision[] {
   const text = (left: string, right: string): number => (left < right ? -1 : Number(left > right));
   return revisions.toSorted(
@@ -49,7 +49,7 @@ export function sortRevisions(revisions: readonly ControllerRevision[]): Control
   );
 }
 
-/** The revision of the set's template; `sorted` are the existing ones (upstream: getStatefulSetRevisions). */
+/** Plans the revision of the set's template; `sorted` are the existing ones (upstream: getStatefulSetRevisions). */
 function planHistory(set: StatefulSet, sorted: readonly ControllerRevision[]): HistoryPlan {
   const last = sorted.at(-1);
   const number = nextRevision(sorted);
@@ -60,7 +60,7 @@ function planHistory(set: StatefulSet, sorted: readonly ControllerRevision[]): H
     : { kind: 'renumber', revision: same, to: number };
 }
 
-/** The oldest revisions beyond the limit that neither pods nor the status use. */
+/** Selects the oldest revisions beyond the limit that neither pods nor the status use. */
 export function selectForgotten(
   set: StatefulSet,
   sorted: readonly ControllerRevision[],
@@ -74,7 +74,7 @@ export function selectForgotten(
   return unused.slice(0, Math.max(0, unused.length - revisionHistoryLimit));
 }
 
-/** Keeps a ControllerRevision for each template of the set. May be interrupted at any point. */
+/** Keeps a ControllerRevision for each template of the set. It may be interrupted at any point. */
 export class SetHistories {
   readonly #client: ApiClient;
   readonly #unseen: UnseenObjects<ControllerRevision>;
@@ -84,7 +84,9 @@ export class SetHistories {
     this.#unseen = unseen;
   }
 
-  /** The current and the update revision; the revision of the template is created or renumbered if necessary. */
+  /**
+   * Returns the current and the update revision. The revision of the template is created or renumbered if necessary.
+   */
   async settle(set: StatefulSet, sorted: readonly ControllerRevision[]): Promise<SetHistory> {
     const plan = planHistory(set, sorted);
     const collisions = set.status?.collisionCount ?? 0;
@@ -119,7 +121,7 @@ export class SetHistories {
         return { revision: await this.#client.create(controllerRevisions, revision), collisionCount: count };
       } catch (error) {
         if (!isApiError(error, 'AlreadyExists') || count - collisions >= MOST_COLLISIONS) throw error;
-        // The cache was behind, or another template has the same hash.
+        // The cache was outdated, or another template has the same hash.
         const known = await this.#client.get(controllerRevisions, keyOf(revision));
         if (isRevisionOf(set.spec.template, known)) return { revision: known, collisionCount: count };
       }
@@ -127,7 +129,7 @@ export class SetHistories {
   }
 }
 
-/** The revision of the template. Its name derives from the template, so that it is created only once. */
+/** Builds the revision of the template. Its name derives from the template, so that it is created only once. */
 function buildSetRevision(set: StatefulSet, revision: number | bigint, collisions: number): ControllerRevision {
   const { metadata, spec } = set;
   const data = templatePatch(spec.template);
@@ -146,7 +148,7 @@ function buildSetRevision(set: StatefulSet, revision: number | bigint, collision
   };
 }
 
-/** The template in a revision. Users can write revisions, so invalid templates are refused. */
+/** Returns the template in a revision. Users can write revisions, so invalid templates are rejected. */
 function restored(set: StatefulSet, { metadata, data }: ControllerRevision): SetRevision {
   const found = (data as { spec?: { template?: object } } | undefined)?.spec?.template;
   if (found === undefined) return { name: metadata.name, template: set.spec.template };

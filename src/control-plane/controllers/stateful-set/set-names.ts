@@ -6,7 +6,7 @@ export const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
 export const POD_INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 const LARGEST_ORDINAL = 2 ** 31 - 1;
 
-/** The set's name and the ordinal in a pod's name; undefined if it has none. */
+/** Parses the set's name and the ordinal in a pod's name. Returns undefined if it has none. */
 function parsePodName(name: string): { readonly parent: string; readonly ordinal: number } | undefined {
   const found = /^(.*)-([0-9]+)$/.exec(name);
   if (found === null) return undefined;

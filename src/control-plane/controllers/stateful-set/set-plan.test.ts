@@ -5,7 +5,7 @@ import { planStatefulSet } from './set-plan.ts';
 import { buildClaim, buildMember as pod, buildSetFacts, dataTemplate, podOwner } from './testing/set-facts.ts';
 import type { GivenSet } from './testing/set-facts.ts';
 
-/** `create db-0, then update db-1, then waits for data-db-0`: a group for each `then`. */
+/** Formats the steps as `create db-0, then update db-1, then waits for data-db-0`, with a group for each `then`. */
 function planned(given: GivenSet): string {
   const { groups, waitsForClaims } = planStatefulSet(buildSetFacts(given));
   const shown = groups
@@ -24,12 +24,12 @@ const whenScaled: Partial<StatefulSetSpec> = {
 };
 const three = (words: string): ReturnType<typeof pod>[] => [pod(0, words), pod(1, words), pod(2, words)];
 
-it('a set that is deleted is left alone', () => {
+it('a set that is being deleted is not changed', () => {
   assert.equal(planned({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }), '');
 });
 
 describe('an ordered set', () => {
-  it('makes one pod after the other, each when the one before is available', () => {
+  it('creates its pods one after another, each when the previous one is available', () => {
     assert.equal(planned({}), 'create db-0');
     assert.equal(planned({ pods: [pod(0, 'new')] }), '');
     assert.equal(planned({ pods: [pod(0, 'new running')] }), '');
@@ -39,12 +39,12 @@ describe('an ordered set', () => {
     assert.equal(planned({ pods: three('new ready') }), '');
   });
 
-  it('waits until a pod was ready for so long', () => {
+  it('waits minReadySeconds for each pod', () => {
     assert.equal(planned({ spec: { minReadySeconds: 3_600 }, pods: [pod(0, 'new ready')] }), 'create db-1');
     assert.equal(planned({ spec: { minReadySeconds: 3_601 }, pods: [pod(0, 'new ready')] }), '');
   });
 
-  it('counts from its first ordinal, and has one pod where no number is given', () => {
+  it('starts at its first ordinal, and has one pod by default', () => {
     assert.equal(planned({ spec: { ordinals: { start: 5 } }, pods: [pod(5, 'new ready')] }), 'create db-6');
     assert.equal(planned({ spec: { ordinals: { start: 5 } }, pods: [pod(4, 'new ready')] }), 'create db-5');
     const facts = buildSetFacts({ pods: [pod(0, 'new ready')] });
@@ -52,7 +52,7 @@ describe('an ordered set', () => {
     assert.deepEqual(planStatefulSet({ ...facts, set: { ...facts.set, spec } }).groups.flat(), []);
   });
 
-  it('makes a pod that has ended again, and nothing else before', () => {
+  it('recreates an ended pod before it does anything else', () => {
     assert.equal(planned({ pods: [pod(0, 'new failed')] }), 'delete db-0');
     assert.equal(planned({ pods: [pod(0, 'new done')] }), 'delete db-0');
     assert.equal(planned({ pods: [pod(0, 'new failed leaving')] }), '');
@@ -64,13 +64,13 @@ describe('an ordered set', () => {
 });
 
 describe('a parallel set', () => {
-  it('makes all pods at once, whatever the others are', () => {
+  it('creates all pods at once, whatever the state of the others', () => {
     assert.equal(planned({ spec: parallel }), 'create db-0, create db-1, create db-2');
     assert.equal(planned({ spec: parallel, pods: [pod(0, 'new')] }), 'create db-1, create db-2');
     assert.equal(planned({ spec: parallel, pods: [pod(1, 'new failed')] }), 'create db-0, delete db-1, create db-2');
   });
 
-  it('deletes all surplus pods at once, and those of it that are old update meanwhile', () => {
+  it('deletes all surplus pods at once, and updates old ones at the same time', () => {
     const pods = [pod(0, 'old ready'), pod(1, 'new'), pod(2, 'new'), pod(3, 'new leaving')];
     assert.equal(planned({ spec: { ...parallel, replicas: 1 }, pods }), 'delete db-2, delete db-1, then update db-0');
   });
@@ -79,7 +79,7 @@ describe('a parallel set', () => {
 describe('claims', () => {
   const claims = [0, 1, 2].map((ordinal) => buildClaim(ordinal));
 
-  it('claims that are missing are made for a pod that waits, and not for one that runs', () => {
+  it('are created for a pod that will be created, and not for a running one', () => {
     const spec = { ...withClaims, replicas: 1 };
     assert.equal(planned({ spec, pods: [pod(0, 'new data')] }), 'claims db-0');
     assert.equal(planned({ spec, pods: [pod(0, 'new data', { 'status.phase': 'Pending' })] }), 'claims db-0');
@@ -87,19 +87,19 @@ describe('claims', () => {
     assert.equal(planned({ spec, pods: [pod(0, 'new data ready')] }), '');
   });
 
-  it('claims that are being deleted are reported: the pod is made once they are gone', () => {
+  it('that are being deleted are reported, and the pod is created once they are gone', () => {
     const leaving = [buildClaim(0, { leaving: true })];
     assert.equal(planned({ spec: withClaims, claims: leaving }), 'create db-0, then waits for data-db-0');
     assert.equal(planned({ spec: withClaims, claims }), 'create db-0');
   });
 
-  it('claims of an earlier pod of the name keep a pod from being made while they go with it', () => {
+  it('of an earlier pod of the same name delay the new pod if they are deleted with that pod', () => {
     const stale = [buildClaim(0, { owners: [podOwner(0, 'earlier')] })];
     assert.equal(planned({ spec: whenScaled, claims: stale }), 'waits for data-db-0');
     assert.equal(planned({ spec: withClaims, claims: stale }), 'create db-0');
   });
 
-  it('claims get the owners of the retention policy, for pods that stay and for surplus ones', () => {
+  it('get the owners of the retention policy, for desired and for surplus pods', () => {
     const whenDeleted = {
       ...whenScaled,
       persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete' as const, whenScaled: 'Retain' as const },
@@ -110,7 +110,7 @@ describe('claims', () => {
     assert.equal(planned({ spec: { ...withClaims, replicas: 2 }, pods, claims }), 'delete db-2');
   });
 
-  it('claims and labels that a pod has lost are repaired before all else', () => {
+  it('and labels that a pod has lost are repaired first', () => {
     const [first, ...others] = three('new ready data');
     const pods = [pod(0, 'new ready'), ...others];
     assert.equal(planned({ spec: withClaims, pods, claims }), 'repair db-0');
@@ -122,23 +122,23 @@ describe('scaling an ordered set down', () => {
   const down = (...pods: ReturnType<typeof pod>[]): string =>
     planned({ spec: { replicas: 1 }, pods: [pod(0, 'new ready'), ...pods] });
 
-  it('takes the highest ordinal, one at a time', () => {
+  it('deletes the highest ordinal first, one at a time', () => {
     assert.equal(down(pod(1, 'new ready'), pod(3, 'new ready'), pod(2, 'new ready')), 'delete db-3');
     assert.equal(down(pod(1, 'new ready'), pod(2, 'new ready leaving')), '');
   });
 
-  it('waits while another pod is not available, and takes the first that is not', () => {
+  it('waits while another pod is not available, and deletes the first unavailable one', () => {
     assert.equal(down(pod(1, 'new'), pod(2, 'new')), '');
     assert.equal(down(pod(1, 'new ready'), pod(2, 'new')), 'delete db-2');
     assert.equal(down(pod(1, 'new ready leaving'), pod(2, 'new')), '');
     assert.equal(down(pod(1, 'new'), pod(2, 'new ready')), 'delete db-2');
   });
 
-  it('scaling an ordered set down does not wait for a pod that has ended, which never becomes ready', () => {
+  it('does not wait for an ended pod, which never becomes ready', () => {
     assert.equal(down(pod(1, 'new failed'), pod(2, 'new failed')), 'delete db-2');
   });
 
-  it('scaling an ordered set down comes before the update', () => {
+  it('precedes the update', () => {
     assert.equal(planned({ spec: { replicas: 1 }, pods: [pod(0, 'old ready'), pod(1, 'old ready')] }), 'delete db-1');
     assert.equal(planned({ spec: { replicas: 1 }, pods: [pod(0, 'old ready')] }), 'update db-0');
   });
@@ -148,13 +148,13 @@ describe('an update', () => {
   const updated = (spec: Partial<StatefulSetSpec>, ...pods: ReturnType<typeof pod>[]): string =>
     planned({ spec, pods });
 
-  it('an update goes from the highest ordinal down, one at a time', () => {
+  it('goes from the highest ordinal down, one at a time', () => {
     assert.equal(updated({}, ...three('old ready')), 'update db-2');
     assert.equal(updated({}, pod(0, 'old ready'), pod(1, 'old ready'), pod(2, 'new ready')), 'update db-1');
     assert.equal(updated({}, ...three('new ready')), '');
   });
 
-  it('stops at the partition, and does not begin when users delete pods', () => {
+  it('stops at the partition, and does not start with OnDelete', () => {
     const partition = (partition: number): Partial<StatefulSetSpec> => ({
       updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition } },
     });
@@ -164,7 +164,7 @@ describe('an update', () => {
     assert.equal(updated({ updateStrategy: { type: 'RollingUpdate' } }, ...three('old ready')), 'update db-2');
   });
 
-  it('an update of a parallel set waits for the one above that is on its way', () => {
+  it('of a parallel set waits for a higher pod that is still being updated', () => {
     assert.equal(updated(parallel, pod(0, 'old ready'), pod(1, 'old ready'), pod(2, 'new')), '');
     assert.equal(updated(parallel, pod(0, 'old ready'), pod(1, 'old ready'), pod(2, 'old leaving')), '');
     assert.equal(updated({ ...parallel, minReadySeconds: 3_601 }, ...three('new ready')), '');
@@ -173,19 +173,19 @@ describe('an update', () => {
     assert.equal(updated(parallel, pod(0, 'old'), pod(1, 'old'), pod(2, 'old')), 'update db-2');
   });
 
-  describe('of several pods at once', () => {
+  describe('with maxUnavailable', () => {
     const many = (maxUnavailable: number | string): Partial<StatefulSetSpec> => ({
       ...parallel,
       updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0, maxUnavailable } },
     });
 
-    it('takes so many as may be unavailable, or the share of them rounded down, and at least one', () => {
+    it('replaces as many pods as may be unavailable (percentages are rounded down), at least one', () => {
       assert.equal(updated(many(2), ...three('old ready')), 'update db-2, update db-1');
       assert.equal(updated(many('99%'), ...three('old ready')), 'update db-2, update db-1');
       assert.equal(updated(many('10%'), ...three('old ready')), 'update db-2');
     });
 
-    it('counts those that are unavailable', () => {
+    it('counts unavailable pods', () => {
       assert.equal(updated(many(2), pod(0, 'old ready'), pod(1, 'old ready'), pod(2, 'new')), 'update db-1');
       assert.equal(updated(many(2), pod(0, 'old ready'), pod(1, 'new'), pod(2, 'new')), '');
       assert.equal(updated(many(1), pod(0, 'old ready'), pod(1, 'new'), pod(2, 'new')), '');

@@ -9,7 +9,7 @@ import { isInRange, ordinalOf, replicasOf, startOrdinal } from './set-names.ts';
 import { buildSetPod, isConsistent, revisionOf } from './set-pods.ts';
 import type { SetRevisions } from './set-pods.ts';
 
-/** All facts that the plan depends on. */
+/** All facts on which the plan depends. */
 export interface SetFacts {
   readonly set: StatefulSet;
   readonly revisions: SetRevisions;
@@ -20,20 +20,23 @@ export interface SetFacts {
 }
 
 /**
- * `create` includes the claims; `claims` creates missing ones; `retain` sets their owners; `repair` restores labels,
- * volumes and claims.
+ * One step. `create` includes the claims; `claims` creates missing ones; `retain` sets their owners; `repair` restores
+ * labels, volumes and claims.
  */
 export interface SetStep {
   readonly kind: 'create' | 'delete' | 'claims' | 'retain' | 'repair';
   readonly pod: Pod;
-  /** For `delete`: the pod is created again from the new revision. */
+  /** For `delete`: whether the pod is recreated from the new revision. */
   readonly isUpdate?: boolean;
 }
 
 export interface SetPlan {
-  /** Each group starts after the previous one has finished. Steps of a Parallel set run concurrently. */
+  /**
+   * The groups of steps. Each group starts after the previous one has finished. Steps of a Parallel set run
+   * concurrently.
+   */
   readonly groups: readonly (readonly SetStep[])[];
-  /** Claims that must be deleted before a pod can be created. */
+  /** The claims that must be deleted before a pod can be created. */
   readonly waitsForClaims: readonly string[];
 }
 
@@ -63,7 +66,7 @@ export function planStatefulSet(facts: SetFacts): SetPlan {
     .filter((pod) => outdatedClaims(set, pod, facts.claimOf).length > 0)
     .map((pod): SetStep => ({ kind: 'retain', pod }));
   const groups = [first.steps, retained, planScaleDown(facts, replicas, condemned)];
-  // An ordered set updates when nothing is left to scale down.
+  // An ordered set starts its update when no pod is left to scale down.
   if (condemned.length === 0 || !isOrdered(set)) groups.push(planUpdate(facts, replicas));
   return { groups, waitsForClaims: first.waitsForClaims };
 }
@@ -78,7 +81,7 @@ function isAvailable({ set, nowMs }: SetFacts, pod: Pod): boolean {
 
 const isRunningAndReady = (pod: Pod): boolean => pod.status?.phase === 'Running' && isPodReady(pod);
 
-/** Desired pods by ordinal, and surplus pods from the highest ordinal down. */
+/** Returns the desired pods by ordinal, and the surplus pods from the highest ordinal down. */
 function partitionPods({ set, revisions, pods }: SetFacts): {
   readonly replicas: readonly Replica[];
   readonly condemned: readonly Pod[];
@@ -100,12 +103,15 @@ function partitionPods({ set, revisions, pods }: SetFacts): {
   return { replicas, condemned };
 }
 
-/** Upstream: processReplica. An ordered set stops at the first pod that is not in its desired state. */
+/**
+ * Plans one desired pod (upstream: processReplica). An ordered set stops at the first pod that is not in its desired
+ * state.
+ */
 function planReplica(facts: SetFacts, { pod, exists }: Replica, draft: Draft): Progress {
   const { set, claimOf } = facts;
   const blocked: Progress = isOrdered(set) ? 'stop' : 'next';
   if (exists && isTerminalPod(pod)) {
-    // It is recreated when it is gone.
+    // The pod is recreated when it is gone.
     if (!isLeaving(pod)) draft.steps.push({ kind: 'delete', pod });
     return blocked;
   }
@@ -124,7 +130,8 @@ function planReplica(facts: SetFacts, { pod, exists }: Replica, draft: Draft): P
 }
 
 /**
- * Upstream: processCondemned. An ordered set deletes one pod at a time, and waits while another one is not available.
+ * Plans the scale-down (upstream: processCondemned). An ordered set deletes one pod at a time, and waits while another
+ * one is not available.
  */
 function planScaleDown(facts: SetFacts, replicas: readonly Replica[], condemned: readonly Pod[]): SetStep[] {
   const deletion = (pod: Pod): SetStep => ({ kind: 'delete', pod });
@@ -139,7 +146,7 @@ function planScaleDown(facts: SetFacts, replicas: readonly Replica[], condemned:
   return isHealthy || next === firstUnavailable || isTerminalPod(next) ? [deletion(next)] : [];
 }
 
-/** Pods to recreate with the new revision, from the highest ordinal down to the partition. */
+/** Selects the pods to recreate with the new revision, from the highest ordinal down to the partition. */
 function planUpdate(facts: SetFacts, replicas: readonly Replica[]): SetStep[] {
   const { type, rollingUpdate } = facts.set.spec.updateStrategy ?? {};
   if (type === 'OnDelete') return [];
@@ -154,7 +161,7 @@ const isOld = ({ revisions }: SetFacts, { pod, exists }: Replica): boolean =>
 
 const updating = ({ pod }: Replica): SetStep => ({ kind: 'delete', pod, isUpdate: true });
 
-/** The next old pod, unless a higher one is still being updated. */
+/** Selects the next old pod, unless a higher one is still being updated. */
 function updateOneByOne(facts: SetFacts, candidates: readonly Replica[]): SetStep[] {
   for (const candidate of candidates) {
     if (isOld(facts, candidate)) return [updating(candidate)];
@@ -168,7 +175,7 @@ function isReplicaUnavailable(facts: SetFacts, { pod, exists }: Replica): boolea
 }
 
 /**
- * As many as may be unavailable in addition to those that already are (upstream:
+ * Selects as many pods as may be unavailable in addition to those that already are (upstream:
  * updateStatefulSetAfterInvariantEstablished).
  */
 function updateMany(

@@ -10,7 +10,7 @@ const withClaims = buildSet({ volumeClaimTemplates: [dataTemplate] });
 const dataOf = (name: string): object => ({ name: 'data', persistentVolumeClaim: { claimName: `data-${name}` } });
 
 describe('the pod of an ordinal', () => {
-  it('the pod of an ordinal is called after it, has its labels, and a name in the service', () => {
+  it('is named after the ordinal, and has its labels and a host name in the service', () => {
     const { metadata, spec } = buildSetPod(buildSet(), revisions, 2);
     assert.deepEqual(metadata.labels, {
       app: 'db',
@@ -22,7 +22,7 @@ describe('the pod of an ordinal', () => {
     assert.equal('subdomain' in buildSetPod(buildSet({ serviceName: '' }), revisions, 2).spec, false);
   });
 
-  it('the pod of an ordinal has its claims in front of the volumes of the template, and in place of those of the same name', () => {
+  it('has its claims before the volumes of the template, and instead of those with the same names', () => {
     const template = {
       metadata: {},
       spec: buildPod({
@@ -45,7 +45,7 @@ describe('the pod of an ordinal', () => {
     return revisionOf(buildSetPod(set, revisions, ordinal));
   };
 
-  it('the pod of an ordinal is of the current revision below the partition', () => {
+  it('has the current revision below the partition', () => {
     const partitioned = (partition?: number): Partial<StatefulSetSpec> => ({
       updateStrategy: { type: 'RollingUpdate', rollingUpdate: partition === undefined ? {} : { partition } },
     });
@@ -60,7 +60,7 @@ describe('the pod of an ordinal', () => {
     assert.equal(revisionAt(0, partitioned(), 3), 'new');
   });
 
-  it('the pod of an ordinal is of the current revision where so many are, when the strategy has no numbers', () => {
+  it('has the current revision for the first currentReplicas ordinals if the strategy has no partition', () => {
     const rolling: Partial<StatefulSetSpec> = { updateStrategy: { type: 'RollingUpdate' } };
     assert.deepEqual(
       [revisionAt(0, rolling, 1), revisionAt(1, rolling, 1), revisionAt(0, rolling)],
@@ -68,13 +68,13 @@ describe('the pod of an ordinal', () => {
     );
   });
 
-  it('the pod of an ordinal is of the new revision when users delete pods themselves', () => {
+  it('has the new revision with OnDelete', () => {
     assert.equal(revisionAt(0, { updateStrategy: { type: 'OnDelete' } }, 3), 'new');
   });
 });
 
 describe('a pod of the set', () => {
-  it('a pod is as it should be with its label and its own claims', () => {
+  it('is consistent with its label and its own claims', () => {
     assert.equal(isConsistent(buildSet(), buildMember(0, 'new')), true);
     assert.equal(isConsistent(withClaims, buildMember(0, 'new data')), true);
     assert.equal(isConsistent(withClaims, buildMember(0, 'new')), false);
@@ -94,7 +94,7 @@ describe('a pod of the set', () => {
     assert.equal(isConsistent(buildSet(), buildMember('x', '')), false);
   });
 
-  it('a pod is repaired without losing what else it has', () => {
+  it('is repaired without losing other fields', () => {
     const broken = buildMember(4, '', {
       'metadata.labels': { own: 'x' },
       'spec.volumes': [{ name: 'tmp', emptyDir: {} }],
@@ -110,7 +110,7 @@ describe('a pod of the set', () => {
     assert.equal(isConsistent(withClaims, repairedPod(withClaims, broken)), true);
   });
 
-  it('a pod without a mark is of no revision', () => {
+  it('without a revision label has no revision', () => {
     assert.equal(revisionOf(buildPod({ 'metadata.labels': undefined })), '');
     assert.equal(revisionOf(buildMember(0, 'old')), 'old');
   });

@@ -16,13 +16,13 @@ export interface SetRevision {
 export interface SetRevisions {
   /** The revision of pods that are not updated yet. */
   readonly current: SetRevision;
-  /** Of the set as it is. */
+  /** The revision of the set's current template. */
   readonly update: SetRevision;
 }
 
 /**
- * The pod to create for an ordinal: with the current revision below the partition, otherwise with the new one
- * (upstream: newVersionedStatefulSetPod).
+ * Builds the pod for an ordinal: with the current revision below the partition, otherwise with the new one (upstream:
+ * newVersionedStatefulSetPod).
  */
 export function buildSetPod(set: StatefulSet, { current, update }: SetRevisions, ordinal: number): Pod {
   const { type, rollingUpdate } = set.spec.updateStrategy ?? {};
@@ -51,7 +51,7 @@ function identityLabels(name: string, ordinal: number): Record<string, string> {
   return { [POD_NAME_LABEL]: name, [POD_INDEX_LABEL]: String(ordinal) };
 }
 
-/** The volumes with the pod's own claims first, instead of those of the same names. */
+/** Returns the volumes with the pod's own claims first, instead of those with the same names. */
 function withClaims(set: StatefulSet, spec: PodSpec, ordinal: number): Pick<PodSpec, 'volumes'> {
   const own = new Map(
     (set.spec.volumeClaimTemplates ?? []).map((template) => [
@@ -73,7 +73,7 @@ export function isConsistent(set: StatefulSet, pod: Pod): boolean {
   );
 }
 
-/** The pod with the labels and volumes of its ordinal. */
+/** Returns the pod with the labels and volumes of its ordinal. */
 export function repairedPod(set: StatefulSet, pod: Pod): Pod {
   const ordinal = ordinalOf(pod) ?? 0;
   return {

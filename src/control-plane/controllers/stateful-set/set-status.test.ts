@@ -18,7 +18,7 @@ describe('the status of a set', () => {
     pod('x', 'new ready'),
   ];
 
-  it('counts the pods that have an ordinal, and those that leave for no revision', () => {
+  it('counts the pods with an ordinal, and terminating pods for no revision', () => {
     assert.deepEqual(status({ pods }), {
       ...{
         observedGeneration: 3,
@@ -32,17 +32,17 @@ describe('the status of a set', () => {
     });
   });
 
-  it('counts a pod as available once it was ready for so long', () => {
+  it('counts a pod as available after minReadySeconds', () => {
     assert.equal(status({ spec: { minReadySeconds: 3_600 }, pods }).availableReplicas, 2);
     assert.equal(status({ spec: { minReadySeconds: 3_601 }, pods }).availableReplicas, 0);
   });
 
-  it('the status of a set does not count pods of the current revision that this pass deletes', () => {
+  it('does not count pods of the current revision that this pass deletes', () => {
     assert.equal(status({ pods }, 1).currentReplicas, 1);
     assert.equal(status({ pods }, 3).currentReplicas, 0);
   });
 
-  it('keeps the conditions that others wrote', () => {
+  it('keeps the conditions of other clients', () => {
     const facts = buildSetFacts({});
     const conditions = [{ type: 'Own', status: 'True' as const }];
     const set = { ...facts.set, status: { replicas: 0, availableReplicas: 0, conditions } };
@@ -58,24 +58,24 @@ describe('an update is complete', () => {
     return [currentRevision, currentReplicas];
   };
 
-  it('when all pods are ready and new', () => {
+  it('if all pods are ready and of the new revision', () => {
     assert.deepEqual(current({ pods: three('new ready', 'new ready', 'new ready') }), ['new', 3]);
   });
 
-  it('and not before, nor while there are others', () => {
+  it('and not before, nor while other pods exist', () => {
     assert.deepEqual(current({ pods: three('new ready', 'new ready', 'new running') }), ['old', 0]);
     assert.deepEqual(current({ pods: three('old ready', 'new ready', 'new ready') }), ['old', 1]);
     assert.deepEqual(current({ pods: three('new ready', 'new ready', 'new ready', 'old leaving') }), ['old', 0]);
     assert.deepEqual(current({ pods: three('new ready', 'new ready') }), ['old', 0]);
   });
 
-  it('never when users delete pods themselves', () => {
+  it('but never with OnDelete', () => {
     const spec = { updateStrategy: { type: 'OnDelete' as const } };
     assert.deepEqual(current({ spec, pods: three('new ready', 'new ready', 'new ready') }), ['old', 0]);
   });
 });
 
-it('a status is written when a number or a revision differs; a number that is absent counts as 0', () => {
+it('a status is written if a number or a revision differs; an absent number counts as 0', () => {
   const zero: StatefulSetStatus = { replicas: 0, availableReplicas: 0, currentRevision: 'a', updateRevision: 'a' };
   assert.equal(isSameStatus(undefined, zero), false);
   assert.equal(isSameStatus(zero, { ...zero, readyReplicas: 0, collisionCount: 0 }), true);

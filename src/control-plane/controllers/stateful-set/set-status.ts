@@ -6,8 +6,8 @@ import { revisionOf } from './set-pods.ts';
 
 /**
  * Computes the status, including the pods created in this pass. Upstream counts them when its cache shows them, which
- * needs a second write for each pod. `updating`: how many pods of the current revision this pass deletes for the
- * update. The update is complete when all pods are ready and of the new revision (upstream: updateStatus,
+ * needs a second write for each pod. `updating` is the number of pods of the current revision that this pass deletes
+ * for the update. The update is complete when all pods are ready and of the new revision (upstream: updateStatus,
  * completeRollingUpdate).
  */
 export function computeSetStatus(facts: SetFacts, collisionCount: number, updating: number): StatefulSetStatus {

@@ -64,7 +64,7 @@ const podWrites = (world: ControllerWorld): string[] =>
 const peekPod = (world: ControllerWorld, name: string): Pod | undefined =>
   world.api.peek(pods, { namespace: 'default', name });
 
-it('a revision that the cache shows late is made once', async () => {
+it('a revision is created once, however late the cache shows it', async () => {
   for (const seed of [1, 2, 3, 4]) {
     const world = await setUp(build(), { seed, lagMs: 3_000 });
     await world.run(60_000);
@@ -77,7 +77,7 @@ it('a revision that the cache shows late is made once', async () => {
 });
 
 describe('an ordered set', () => {
-  it('writes one status for each pod it makes, which counts the pod', async () => {
+  it('writes one status for each pod that it creates, which counts the pod', async () => {
     const world = await setUp(build({ replicas: 10 }));
     assert.deepEqual(
       [status(world)?.replicas, status(world)?.currentReplicas, status(world)?.updatedReplicas],
@@ -86,12 +86,12 @@ describe('an ordered set', () => {
     await world.run(60_000);
     assert.deepEqual([status(world)?.replicas, status(world)?.readyReplicas], [10, 10]);
     const statuses = world.api.writes.filter((each) => each.startsWith('update statefulsets/status'));
-    // The first pod, then each that is ready.
+    // The first pod is created at once, the others when the previous one is ready.
     assert.equal(statuses.length, 11);
     await world.stop();
   });
 
-  it('makes its pods one after the other, each when the one before is ready', async () => {
+  it('creates its pods one after another, each when the previous one is ready', async () => {
     const world = await setUp(build({ volumeClaimTemplates: [claimTemplate] }));
     let most = 0;
     world.check = () => {
@@ -137,7 +137,7 @@ describe('an ordered set', () => {
     await world.stop();
   });
 
-  it('a settled set costs nothing: no calls and no timers of its own', async () => {
+  it('a set in its desired state causes no calls and no timers', async () => {
     const world = await setUp(build());
     await world.run(15_000);
     const { length } = world.api.calls;
@@ -147,7 +147,7 @@ describe('an ordered set', () => {
     assert.equal(world.clock.armedTimers, 0);
   });
 
-  it('scales down from the highest ordinal, waiting for each pod to go, and numbers from its start ordinal', async () => {
+  it('scales down from the highest ordinal, waits for each pod to be deleted, and numbers from its start ordinal', async () => {
     const world = await setUp(build({ ordinals: { start: 5 } }));
     await world.run(15_000);
     assert.deepEqual(running(world), ['db-5 v1', 'db-6 v1', 'db-7 v1']);
@@ -158,7 +158,7 @@ describe('an ordered set', () => {
     await world.stop();
   });
 
-  it('updates from the highest ordinal down to the partition, and makes a lost pod again of its own revision', async () => {
+  it('updates from the highest ordinal down to the partition, and recreates a lost pod with its own revision', async () => {
     const world = await setUp(build());
     await world.run(15_000);
     const before = status(world)?.currentRevision;
@@ -207,7 +207,7 @@ describe('an ordered set', () => {
     await world.stop();
   });
 
-  it('replaces pods that ended, and adopts a pod of its own name only', async () => {
+  it('replaces ended pods, and adopts only pods with its name', async () => {
     const world = await setUp(build({ replicas: 2 }));
     const loose = (name: string): Pod =>
       buildPod({ 'metadata.name': name, 'metadata.uid': name, 'metadata.labels': { app: 'db' } });
@@ -227,7 +227,7 @@ describe('an ordered set', () => {
 });
 
 describe('a parallel set', () => {
-  it('makes and deletes its pods at once', async () => {
+  it('creates and deletes its pods at once', async () => {
     const world = await setUp(build({ replicas: 8, podManagementPolicy: 'Parallel' }));
     await world.run(500);
     assert.equal(world.activePods.length, 8);
@@ -267,7 +267,7 @@ describe('claims', () => {
       .map(({ metadata }) => metadata.ownerReferences?.map(({ kind, name }) => `${kind} ${name}`).join())
       .toSorted();
 
-  it('belong to the set that deletes them, and to a pod that is scaled down', async () => {
+  it('belong to the set if they are deleted with it, and to a pod that is scaled down', async () => {
     const world = await setUp(
       build({
         volumeClaimTemplates: [claimTemplate],
@@ -287,7 +287,7 @@ describe('claims', () => {
     await world.stop();
   });
 
-  it('claims of an earlier pod hold up the new one until they are gone', async () => {
+  it('of an earlier pod delay the new pod until they are gone', async () => {
     const world = await setUp(
       build({
         replicas: 1,
@@ -313,7 +313,7 @@ describe('claims', () => {
   });
 });
 
-it('whatever happens, and wherever it is killed, it comes to its numbered pods of the newest template', () => {
+it('despite crashes and random events, the set reaches its numbered pods of the newest template', () => {
   const event = fc.oneof(
     fc.record({ kind: fc.constant('roll' as const), image: fc.constantFrom('v1', 'v2', 'v3') }),
     fc.record({ kind: fc.constant('scale' as const), to: fc.integer({ min: 0, max: 5 }) }),
@@ -369,7 +369,7 @@ it('whatever happens, and wherever it is killed, it comes to its numbered pods o
     {
       numRuns: 40,
       examples: [
-        // Pods that failed while the set is scaled down.
+        // Some pods failed while the set was scaled down.
         [
           [
             [{ kind: 'scale', to: 2 }, 1],

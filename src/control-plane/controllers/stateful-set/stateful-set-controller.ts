@@ -23,7 +23,7 @@ import { planStatefulSet } from './set-plan.ts';
 import type { SetFacts, SetPlan } from './set-plan.ts';
 import { computeSetStatus, isSameStatus } from './set-status.ts';
 
-/** Upstream: --concurrent-statefulset-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-statefulset-syncs). */
 const WORKERS = 5;
 
 interface Parts {
@@ -70,7 +70,7 @@ class StatefulSetSyncer {
   readonly #histories: SetHistories;
   readonly #executor: SetExecutor;
   readonly #ownWrites = new OwnWrites();
-  /** Keys of sets by the key of a claim that must be deleted first. */
+  /** The keys of sets by the key of a claim that must be deleted first. */
   readonly #waiting = new Map<string, string>();
 
   constructor(options: ControllerOptions, parts: Parts) {
@@ -90,7 +90,7 @@ class StatefulSetSyncer {
     return waiting === undefined ? [] : [waiting];
   }
 
-  /** A pass reads every pod of the set. */
+  /** Returns the pause between passes. A pass reads every pod of the set. */
   restMs(key: string): number {
     const set = this.#parts.sets.getByKey(key);
     return set === undefined ? 0 : restOfSet(this.#podIndex.countOf(set));
@@ -104,7 +104,7 @@ class StatefulSetSyncer {
       this.#ownWrites.forget(key);
       return undefined;
     }
-    // The status records the revisions of pods; acting on an outdated status would alternate between revisions.
+    // The status records the revisions of pods. With an outdated status, passes would alternate between revisions.
     if (this.#ownWrites.isBehind(key, set.metadata.resourceVersion)) return undefined;
     const sorted = sortRevisions(await this.#claimRevisions(set));
     const mine = await this.#claimPods(set);
@@ -121,7 +121,7 @@ class StatefulSetSyncer {
     const plan = planStatefulSet(facts);
     this.#remember(key, set, plan);
     const { updating, created, error } = await this.#executor.perform(set, plan);
-    // Includes the pods of this pass, so that their appearance in the cache needs no further status write.
+    // This includes the pods of this pass, so that their appearance in the cache needs no further status write.
     const after = { ...facts, pods: [...mine, ...created] };
     await this.#writeStatus(key, set, computeSetStatus(after, collisionCount, updating));
     if (error !== undefined) throw error instanceof Error ? error : new Error(String(error));

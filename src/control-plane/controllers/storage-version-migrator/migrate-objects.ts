@@ -11,13 +11,13 @@ const PER_PAGE = 500;
 const WRITES_PER_TURN = 20;
 
 export interface MigratedKind {
-  /** Objects are listed in this version, which may be the stored one. */
+  /** The version in which objects are listed, which may be the stored one. */
   readonly listed: ResourceType;
   readonly served: ResourceType;
 }
 
 /**
- * Writes every object again that was last written up to this version, without a change. Resolves to false as soon as
+ * Rewrites every object that was last written up to this version, without a change. Resolves to false as soon as
  * `isWanted` is false. Rejects with the first error of the server (upstream: storageversionmigrator.go runMigration).
  */
 export async function migrateObjects(
@@ -42,7 +42,7 @@ export async function migrateObjects(
   return isWanted();
 }
 
-/** An object that was changed, deleted or replaced meanwhile needs no migration. */
+/** Rewrites an object. One that was changed, deleted or replaced in the meantime needs no migration. */
 async function rewrite(client: ApiClient, served: ResourceType, object: ApiObject): Promise<void> {
   const { uid, resourceVersion } = object.metadata;
   try {
@@ -57,7 +57,7 @@ async function rewrite(client: ApiClient, served: ResourceType, object: ApiObjec
   }
 }
 
-/** Whether the migration may go on later (upstream: isRetriableError). Every other error ends it. */
+/** Whether the migration may continue later (upstream: isRetriableError). Every other error ends it. */
 export function isRetriable(error: unknown): boolean {
   return (
     !isApiError(error) ||
@@ -68,7 +68,7 @@ export function isRetriable(error: unknown): boolean {
       'ServiceUnavailable',
       'InternalError',
       'Timeout',
-      // The snapshot of a list that took too long is gone.
+      // The snapshot of a slow list has expired.
       'Expired',
     )
   );

@@ -10,7 +10,7 @@ import { transitionTime } from '../../../api/conditions.ts';
 const FIELD_MANAGER = 'migration-runner-controller';
 const CONDITION = 'StorageMigrating';
 
-/** What a migration writes into the status of the definition of a custom kind (upstream: migrationrunner.go). */
+/** Writes the result of a migration into the status of a custom kind's definition (upstream: migrationrunner.go). */
 export class MigratedDefinition {
   readonly #client: ApiClient;
   readonly #nowMs: () => number;
@@ -26,7 +26,10 @@ export class MigratedDefinition {
     await this.#apply(definition, 'True', 'MigrationRunning', `Migration ${migration} is running`);
   }
 
-  /** If nothing in the definition has changed since the beginning, no object is stored in another version any more. */
+  /**
+   * Ends the migration. If the definition has not changed since its start, no object is stored in another version any
+   * more.
+   */
   async end(resource: GroupResource, succeeded: boolean): Promise<void> {
     const definition = await this.#find(resource);
     if (definition === undefined) return;
@@ -54,7 +57,7 @@ export class MigratedDefinition {
     }
   }
 
-  /** On the condition that the definition is as it was read; a conflict is an error, and the pass is repeated. */
+  /** Writes on the condition that the definition is unchanged. A conflict is an error, and the pass is repeated. */
   async #apply(
     definition: CustomResourceDefinition,
     status: 'True' | 'False',

@@ -29,7 +29,7 @@ const migration = (name: string, second: number, resource: string, state: State)
 });
 const after = { begin: 'running', mark: 'marked', migrate: 'over', close: 'closed' } as const;
 
-it('each migration ends, one of a resource runs at a time, and the oldest begins first', () => {
+it('every migration ends, one migration of a resource runs at a time, and the oldest starts first', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.nat(3), fc.constantFrom('pens', 'pots'), stateArbitrary), { minLength: 1, maxLength: 6 }),
@@ -67,7 +67,7 @@ const stateOf = ({ status }: StorageVersionMigration): State => {
   return status?.resourceVersion === undefined ? 'running' : 'marked';
 };
 
-it('the next migration is the oldest one of the same resource that has not begun', () => {
+it('the next migration is the oldest one of the same resource that has not started', () => {
   const all = [
     migration('a', 5, 'pens', 'over'),
     migration('b', 4, 'pens', 'new'),

@@ -1,19 +1,22 @@
 import { isConditionTrue } from '../../../api/conditions.ts';
 import type { StorageVersionMigration } from '../../../api/storagemigration/storage-version-migration.ts';
 
-/** The next step of a migration. Each step ends with a write of its status, which causes the next one. */
+/** The next step of a migration. Each step ends with a write of its status, which triggers the next one. */
 export type MigrationStep =
   | 'nothing'
   /** Another migration of the same resource is running or comes first. */
   | 'wait'
   | 'begin'
-  /** Note the version of the cluster: what is written later needs no migration. */
+  /** Record the version of the cluster. Objects that are written later need no migration. */
   | 'mark'
   | 'migrate'
-  /** It has succeeded or failed: the resource is free for the next migration. */
+  /** The migration has succeeded or failed, so the resource is free for the next one. */
   | 'close';
 
-/** One migration of a resource runs at a time, the oldest first (upstream: migrationrunner.go getSVMsForResource). */
+/**
+ * Plans the next step. One migration of a resource runs at a time, the oldest first (upstream: migrationrunner.go
+ * getSVMsForResource).
+ */
 export function planMigration(
   migration: StorageVersionMigration,
   others: readonly StorageVersionMigration[],
@@ -27,7 +30,7 @@ export function planMigration(
   return isFirst ? 'begin' : 'wait';
 }
 
-/** The migration that may begin when this one is closed or deleted. */
+/** Returns the migration that may start when this one is closed or deleted. */
 export function nextMigration(
   migration: StorageVersionMigration,
   all: readonly StorageVersionMigration[],
@@ -57,7 +60,7 @@ function siblingsOf(
   );
 }
 
-/** Timestamps of the API have one form, so their order is that of their text. */
+/** Compares creation times. Timestamps of the API have one format, so they compare as texts. */
 function compareAge({ metadata: left }: StorageVersionMigration, { metadata: right }: StorageVersionMigration): number {
   const [first, second] = [left.creationTimestamp ?? '', right.creationTimestamp ?? ''];
   if (first !== second) return first < second ? -1 : 1;

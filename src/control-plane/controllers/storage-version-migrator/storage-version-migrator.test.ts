@@ -47,7 +47,7 @@ class Fixture {
     });
   }
 
-  /** `Type=Status Reason` of each condition. */
+  /** Returns `Type=Status Reason` of each condition. */
   conditions(name: string): readonly string[] {
     const { status } = this.world.api.peek(storageVersionMigrations, key(name)) ?? {};
     return (status?.conditions ?? []).map(({ type, status: value, reason }) => `${type}=${value} ${reason}`);
@@ -71,7 +71,7 @@ function addMaps(world: ControllerWorld, count: number): void {
     world.api.seed(configMaps, { metadata: { namespace: 'shop', name: `map-${index}`, uid: `u${index}` } });
 }
 
-it('writes each object once, and notes the version where it began', async () => {
+it('writes each object once, and records the version at its start', async () => {
   const fixture = new Fixture();
   addMaps(fixture.world, 3);
   fixture.migrate('all', 'configmaps');
@@ -146,7 +146,7 @@ it('leaves out objects that were written after it began', async () => {
   await fixture.world.stop();
 });
 
-it('fails at once for a kind that cannot be written, and after a minute for one that does not exist', async () => {
+it('fails at once for a kind that cannot be written, and after a minute for an unknown kind', async () => {
   const fixture = new Fixture();
   fixture.migrate('reviews', 'tokenreviews', 'authentication.k8s.io');
   fixture.migrate('unknown', 'nopes', 'nope.io');
@@ -173,7 +173,7 @@ it('a custom kind that appears within a minute is migrated, and its definition d
   await world.run(2_000);
   assert.deepEqual(fixture.conditions('pens'), finished);
   assert.deepEqual(fixture.rewritten.slice(0, 1), ['patch pens shop/red']);
-  // It began before the definition existed, so nothing is known about the versions before.
+  // The migration started before the definition existed, so earlier versions are unknown.
   const storedVersions = (): readonly string[] | undefined =>
     world.api.peek(customResourceDefinitions, key('pens.desk.io'))?.status?.storedVersions;
   assert.deepEqual(storedVersions(), ['v1', 'v2']);
@@ -184,7 +184,7 @@ it('a custom kind that appears within a minute is migrated, and its definition d
   await world.stop();
 });
 
-it('a definition that is changed meanwhile keeps its stored versions', async () => {
+it('a definition that is changed during the migration keeps its stored versions', async () => {
   const fixture = new Fixture();
   const { world } = fixture;
   world.api.seed(customResourceDefinitions, definition(3));
@@ -220,7 +220,7 @@ it('an object that can no longer be written fails the migration', async () => {
   await fixture.world.stop();
 });
 
-it('wherever it is killed, every object is written, and one migration of a resource runs at a time', () =>
+it('despite crashes, every object is written, and one migration of a resource runs at a time', () =>
   fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 12 }),

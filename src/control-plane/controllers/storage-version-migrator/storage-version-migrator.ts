@@ -19,24 +19,26 @@ import type { MigratedKind } from './migrate-objects.ts';
 import { MigratedDefinition } from './migrated-definition.ts';
 import { nextMigration, planMigration } from './plan-migration.ts';
 
-/** Upstream: workers. */
+/** The number of concurrent syncs (upstream: workers). */
 const WORKERS = 5;
-/** A kind may appear this long after its migration; discovery of upstream's controller is as slow. */
+/** The time to wait for an unknown kind. Discovery of upstream's controller takes as long. */
 const KIND_PATIENCE_MS = 60_000;
 
 export interface StorageVersionMigratorOptions extends ControllerOptions {
-  /** Built-in kinds in their preferred versions. */
+  /** The built-in kinds in their preferred versions. */
   readonly types: readonly ResourceType[];
-  /** Built-in kinds without the verbs list, update and patch. */
+  /** The built-in kinds without the verbs list, update and patch. */
   readonly unwritable: readonly ResourceType[];
   readonly customKinds: CustomKinds;
 }
 
 /**
- * Writes the objects of a resource again, so that all are stored in the current storage version (upstream:
- * storageversionmigrator). 1. One migration of a resource runs at a time. 2. Every step is recorded in a status before
- * the next one, so a restart repeats at most one step. 3. An object is written only if it is still the one that was
- * listed. 4. A migration that is deleted stops.
+ * Rewrites the objects of a resource, so that all are stored in the current storage version (upstream:
+ * storageversionmigrator).
+ * 1. One migration of a resource runs at a time.
+ * 2. Every step is recorded in a status before the next one, so a restart repeats at most one step.
+ * 3. An object is written only if it is unchanged since it was listed.
+ * 4. A deleted migration stops.
  */
 export function createStorageVersionMigrator(options: StorageVersionMigratorOptions): Controller {
   const { clock, log } = options;

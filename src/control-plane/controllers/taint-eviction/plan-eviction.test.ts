@@ -14,7 +14,7 @@ const forSeconds = (key: string, tolerationSeconds?: number): Toleration => ({
   ...(tolerationSeconds !== undefined && { tolerationSeconds }),
 });
 
-it('a taint that nothing tolerates makes the pod leave; one tolerated for ever lets it stay', () => {
+it('an untolerated taint evicts the pod; a taint that is tolerated without a limit does not', () => {
   assert.deepEqual(planEviction([], [taint('a')]), { kind: 'leave' });
   assert.deepEqual(planEviction([], []), { kind: 'stay' });
   assert.deepEqual(planEviction([forSeconds('a')], [taint('a')]), { kind: 'stay' });
@@ -25,7 +25,7 @@ it('a taint that nothing tolerates makes the pod leave; one tolerated for ever l
   });
 });
 
-it('of several times the shortest counts; none or less than none is no time at all', () => {
+it('the shortest of several toleration times counts; zero or less means no time', () => {
   assert.deepEqual(planEviction([forSeconds('a', 30), forSeconds('b', 10)], [taint('a'), taint('b')]), {
     kind: 'leaveAfter',
     stayMs: 10_000,
@@ -39,7 +39,7 @@ it('of several times the shortest counts; none or less than none is no time at a
   assert.deepEqual(planEviction([forSeconds('a', 30)], [taint('a'), taint('b')]), { kind: 'leave' });
 });
 
-it('another taint never gives more time, and a toleration behind the others never less', () => {
+it('an additional taint never extends the time, and an additional toleration at the end never shortens it', () => {
   const key = fc.constantFrom('a', 'b', 'c');
   const toleration = fc
     .tuple(key, fc.option(fc.integer({ min: -1, max: 100 }), { nil: undefined }))
@@ -61,7 +61,7 @@ it('another taint never gives more time, and a toleration behind the others neve
   );
 });
 
-it('time counts from when the taint was added or the pod came, whichever is later', () => {
+it('the time starts when the taint was added or the pod was bound, whichever is later', () => {
   const nowMs = Date.parse('2026-01-01T00:10:00Z');
   const pod = buildPod({ 'metadata.creationTimestamp': '2026-01-01T00:05:00Z' });
   const added = (timeAdded: string): Taint => ({ ...taint('a'), timeAdded });
@@ -71,7 +71,7 @@ it('time counts from when the taint was added or the pod came, whichever is late
   assert.equal(stoodForMs(pod, [added('2026-01-01T00:20:00Z')], nowMs), 0);
 });
 
-it('only taints with the effect NoExecute make pods leave; a node that is not known has none', () => {
+it('only NoExecute taints evict pods, and an unknown node has none', () => {
   const taints: Taint[] = [taint('a'), { key: 'b', effect: 'NoSchedule' }, { key: 'c', effect: 'PreferNoSchedule' }];
   const metadata = { name: 'n', namespace: '', uid: '' };
   assert.deepEqual(evictingTaints({ metadata, spec: { taints } }), [taint('a')]);
@@ -81,7 +81,7 @@ it('only taints with the effect NoExecute make pods leave; a node that is not kn
   );
 });
 
-it('two lists of taints are the same when keys and values are, in order; when they were added does not matter', () => {
+it('two lists of taints are equal if keys and values are, in order; their times do not matter', () => {
   assert.equal(sameTaints([], []), true);
   assert.equal(sameTaints([taint('a', 'x')], [{ ...taint('a', 'x'), timeAdded: '2026-01-01T00:00:00Z' }]), true);
   assert.equal(sameTaints([taint('a')], [{ ...taint('a'), value: '' }]), true);
@@ -91,7 +91,7 @@ it('two lists of taints are the same when keys and values are, in order; when th
   assert.equal(sameTaints([taint('a')], []), false);
 });
 
-it('a pod has stood a taint since it came to its node, or since the taint did', () => {
+it('a pod has tolerated a taint since it was bound or the taint was added', () => {
   const at = (second: number): string => new Date(second * 1000).toISOString();
   const podAt = (second: number | undefined, conditions: object[] = []) =>
     buildPod({ 'metadata.creationTimestamp': second === undefined ? undefined : at(second), status: { conditions } });

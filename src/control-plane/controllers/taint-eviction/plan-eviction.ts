@@ -4,7 +4,7 @@ import type { Toleration } from '../../../api/core/scheduling.ts';
 import { tolerates } from '../../../api/node-selection.ts';
 import { parseTime } from '../../../api/time.ts';
 
-/** The NoExecute taints. */
+/** Returns the NoExecute taints of the node. */
 export function evictingTaints(node: Node | undefined): readonly Taint[] {
   return (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
 }
@@ -12,12 +12,12 @@ export function evictingTaints(node: Node | undefined): readonly Taint[] {
 export type EvictionPlan =
   /** The node has no such taints, or the pod tolerates them forever. */
   | { readonly kind: 'stay' }
-  /** Immediately, regardless of its toleration time. */
+  /** The pod is evicted immediately, whatever its toleration time. */
   | { readonly kind: 'leave' }
   | { readonly kind: 'leaveAfter'; readonly stayMs: number };
 
 /**
- * How long a pod tolerates these taints; the first matching toleration of each taint counts (upstream:
+ * Computes how long a pod tolerates these taints. The first matching toleration of each taint counts (upstream:
  * processPodOnNode, getMinTolerationTime).
  */
 export function planEviction(tolerations: readonly Toleration[], taints: readonly Taint[]): EvictionPlan {
@@ -32,7 +32,7 @@ export function planEviction(tolerations: readonly Toleration[], taints: readonl
 }
 
 /**
- * For how long the pod has already tolerated the taints when they are first seen. If the taints have a time, a restart
+ * Returns for how long the pod has tolerated the taints when they are first seen. If the taints have a time, a restart
  * of the controller does not extend the toleration. For a pod that was bound later, the time starts then.
  */
 export function stoodForMs(pod: Pod, taints: readonly Taint[], nowMs: number): number {

@@ -33,7 +33,7 @@ const isLeaving = (world: ControllerWorld): boolean =>
 const marked = 'Normal TaintManagerEviction Marking for deletion Pod default/web';
 const cancelled = 'Normal TaintManagerEviction Cancelling deletion of Pod default/web';
 
-it('a pod that does not tolerate a new taint is deleted, and says why it goes', async () => {
+it('a pod that does not tolerate a new taint is deleted, and its condition has the reason', async () => {
   const world = await setUp([], bound);
   await taint(world, { key: 'a', effect: 'NoSchedule' });
   assert.deepEqual([isLeaving(world), world.api.writes], [false, []]);
@@ -51,7 +51,7 @@ it('a pod that does not tolerate a new taint is deleted, and says why it goes', 
   await world.stop();
 });
 
-it('a pod stays for as long as it tolerates the taint, and is spared when that goes', async () => {
+it('a pod stays for its toleration time, and is spared if the taint is removed in that time', async () => {
   const world = await setUp([noExecute('a')], tolerating(30));
   await world.clock.advance(20_000);
   assert.deepEqual([isLeaving(world), world.events], [false, []]);
@@ -67,7 +67,7 @@ it('a pod stays for as long as it tolerates the taint, and is spared when that g
   assert.equal(world.clock.armedTimers, 0);
 });
 
-it('a toleration that comes in time keeps the pod, one for less time counts from the beginning', async () => {
+it('a toleration that is added in time keeps the pod, and a shorter one counts from the beginning', async () => {
   const world = await setUp([noExecute('a')], tolerating(300));
   const tolerate = (tolerationSeconds: number | undefined): unknown =>
     world.api.change(pods, web, (pod) => ({
@@ -124,7 +124,7 @@ it('a restart does not extend the toleration period of a taint that has timeAdde
   await world.stop();
 });
 
-it('pods on their way out, and those no node has, are left alone', async () => {
+it('terminating and unscheduled pods are not changed', async () => {
   const leaving = await setUp([noExecute('a')], {
     ...bound,
     'metadata.deletionTimestamp': '2026-01-01T00:00:30Z',
@@ -151,7 +151,7 @@ it('a replacement pod gets its own toleration period, and the old pod gets no fu
   await world.stop();
 });
 
-it('a refusal is tried again and announced once', async () => {
+it('a rejected eviction is retried, and its event is recorded once', async () => {
   const world = await setUp([], bound, 300);
   world.api.fail('delete', 'pods', new ApiStatusError('InternalError', 'no'), 3);
   await taint(world, noExecute('a'));

@@ -12,14 +12,14 @@ import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 import { evictingTaints, planEviction, sameTaints, stoodForMs } from './plan-eviction.ts';
 
-/** Upstream: UpdateWorkerSize. */
+/** The number of concurrent syncs (upstream: UpdateWorkerSize). */
 const WORKERS = 8;
 
 /**
  * Deletes pods from nodes whose NoExecute taints they do not tolerate, or no longer (upstream:
  * taint-eviction-controller).
- * 1. Each pass decides again from node and pod; only the start of the toleration is remembered. 2. Replacing one taint
- * by another does not extend the time.
+ * 1. Each pass decides again from node and pod; only the start of the toleration is stored.
+ * 2. Replacing one taint by another does not extend the time.
  */
 export function createTaintEvictionController(options: ControllerOptions): Controller {
   const { informers, clock, log } = options;

@@ -32,7 +32,7 @@ async function setUp(job: Job): Promise<ControllerWorld> {
 const deletions = (world: ControllerWorld): unknown[] =>
   world.api.calls.filter(({ verb }) => verb === 'delete').map(({ body }) => body);
 
-it('a finished job is deleted with its pods when its time is over, and not before if it was given longer', async () => {
+it('a finished job is deleted with its pods after its TTL, which may be extended', async () => {
   const world = await setUp(build(10, true));
   await world.run(5_000);
   world.api.change(jobs, work, (job) => ({ ...job, spec: { ...job.spec, ttlSecondsAfterFinished: 20 } }));
@@ -43,7 +43,7 @@ it('a finished job is deleted with its pods when its time is over, and not befor
   await world.stop();
 });
 
-it('asks the server before it deletes: what the cache does not show yet counts', async () => {
+it('reads from the server before the deletion, because the cache may be outdated', async () => {
   const world = await setUp(build(10, true));
   world.api.muteWatches();
   world.api.change(jobs, work, (job) => ({ ...job, spec: { ...job.spec, ttlSecondsAfterFinished: 3_600 } }));
@@ -52,7 +52,7 @@ it('asks the server before it deletes: what the cache does not show yet counts',
   await world.stop();
 });
 
-it('jobs that go on, and those that say no time, stay', async () => {
+it('unfinished jobs, and jobs without a TTL, stay', async () => {
   for (const job of [build(1, false), build(undefined, true)]) {
     const world = await setUp(job);
     await world.run(10_000);

@@ -8,7 +8,7 @@ import type { Controller, ControllerOptions } from '../../controller-runtime/con
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
 
-/** Upstream: --concurrent-ttl-after-finished-syncs. */
+/** The number of concurrent syncs (upstream: --concurrent-ttl-after-finished-syncs). */
 const WORKERS = 5;
 
 /** Deletes finished Jobs with their pods after `ttlSecondsAfterFinished`. */
@@ -29,7 +29,7 @@ export function createTtlAfterFinishedController({ informers, client, clock, log
   return runController({ name: 'ttl-after-finished controller', log, queues: [queue], informers: [all], ends: [end] });
 }
 
-/** Milliseconds until a finished job is deleted; undefined for a job that stays. */
+/** Returns the milliseconds until a finished job is deleted, or undefined for a job that stays. */
 function ttlLeftMs(job: Job, nowMs: number): number | undefined {
   const { ttlSecondsAfterFinished } = job.spec;
   const finished = job.status?.conditions?.find(

@@ -8,7 +8,7 @@ import { createAttributesClassProtectionController } from './volume-attributes-c
 const fast = { namespace: '', name: 'fast' };
 const data = { namespace: 'default', name: 'data' };
 
-it('wherever it is killed, a class stays while a claim wants it, has it or is changed to it, and no longer', () =>
+it('despite crashes, a class stays exactly while a claim or volume uses it', () =>
   fc.assert(
     fc.asyncProperty(
       fc.constantFrom('spec', 'current', 'target', 'none'),

@@ -15,7 +15,7 @@ const FINALIZER = 'kubernetes.io/vac-protection';
 const named = (names: readonly (string | undefined)[]): string[] =>
   [...new Set(names.filter((name) => name !== undefined && name !== ''))] as string[];
 
-/** The desired, current and target classes of a claim. */
+/** Returns the desired, current and target classes of a claim. */
 const classesOfClaim = ({ spec, status }: PersistentVolumeClaim): string[] =>
   named([
     spec.volumeAttributesClassName,

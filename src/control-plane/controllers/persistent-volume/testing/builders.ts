@@ -15,7 +15,7 @@ export interface VolumeShape {
   readonly spec?: Partial<PersistentVolume['spec']>;
 }
 
-/** An available volume of 10 Gi by default. */
+/** Builds an available volume, by default of 10 Gi. */
 export function buildVolume(
   name: string,
   {
@@ -58,7 +58,7 @@ export interface ClaimShape {
   readonly spec?: Partial<PersistentVolumeClaim['spec']> & { readonly selector?: LabelSelector };
 }
 
-/** `default/data`, which asks for 5 Gi of no class. */
+/** Builds the claim `default/data`, which requests 5 Gi without a class. */
 export function buildClaim({
   name = 'data',
   size = '5Gi',

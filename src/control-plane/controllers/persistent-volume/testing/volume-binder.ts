@@ -1,2 +1,2 @@
-/** The real binder, for tests of provisioners. */
+/** The real controller, for tests of provisioners. */
 export { createPersistentVolumeController as createVolumeBinder } from '../persistent-volume-controller.ts';

@@ -29,8 +29,8 @@ export function buildSet(spec: Partial<StatefulSetSpec> = {}, metadata: object =
 }
 
 /**
- * A pod of the set from a few words: `new` or `old` (its revision), `ready`, `running` (and not ready), `failed`, `done`,
- * `leaving`; `data`: it has its volume `data`.
+ * Builds a pod of the set from words: `new` or `old` (its revision), `ready`, `running` (and not ready), `failed`,
+ * `done`, `leaving`, and `data` (it has its volume `data`).
  */
 export function buildMember(ordinal: number | string, words: string, changes: Record<string, unknown> = {}): Pod {
   const has = (word: string): boolean => words.split(' ').includes(word);
@@ -87,7 +87,7 @@ export interface GivenSet {
   readonly claims?: readonly PersistentVolumeClaim[];
 }
 
-/** The revisions are called `old` and `new`. */
+/** Builds the facts. The revisions are named `old` and `new`. */
 export function buildSetFacts({ spec, metadata, pods = [], claims = [] }: GivenSet): SetFacts {
   const set = buildSet(spec, metadata);
   return {
