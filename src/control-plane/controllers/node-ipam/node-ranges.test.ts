@@ -8,7 +8,7 @@ const prefix = (cidr: string): NonNullable<ReturnType<typeof parseIpPrefix>> =>
   parseIpPrefix(cidr) ?? assert.fail(`${cidr} is no range`);
 
 describe('ranges of nodes', () => {
-  it('are allocated in order, one of each family', () => {
+  it('are allocated in order, one for each IP family', () => {
     const ranges = new NodeRanges({
       clusters: [
         { cidr: '10.244.0.0/16', nodeLength: 24 },

@@ -10,7 +10,7 @@ export type ReplicaSetPlan =
   | { readonly kind: 'create'; readonly count: number }
   | { readonly kind: 'delete'; readonly pods: readonly Pod[] };
 
-/** Returns the pods to rank. It is called only if there are surplus pods. */
+/** The pods to rank. They are read only if there are surplus pods. */
 export interface PodsToRank {
   /** Returns the active pods. */
   active(): readonly Pod[];
