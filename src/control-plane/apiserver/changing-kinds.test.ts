@@ -44,7 +44,7 @@ test('a kind that is added at run time is written, read and watched like others;
   await fixture.stop();
 });
 
-test('a definition that replaces another one of the same resource serves its stored objects, and ends its watches', async () => {
+test('a definition that replaces another one of the same resource serves the stored objects, and the old watches end', async () => {
   const fixture = await startRegistry();
   const { definitions, registry, request } = fixture;
   const place = { ...late, type: { ...late.type, version: '' }, isInternal: true };

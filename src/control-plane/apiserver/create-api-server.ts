@@ -39,25 +39,25 @@ import { ResourceVerbs } from './verbs/resource-verbs.ts';
 import { WatchVerb } from './verbs/watch-verb.ts';
 
 export interface ApiServer {
-  /** Exposed together with the server's own metrics. */
+  /** The metrics of resource claims, which are exposed with the server's own metrics. */
   readonly claimMetrics: ResourceClaimMetrics;
   readonly autoscalerMetrics: HorizontalPodAutoscalerMetrics;
   readonly schedulingFigures: SchedulingFigures;
   /** Handles one request. The HTTP server calls it, and so do tests without a socket. */
   readonly handle: (http: HttpRequest) => Promise<Reply>;
-  /** Resolves when the server accepts connections. */
+  /** Starts to listen. Resolves when the server accepts connections. */
   listen(options: ListenOptions): Promise<AddressInfo>;
   /** Makes `readyz` fail; all other requests are served as before, so that load balancers have time to react. */
   beginShutdown(): void;
   /** Ends watches, accepts no more connections, and waits for requests in flight. Idempotent. */
   stop(): Promise<void>;
-  /** Used for new connections. */
+  /** Sets the certificate for new connections. */
   setCertificate(pair: CertificatePair): void;
 }
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0: any that is free. */
+  /** The port; 0 means any free port. */
   readonly port: number;
   readonly tls: TlsOptions;
 }
@@ -145,7 +145,7 @@ interface Verbs {
   stop(): Promise<void>;
 }
 
-/** The verbs of resources. A list and a watch share the encoded messages of objects. */
+/** Creates the verbs of resources. Lists and watches share the encoded messages of objects. */
 function createVerbs(
   { registry, clock, random, log }: ApiServerOptions,
   { minRequestTimeoutMs, watchBufferBytes, maxBodyBytes }: ServerLimits,
@@ -211,8 +211,8 @@ function endpoints(
 }
 
 /**
- * With priority and fairness, the sum of the two in-flight limits is the number of seats; otherwise they are separate
- * limits.
+ * Creates the limiters. With priority and fairness, the sum of the two in-flight limits is the number of seats;
+ * otherwise they are separate limits.
  */
 function limiters(
   { clock, countObjects, flowObjects }: ApiServerOptions,

@@ -1,4 +1,4 @@
-// Floods of frames and bodies that do not come, over real sockets.
+// These tests send floods of frames, and bodies that do not arrive, over real sockets.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
@@ -26,7 +26,7 @@ before(async () => {
   ({ server, registry, clock } = fixture());
   ({ port } = await server.listen({ host: '127.0.0.1', port: 0, tls: { key, cert, clientCa } }));
 });
-/** All unit tests share one process, where a hook outside of a suite would run for each of them. */
+/** Closes everything. All unit tests share one process, where a hook outside a suite would run for each of them. */
 const closeAll = (): void => {
   for (const { socket } of open.splice(0)) socket.destroy();
 };
@@ -38,7 +38,7 @@ async function raw(options: Parameters<typeof rawHttp2>[1] = {}): Promise<RawHtt
   return client;
 }
 
-/** Of another client, on its own connection. */
+/** Sends a request of another client on its own connection, and returns the status. */
 async function honestStatus(): Promise<number> {
   const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
   const stream = session.request({ ':path': maps, authorization: 'Bearer jane' });
@@ -49,7 +49,7 @@ async function honestStatus(): Promise<number> {
   return head[':status'];
 }
 
-/** Looks again and again, for ten seconds at most: what sockets bring comes in its own time. */
+/** Waits until the condition holds, for at most ten seconds, because sockets have no fixed timing. */
 async function until(holds: () => boolean): Promise<void> {
   for (let looks = 0; !holds(); looks++) {
     if (looks === 2000) assert.fail(`never: ${holds.toString()}`);
@@ -104,7 +104,7 @@ describe('a flood of frames', () => {
     });
   }
 
-  it('a frame flood of continuations ends the connection', async () => {
+  it('a flood of CONTINUATION frames ends the connection', async () => {
     const client = await raw();
     client.socket.write(frame('headers', { stream: 1, payload: requestHead('GET', maps) }));
     await client.flood(
@@ -118,7 +118,7 @@ describe('a flood of frames', () => {
     assert.equal(await honestStatus(), 200);
   });
 
-  it('a frame flood of streams stays below the limit, also for a client that never acknowledged it', async () => {
+  it('a flood of streams stays below the limit, even for a client that never acknowledged it', async () => {
     const gate = Promise.withResolvers<void>();
     let [running, most] = [0, 0];
     const { list } = registry;
@@ -142,12 +142,12 @@ describe('a flood of frames', () => {
   });
 });
 
-describe('a body that does not come', () => {
+describe('a body that does not arrive', () => {
   afterEach(closeAll);
 
   const post = `POST ${maps} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer slow\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
 
-  it('a body that does not come is not waited for over HTTP/1.1, and its seat is free then', async () => {
+  it('is not awaited over HTTP/1.1, and its seat is released', async () => {
     const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
     let text = '';
     socket.on('error', () => undefined).on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
@@ -160,7 +160,7 @@ describe('a body that does not come', () => {
     assert.match(text, /^HTTP\/1.1 504 [^]*the body of the request came too slowly/);
   });
 
-  it('a body that does not come is not waited for over HTTP/2, however often a byte of it comes', async () => {
+  it('is not awaited over HTTP/2, even if single bytes arrive', async () => {
     const client = await raw();
     client.socket.write(
       frame('headers', {

@@ -17,52 +17,59 @@ import type { AccessMetrics } from './endpoints/access-metrics.ts';
 export interface ApiServerOptions {
   readonly registry: Registry;
   readonly definitions: Definitions;
-  /** Asked in this order. */
+  /** The authenticators in the order in which they are called. */
   readonly authenticators: readonly Authenticator[];
   readonly authorizer: Authorizer;
-  /** Only for CONNECT: exec, attach, portforward, proxy. All other verbs are admitted by the registry. */
+  /** The admission plugins for CONNECT: exec, attach, portforward, proxy. The registry admits all other verbs. */
   readonly connectAdmission?: readonly AdmissionPlugin[];
-  /** Requests without credentials are those of `system:anonymous`. Default true, as `--anonymous-auth`. */
+  /**
+   * Whether requests without credentials belong to `system:anonymous`. The default is true, as for `--anonymous-auth`.
+   */
   readonly anonymousAuth?: AnonymousRule;
   readonly version: VersionInfo;
-  /** `host:port` under which clients reach the server, for `/api`. */
+  /** The `host:port` at which clients reach the server, for `/api`. */
   readonly publicAddress?: string;
   /**
-   * Documents that are served unchanged by path: `/openapi/v2`, `/openapi/v3...`, `/openid/v1/jwks`,
-   * `/.well-known/openid-configuration`. Undefined for an unknown path.
+   * The documents that are served unchanged by path: `/openapi/v2`, `/openapi/v3...`, `/openid/v1/jwks`,
+   * `/.well-known/openid-configuration`. The source returns undefined for an unknown path.
    */
   readonly documents?: DocumentSource;
-  /** Paths that `documents` knows, for the list at `/`. */
+  /** Returns the paths that `documents` knows, for the list at `/`. */
   readonly documentPaths?: () => readonly string[];
-  /** Named as in upstream (`etcd`, `poststarthook/...`); `ping` and `log` are added automatically. */
+  /**
+   * The health checks, named as in upstream (`etcd`, `poststarthook/...`). `ping` and `log` are added automatically.
+   */
   readonly healthChecks?: readonly HealthCheck[];
-  /** The number of objects of each resource, for `apiserver_storage_objects`; keyed `pods`, `deployments.apps`. */
+  /**
+   * Returns the number of objects of each resource, for `apiserver_storage_objects`. Keys are `pods`,
+   * `deployments.apps`.
+   */
   readonly countObjects?: () => ReadonlyMap<string, number>;
-  /** Absent: `/snapshot` is not served. */
+  /** The source of `/snapshot`. Without it, the path is not served. */
   readonly snapshot?: SnapshotSource;
   readonly processUsage?: () => ProcessUsage;
-  /** Figures of authentication and authorization, which are composed before the server. */
+  /** The metrics of authentication and authorization, which are composed before the server. */
   readonly accessMetrics?: AccessMetrics;
-  /** Errors of the process that nothing handled. */
+  /** The counts of unhandled errors of the process. */
   readonly faults?: FaultCounts;
   readonly audit?: AuditOptions;
-  /** Absent: nothing is traced. */
+  /** Traces requests. Without it, nothing is traced. */
   readonly tracer?: Tracer;
   readonly kubelets?: KubeletClientOptions;
-  /** Absent: requests to other servers are not proxied. */
+  /** The parts of the aggregation layer. Without them, requests to other servers are not proxied. */
   readonly aggregation?: Omit<AggregationParts, 'clock'>;
   readonly limits?: Partial<ServerLimits>;
-  /** The source of FlowSchemas and PriorityLevelConfigurations. Absent: upstream's standard objects apply. */
+  /** The source of FlowSchemas and PriorityLevelConfigurations. Without it, upstream's standard objects apply. */
   readonly flowObjects?: ObjectReader;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** Pages of the store, for `/snapshot`. Rejects with `Conflict` when the revision is compacted. */
+/** Reads a page of the store, for `/snapshot`. Rejects with `Conflict` if the revision is compacted. */
 export type SnapshotSource = (position: { readonly revision?: number; readonly after?: string }) => Promise<object>;
 
-/** `/version`. */
+/** The content of `/version`. */
 export interface VersionInfo {
   readonly major: string;
   readonly minor: string;
@@ -82,7 +89,7 @@ export interface DocumentRequest {
 export interface ServedDocument {
   readonly contentType: string;
   readonly body: string | Uint8Array;
-  /** With its quotes. */
+  /** The ETag with its quotes. */
   readonly etag?: string;
   readonly cacheControl?: string;
 }
@@ -91,9 +98,9 @@ export type DocumentSource = (request: DocumentRequest) => Promise<ServedDocumen
 
 export interface HealthCheck {
   readonly name: string;
-  /** Which of the three endpoints run the check. Absent: all. */
+  /** The endpoints that run the check. The default is all three. */
   readonly endpoints?: readonly ('healthz' | 'livez' | 'readyz')[];
-  /** Rejects with the problem. */
+  /** Runs the check. Rejects with the problem. */
   readonly check: () => Promise<void>;
 }
 
@@ -109,24 +116,27 @@ export interface ProcessUsage {
 export interface ServerLimits {
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
-  /** If false, only the two limits above apply, as with `--enable-priority-and-fairness=false`. */
+  /**
+   * Whether priority and fairness is on. If false, only the two limits above apply, as with
+   * `--enable-priority-and-fairness=false`.
+   */
   readonly priorityAndFairness: boolean;
-  /** Requests per second of one user; more get 429. 0 means no limit. */
+  /** The requests per second of one user; more get 429. 0 means no limit. */
   readonly clientQps: number;
   readonly clientBurst: number;
   readonly maxBodyBytes: number;
   readonly requestTimeoutMs: number;
-  /** A watch lasts a random time between this value and twice this value. */
+  /** The minimum duration of a watch. A watch lasts a random time between this value and twice this value. */
   readonly minRequestTimeoutMs: number;
-  /** Limit of buffered bytes for one slow watcher. */
+  /** The limit of buffered bytes for one slow watcher. */
   readonly watchBufferBytes: number;
-  /** Longer responses are compressed for clients that accept it. */
+  /** The size from which responses are compressed for clients that accept it. */
   readonly gzipFromBytes: number;
   readonly maxConnections: number;
-  /** Limits of unread response bytes, per connection and in total. */
+  /** The limits of unread response bytes, per connection and in total. */
   readonly unreadBytesPerConnection: number;
   readonly unreadBytes: number;
-  /** How long a response may stay unread, and the minimum speed of its reader. */
+  /** The time that a response may stay unread, and the minimum speed of its reader. */
   readonly unreadMs: number;
   readonly unreadBytesPerSecond: number;
 }
@@ -156,10 +166,10 @@ export interface AuditOptions {
   readonly sink: (line: string) => void;
 }
 
-/** How the server connects to kubelets, pods and services. Absent: logs, streams and proxies return 503. */
+/** The settings for connections to kubelets, pods and services. Without them, logs, streams and proxies return 503. */
 export interface KubeletClientOptions {
   readonly dialer: Dialer;
-  /** As `--kubelet-preferred-address-types`. */
+  /** The preferred address types, as in `--kubelet-preferred-address-types`. */
   readonly preferredAddressTypes?: readonly string[];
 }
 
@@ -167,8 +177,9 @@ export interface DialTarget {
   readonly host: string;
   readonly port: number;
   /**
-   * TLS with the client certificate for kubelets (`unchecked`: their certificate is not verified); `tls-insecure` for
-   * `https:` proxies to pods and services, whose certificates are unknown; plain TCP.
+   * The security of the connection. `kubelet` uses the client certificate for kubelets (`kubelet-unchecked` does not
+   * verify theirs), `tls-insecure` is for `https:` proxies to pods and services, whose certificates are unknown, and
+   * `none` is plain TCP.
    */
   readonly security: 'kubelet' | 'kubelet-unchecked' | 'tls-insecure' | 'none';
   /**
@@ -180,8 +191,8 @@ export interface DialTarget {
 
 export interface Dialer {
   /**
-   * Resolves to a ready connection, or rejects, within `timeoutMs`. A name is looked up once, and the checked address
-   * is dialed. Rejects with BadRequest for a local address.
+   * Connects to a target. Resolves to a ready connection, or rejects, within `timeoutMs`. A name is looked up once, and
+   * the checked address is dialed. Rejects with BadRequest for a local address.
    */
   dial(target: DialTarget, timeoutMs: number): Promise<Duplex>;
 }

@@ -1,4 +1,4 @@
-// Clients that do not read, or hardly, over real sockets.
+// These tests use clients that do not read, or read slowly, over real sockets.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, constants } from 'node:http2';
@@ -23,7 +23,7 @@ interface Fixture {
   readonly clock: FakeClock;
   readonly server: ApiServer;
   readonly registry: FakeRegistry;
-  /** One more object to read. */
+  /** Adds an object to read. */
   readonly seed: (name: string, bytes: number) => Promise<unknown>;
   readonly port: number;
   readonly sessions: ClientHttp2Session[];
@@ -46,7 +46,7 @@ async function start(limits: Partial<ServerLimits> = {}, objectBytes = 100): Pro
   return (running = { clock, server, registry, seed, port, sessions: [] });
 }
 
-/** All unit tests share one process, where a hook outside of a suite would run for each of them. */
+/** Closes everything. All unit tests share one process, where a hook outside a suite would run for each of them. */
 const closeAll = async (): Promise<void> => {
   for (const session of running?.sessions ?? []) session.destroy();
   await running?.server.stop();
@@ -61,7 +61,7 @@ async function open({ port, sessions }: Fixture, initialWindowSize: number): Pro
   return session;
 }
 
-/** A request whose head is waited for and whose body is not read. */
+/** Sends a request, waits for the head of the response, and does not read its body. */
 async function askUnread(
   session: ClientHttp2Session,
   path: string,
@@ -81,7 +81,7 @@ async function statusOf(session: ClientHttp2Session, path: string, authorization
   return head[':status'];
 }
 
-/** Looks again and again, for ten seconds at most: what sockets bring comes in its own time. */
+/** Waits until the condition holds, for at most ten seconds, because sockets have no fixed timing. */
 async function until(holds: () => boolean): Promise<void> {
   for (let looks = 0; !holds(); looks++) {
     if (looks === 2000) assert.fail(`never: ${holds.toString()}`);
@@ -92,7 +92,7 @@ async function until(holds: () => boolean): Promise<void> {
 describe('clients that do not read', () => {
   afterEach(closeAll);
 
-  it('clients that do not read do not block others: 700 anonymous requests with a window of 0 hold no seats, and are reset after a while', async () => {
+  it('do not block others: 700 anonymous requests with a window of 0 hold no seats, and are reset after a while', async () => {
     for (const priorityAndFairness of [true, false]) {
       const { clock, server, sessions } = await start({ priorityAndFairness });
       const streams: ClientHttp2Stream[] = [];
@@ -110,15 +110,15 @@ describe('clients that do not read', () => {
     }
   });
 
-  it('clients that do not read hold bounded memory on each connection and in total: the oldest responses of the largest user are reset first', async () => {
-    // Each answer is about 100 KiB.
+  it('hold bounded memory per connection and in total: the oldest responses of the largest user are reset first', async () => {
+    // Each response is about 100 KiB.
     const limits = { unreadBytesPerConnection: 1024 * 1024, unreadBytes: 3 * 1024 * 1024 };
     const each = await start(limits, 100 * 1024);
     const admins = await open(each, 0);
     const kept = await askUnread(admins, maps, admin);
     const floods: ClientHttp2Stream[][] = [];
     for (let connection = 0; connection < 6; connection++) {
-      // Longer than a client that reads would take.
+      // This is longer than an active client would take.
       await each.clock.advance(2200);
       const session = await open(each, 0);
       const streams: ClientHttp2Stream[] = [];
@@ -132,7 +132,7 @@ describe('clients that do not read', () => {
     assert.equal(await statusOf(await open(each, 65_535), maps, 'Bearer root/system:masters'), 200);
   });
 
-  it('clients that do not read lose no answer when they read, but ask for too much at once: the last are to ask again', async () => {
+  it('lose no response if they read but request too much at once: the last requests must be repeated', async () => {
     const each = await start(
       { unreadBytesPerConnection: 10 * 1024 * 1024, unreadBytes: 20 * 1024 * 1024 },
       2 * 1024 * 1024,
@@ -154,7 +154,7 @@ describe('clients that do not read', () => {
     assert.equal(await statusOf(sessions[0] ?? assert.fail(), `${maps}/a`, admin), 200);
   });
 
-  it('clients that do not read are cut over HTTP/1.1 too, also when they ask again and again without reading', async () => {
+  it('are aborted over HTTP/1.1 too, even if they repeat requests without reading', async () => {
     const each = await start({}, 2 * 1024 * 1024);
     const socket = connectTls({ port: each.port, host: '127.0.0.1', rejectUnauthorized: false });
     socket.on('error', () => undefined);
@@ -169,21 +169,21 @@ describe('clients that do not read', () => {
     assert.ok(each.registry.calls.length < 9, 'the parser waits for the answers that are not out');
   });
 
-  it('clients that do not read get a long list whole though they are slow, as long as they go on', async () => {
+  it('get a long list completely even if they read slowly, as long as they continue', async () => {
     const each = await start({}, 1024 * 1024);
     for (let index = 0; index < 11; index++) await each.seed(`more-${index}`, 1024 * 1024);
     const stream = await askUnread(await open(each, 16_384), maps);
     let bytes = 0;
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      // As slow as a reader may be: what it took, at 16 KiB a second.
+      // The reader is as slow as permitted: 16 KiB a second.
       if (bytes % (1024 * 1024) < chunk.length) await each.clock.advance(60_000);
     }
     assert.ok(bytes > 12 * 1024 * 1024);
     assert.equal(stream.rstCode, 0);
   });
 
-  it('clients that do not read do not keep an answer by taking it byte by byte', async () => {
+  it('cannot keep a response by reading it byte by byte', async () => {
     const each = await start({}, 10_000);
     const session = await open(each, 1);
     const stream = await askUnread(session, `${maps}/a`);
@@ -201,11 +201,11 @@ describe('clients that do not read', () => {
     assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL);
   });
 
-  it('clients that do not read are not watched for: a watch that does not go on for minutes is cut', async () => {
+  it('lose a watch that they do not read for minutes', async () => {
     const each = await start({}, 100);
     const session = await open(each, 0);
     const watch = await askUnread(session, `${maps}?watch=1&resourceVersion=1`);
-    // More than the two ends keep for a stream.
+    // This is more than the two ends buffer for a stream.
     for (let index = 0; index < 10; index++) await each.seed(`big-${index}`, 100_000);
     await each.clock.advance(299_000);
     assert.deepEqual([watch.destroyed, each.registry.watcherCount], [false, 1]);
@@ -219,7 +219,10 @@ describe('clients that do not read', () => {
 describe('clients that reset what they asked for', () => {
   afterEach(closeAll);
 
-  /** Resets an answer once its head has come. Resolves with the status; undefined: the stream was refused. */
+  /**
+   * Resets a stream when the head of its response has arrived. Resolves with the status, or undefined if the stream was
+   * rejected.
+   */
   async function reset(session: ClientHttp2Session, path: string): Promise<number | undefined> {
     const stream = session.request({ ':path': path });
     const closed = new Promise((resolve) => stream.on('close', resolve));
@@ -228,13 +231,13 @@ describe('clients that reset what they asked for', () => {
       stream.once('response', (head) => resolve(head[':status']));
       stream.once('close', () => resolve(undefined));
     });
-    // Some of the answer is on its way by then, and the rest waits for a window.
+    // A part of the response is in transit then, and the rest waits for a window.
     stream.once('data', () => stream.close(constants.NGHTTP2_CANCEL));
     await closed;
     return status;
   }
 
-  it('clients that reset what they asked for are served for ever in bounded memory: their connection is left in order, and what runs on it goes on', async () => {
+  it('are served in bounded memory: their connection is closed gracefully, and running requests finish', async () => {
     const each = await start({}, 1024 * 1024);
     const first = await open(each, 65_535);
     const watch = await askUnread(first, `${maps}?watch=1&resourceVersion=1`);
@@ -263,7 +266,7 @@ describe('clients that reset what they asked for', () => {
     assert.deepEqual([first.closed, watch.destroyed], [true, false]);
   });
 
-  it('clients that reset what they asked for keep their connection when what they reset was small', async () => {
+  it('keep their connection if the reset responses were small', async () => {
     const each = await start({}, 1000);
     const session = await open(each, 65_535);
     const statuses = new Set<number | undefined>();
@@ -275,7 +278,7 @@ describe('clients that reset what they asked for', () => {
 describe('clients that read slowly', () => {
   afterEach(closeAll);
 
-  it('clients that read slowly get as much on one connection as may wait there: no stream is refused below that', async () => {
+  it('can have as many unread bytes on one connection as its limit: no stream is rejected below that', async () => {
     const each = await start({}, 2 * 1024 * 1024);
     const session = await open(each, 16_384);
     const streams = await Promise.all(Array.from({ length: 30 }, () => askUnread(session, `${maps}/a`)));
@@ -286,7 +289,7 @@ describe('clients that read slowly', () => {
         return bytes > 2 * 1024 * 1024;
       }),
     );
-    // What was read to its end is not lost, however much it was.
+    // Completely read responses do not count as lost, whatever their size.
     assert.deepEqual([[...new Set(sizes)], session.closed], [[true], false]);
   });
 });
@@ -294,7 +297,7 @@ describe('clients that read slowly', () => {
 describe('clients that open connections', () => {
   afterEach(closeAll);
 
-  it('clients that open connections do not block others, whether they shake hands, say nothing, or wait for answers', async () => {
+  it('do not block others, whether they complete the handshake, send nothing, or wait for responses', async () => {
     const each = await start({ maxConnections: 20 });
     const sockets: Socket[] = [];
     for (let index = 0; index < 60; index++) {

@@ -91,7 +91,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('over sockets', () => {
+describe('the API server over sockets', () => {
   const kubelet = new FakeKubelet();
   let served: Served;
   before(async () => {
@@ -103,7 +103,7 @@ describe('over sockets', () => {
     await kubelet.close();
   });
 
-  it('speaks HTTP/1.1, keeps the connection, and answers 413 and 404 on it', async () => {
+  it('supports HTTP/1.1, keeps the connection, and returns 413 and 404 on it', async () => {
     const { port } = served;
     const created = await ask(port, maps, {
       method: 'POST',
@@ -117,7 +117,7 @@ describe('over sockets', () => {
     );
   });
 
-  it('speaks HTTP/2 with many requests at once, and watches on it', async () => {
+  it('supports HTTP/2 with many concurrent requests, and watches on it', async () => {
     const session = connectHttp2(`https://127.0.0.1:${served.port}`, { rejectUnauthorized: false });
     const post = (name: string): Promise<number> =>
       new Promise((resolve, reject) => {
@@ -139,14 +139,14 @@ describe('over sockets', () => {
     session.close();
   });
 
-  it('accepts certificates of its CA, and refuses other certificates instead of ignoring them', async () => {
+  it('accepts certificates of its CA, and rejects other certificates instead of ignoring them', async () => {
     const statuses = [];
     for (const { key, cert } of [certificates.client, certificates.stranger])
       statuses.push((await ask(served.port, maps, { key, cert })).status);
     assert.deepEqual(statuses, [200, 401]);
   });
 
-  it('refuses TLS before 1.2', async () => {
+  it('rejects TLS before 1.2', async () => {
     const socket = connectTls({
       port: served.port,
       host: '127.0.0.1',
@@ -184,7 +184,7 @@ describe('over sockets', () => {
     );
   });
 
-  it('watches over WebSockets, one message for each event', async () => {
+  it('supports watches over WebSockets, one message for each event', async () => {
     const socket = new WebSocket(
       `wss://127.0.0.1:${served.port}${maps}?watch=1&resourceVersion=1`,
       ['base64.binary.k8s.io', `base64url.bearer.authorization.k8s.io.${Buffer.from('x').toString('base64url')}`],
@@ -203,7 +203,7 @@ describe('over sockets', () => {
     await until(() => served.registry.watcherCount === 0);
   });
 
-  describe('serves a log over WebSockets', () => {
+  describe('a log over WebSockets', () => {
     const log = '/api/v1/namespaces/default/pods/logged/log';
     const open = (query: string, protocols: string[]): WebSocket =>
       new WebSocket(`wss://127.0.0.1:${served.port}${log}${query}`, protocols, { rejectUnauthorized: false });
@@ -231,7 +231,7 @@ describe('over sockets', () => {
       kubelet.answer = (_request, response) => response.end('fine');
     });
 
-    it('as bytes or as base64, after an empty message, and closes at its end', async () => {
+    it('is sent as bytes or as base64, after an empty message, and closes at its end', async () => {
       const text = `first\n${'x'.repeat(5000)}\xff\n`;
       kubelet.answer = (_request, response) => response.end(Buffer.from(text, 'latin1'));
       for (const [asked, spoken] of [
@@ -257,7 +257,7 @@ describe('over sockets', () => {
       assert.equal(kubelet.requests.at(-1)?.headers.upgrade, undefined);
     });
 
-    it('serves a log over WebSockets that goes on while it is written, and ends at the kubelet when the client has gone', async () => {
+    it('continues while the log is written, and ends at the kubelet when the client disconnects', async () => {
       let closed = false;
       kubelet.answer = (_request, response) => {
         response.write('one\n');
@@ -271,7 +271,7 @@ describe('over sockets', () => {
       await until(() => closed);
     });
 
-    it('no faster than the client reads', async () => {
+    it('is not sent faster than the client reads', async () => {
       const piece = Buffer.alloc(65_536);
       let sentBytes = 0;
       let isFull = false;
@@ -299,7 +299,7 @@ describe('over sockets', () => {
       assert.equal(readBytes, 200 * piece.length);
     });
 
-    it('not in other protocols, and answers what is wrong as any request', async () => {
+    it('is rejected for other protocols, and errors are returned as for any request', async () => {
       const refusal = (query: string, protocols: string[]): Promise<number> =>
         new Promise((resolve) => {
           const socket = open(query, protocols);
@@ -317,7 +317,7 @@ describe('over sockets', () => {
     });
   });
 
-  it('answers an upgrade of what cannot be upgraded as any request', async () => {
+  it('is not possible for other resources, which return an error as for any request', async () => {
     const { socket, read } = await raw(
       served.port,
       `GET ${maps}/none HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
@@ -331,7 +331,7 @@ describe('over sockets', () => {
     const long = await raw(served.port, `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(300_000)}\r\n\r\n`);
     await Promise.all([once(garbage.socket, 'close'), once(long.socket, 'close')]);
     assert.deepEqual([garbage.read().slice(0, 12), long.read().slice(0, 12)], ['HTTP/1.1 400', 'HTTP/1.1 431']);
-    // Once, however much comes after it.
+    // The error is sent once, however much data follows.
     assert.equal(long.read().split('HTTP/1.1').length, 2);
   });
 
@@ -355,7 +355,7 @@ describe('over sockets', () => {
         `POST /api/v1/namespaces/default/pods/p/exec?command=sh&stdin=true&stdout=true HTTP/1.1\r\nhost: x\r\nauthorization: Bearer root\r\nconnection: Upgrade\r\nupgrade: ${upgrade}\r\nx-stream-protocol-version: v4.channel.k8s.io\r\n\r\n`,
       );
 
-    it('passes both ways after the kubelet switched, and each end goes with the other', async () => {
+    it('passes data both ways after the kubelet switched, and ends both sides together', async () => {
       const ends: Duplex[] = [];
       kubelet.upgrade = (_request, socket) => {
         ends.push(socket);
@@ -385,7 +385,7 @@ describe('over sockets', () => {
       await once(second.socket, 'close');
     });
 
-    it('lets no data through to the kubelet after a refused upgrade, whatever was sent along with it (CVE-2018-1002105)', async () => {
+    it('passes no data to the kubelet after a rejected upgrade (CVE-2018-1002105)', async () => {
       const heard: string[] = [];
       for (const status of ['400 Bad Request', '200 OK', '500 Internal Server Error']) {
         kubelet.upgrade = (_request, socket) => {
@@ -403,7 +403,7 @@ describe('over sockets', () => {
       assert.deepEqual(heard, []);
     });
 
-    it('tells the client when the kubelet does not switch, or switches to something else', async () => {
+    it('reports to the client if the kubelet does not switch, or switches to another protocol', async () => {
       kubelet.upgrade = (_request, socket) =>
         socket.end(
           'HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno',
@@ -421,7 +421,7 @@ describe('over sockets', () => {
   });
 });
 
-describe('stopping', () => {
+describe('a stopping server', () => {
   it('ends watches, finishes requests in flight, closes idle connections, and accepts no new ones', async () => {
     const { server, registry, port } = await start();
     const held = Promise.withResolvers<void>();

@@ -5,9 +5,9 @@ import type { BackendDialer } from './backend-dialer.ts';
 export interface AggregationParts {
   readonly backends: ApiBackends;
   readonly dialer: BackendDialer;
-  /** Its current address, or a string with the reason why it has none. */
+  /** Returns the server's current address, or a text with the reason why it has none. */
   readonly resolve: (backend: ApiBackend) => BackendAddress | string;
-  /** Identifies this process: a request that it has already proxied carries it. */
+  /** The ID of this process, which proxied requests carry to detect loops. */
   readonly serverId: string;
   readonly clock: Clock;
 }

@@ -9,16 +9,19 @@ import type { Exchange } from '../path/exchange.ts';
 import type { AggregationParts } from './aggregation-parts.ts';
 import { identityHeaders } from './proxy-headers.ts';
 
-/** Every client requests discovery, so a slow server must not delay them long. */
+/** The time limit of discovery. Every client requests discovery, so a slow server must not delay it. */
 const DISCOVERY_MS = 5000;
 const REDIRECTED = 'the backend attempted to redirect this request, which is not permitted';
 
-/** A redirect would send a client's request, with its credentials, to an address that the backend chooses. */
+/**
+ * A redirect of a backend, which is rejected: the client's request, with its credentials, would go to an address that
+ * the backend chooses.
+ */
 class Redirected extends Error {}
 
 /**
  * Proxies requests to aggregated servers (upstream: kube-aggregator's proxyHandler): requests to `/apis/GROUP/VERSION`
- * and to its document of OpenAPI 3. Undefined for what this server serves itself.
+ * and to its OpenAPI 3 document. Returns undefined for APIs that this server serves itself.
  */
 export function createAggregation(parts: AggregationParts): (exchange: Exchange) => Promise<Reply> | undefined {
   return (exchange) => {

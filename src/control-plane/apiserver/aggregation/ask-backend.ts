@@ -9,19 +9,22 @@ import { identityHeaders } from './proxy-headers.ts';
 
 export interface AskBackendParts {
   readonly dialer: BackendDialer;
-  /** Its current address, or a string with the reason why it has none. */
+  /** Returns the server's current address, or a text with the reason why it has none. */
   readonly resolve: (backend: ApiBackend) => BackendAddress | string;
   readonly clock: Clock;
 }
 
-/** Timeout of the whole request: name lookup, handshake, response and body. */
+/** The time limit of the whole request: name lookup, handshake, response and body. */
 const ASK_MS = 5000;
 const LIMIT_BYTES = 4 * 1024 * 1024;
 
-/** A user who may read everything, so that the response does not depend on roles (upstream: the availability check). */
+/**
+ * The user of these requests. It may read everything, so that the response does not depend on roles (upstream: the
+ * availability check).
+ */
 const aggregator: UserInfo = { name: 'system:kube-aggregator', groups: ['system:masters'] };
 
-/** A response with a status other than 2xx. */
+/** The error for a response with a status other than 2xx. */
 export class BackendRefusal extends Error {
   override readonly name = 'BackendRefusal';
   readonly body: string;
@@ -33,8 +36,8 @@ export class BackendRefusal extends Error {
 }
 
 /**
- * Sends a request, by default for a document, as `user` from the server behind an APIService. Rejects with address and reason unless the status is
- * 2xx; the cause of another status is a `BackendRefusal`.
+ * Sends a request, by default for a document, as `user` to the server behind an APIService. Rejects with address and
+ * reason unless the status is 2xx; the cause of another status is a `BackendRefusal`.
  */
 export async function askBackend(
   parts: AskBackendParts,

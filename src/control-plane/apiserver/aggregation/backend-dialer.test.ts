@@ -53,7 +53,7 @@ describe('the connection to an aggregated server', () => {
     }
   }
 
-  it('trusts the authorities of its APIService, and the name of its Service', async () => {
+  it('trusts only the CAs of its APIService, and verifies the name of its Service', async () => {
     assert.equal(await connect({ caBundle: own.cert }), 'connected');
     assert.match(await connect({ caBundle: other.cert }), /^dial tcp 127\.0\.0\.1:\d+: self-signed certificate/);
     assert.match(await connect({}), /self-signed certificate/, 'without a bundle those of the system count');
@@ -67,13 +67,13 @@ describe('the connection to an aggregated server', () => {
     assert.equal(await connect({ insecureSkipTLSVerify: true }, ports[1]), 'connected');
   });
 
-  it('asks for the Service by its name, and shows the certificate of this server', async () => {
+  it("requests the Service by its name, and presents this server's client certificate", async () => {
     shown.length = 0;
     await connect({ caBundle: own.cert });
     assert.deepEqual(shown, [{ name: 'api.apis.svc', client: 'DNS:proxy' }]);
   });
 
-  it('resumes a session of the same trust, and no other', async () => {
+  it('resumes only sessions with the same trust settings', async () => {
     const resumed: boolean[] = [];
     const { port } = servers[0]?.address() as AddressInfo;
     servers[0]?.on('secureConnection', (socket) => resumed.push(socket.isSessionReused()));
@@ -95,7 +95,7 @@ describe('the connection to an aggregated server', () => {
     assert.deepEqual(resumed.slice(0, 2), [false, true]);
   });
 
-  it('the connection to an aggregated server is given up on when there is no handshake in time', async () => {
+  it('is aborted if the handshake takes too long', async () => {
     const { createServer: plain } = await import('node:net');
     const silent = plain((socket) => void socket.on('error', () => undefined));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));

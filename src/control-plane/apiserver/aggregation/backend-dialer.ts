@@ -8,8 +8,8 @@ import type { ApiBackend, BackendAddress } from '../../model/api-backends.ts';
 export interface BackendDialerOptions {
   readonly clock: Clock;
   /**
-   * The client certificate for all backends (`--proxy-client-cert-file`, `--proxy-client-key-file`), PEM; read for each
-   * connection.
+   * Returns the client certificate for all backends (`--proxy-client-cert-file`, `--proxy-client-key-file`) as PEM. It
+   * is read for each connection.
    */
   readonly clientPair: () => { readonly cert: string; readonly key: string };
 }
@@ -20,9 +20,9 @@ export type BackendDialer = (backend: ApiBackend, address: BackendAddress, timeo
 const SESSIONS_LIMIT = 100;
 
 /**
- * The certificate must be valid for the Service's name and issued by a CA of the APIService. Each request has a
- * connection of its own, but a TLS session is resumed, which saves the exchange and the check of certificates. A session
- * is resumed only with the same address, name, authorities and client certificate.
+ * Creates the dialer. The certificate must be valid for the Service's name and issued by a CA of the APIService. Each
+ * request has a connection of its own, but TLS sessions are resumed, which saves the key exchange and the verification.
+ * A session is resumed only with the same address, name, CAs and client certificate.
  */
 export function backendDialer({ clock, clientPair }: BackendDialerOptions): BackendDialer {
   const sessions = new BoundedMap<string, Buffer>(SESSIONS_LIMIT);

@@ -5,10 +5,10 @@ const UID = 'x-remote-uid';
 const GROUP = 'x-remote-group';
 const EXTRA_PREFIX = 'x-remote-extra-';
 
-/** Headers that only a front proxy may set; they are removed from requests of clients. */
+/** Whether only a front proxy may set the header. Such headers are removed from requests of clients. */
 export const isIdentityHeader = (name: string): boolean => name.startsWith('x-remote-');
 
-/** The headers that identify the user to an aggregated server (upstream: transport.SetAuthProxyHeaders). */
+/** Returns the headers that identify the user to an aggregated server (upstream: transport.SetAuthProxyHeaders). */
 export function identityHeaders({ name, uid, groups, extra = {} }: UserInfo): Record<string, readonly string[]> {
   const headers: Record<string, readonly string[]> = { [USER]: [oneLine(name)] };
   if (uid !== undefined && uid !== '') headers[UID] = [oneLine(uid)];
@@ -18,14 +18,14 @@ export function identityHeaders({ name, uid, groups, extra = {} }: UserInfo): Re
   return headers;
 }
 
-/** Invalid bytes would end the header. Node sends Latin-1, which carries UTF-8 bytes unchanged. */
+/** Removes bytes that would end the header. Node sends Latin-1, which carries UTF-8 bytes unchanged. */
 function oneLine(value: string): string {
   return Buffer.from(value.replaceAll(/[\u0000-\u001f\u007f]/g, ' '), 'utf8').toString('latin1');
 }
 
 const plain = /[!#$&'*+\-.^_`|~0-9A-Za-z]/;
 
-/** Keys become part of header names, so other bytes are escaped (upstream: headerKeyEscape). */
+/** Escapes a key, because keys become part of header names (upstream: headerKeyEscape). */
 function escapeKey(key: string): string {
   return [...Buffer.from(key, 'utf8')]
     .map((byte) => {

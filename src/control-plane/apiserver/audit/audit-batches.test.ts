@@ -5,7 +5,7 @@ import { recordingLog } from '../../../base/testing/recording-log.ts';
 import { AuditBatches } from './audit-batches.ts';
 import type { AuditBatchesOptions } from './audit-batches.ts';
 
-/** A webhook that answers as `answers` says, then with 200. */
+/** Creates a webhook that returns these responses, then status 200. */
 function setUp(answers: (number | Error)[] = [], more: Partial<AuditBatchesOptions> = {}) {
   const clock = new FakeClock();
   const log = recordingLog();
@@ -31,7 +31,7 @@ function setUp(answers: (number | Error)[] = [], more: Partial<AuditBatchesOptio
 }
 
 describe('audit events for a webhook', () => {
-  it('audit events are sent when the list is full, or after the wait', async () => {
+  it('are sent when the list is full, or after the maximum wait', async () => {
     const { clock, lists, add } = setUp();
     add(1, 2, 3, 4);
     await clock.advance(0);
@@ -43,7 +43,7 @@ describe('audit events for a webhook', () => {
     assert.deepEqual(lists.at(-1), [5]);
   });
 
-  it('audit events are retried with growing delays, in order, and dropped after five tries with a count in the log', async () => {
+  it('are retried with growing delays, in order, and dropped after five attempts with a count in the log', async () => {
     const { clock, lists, add, log } = setUp([500, new Error('refused'), 500, 500, 500]);
     add(1, 2, 3);
     await clock.advance(9_999);
@@ -57,7 +57,7 @@ describe('audit events for a webhook', () => {
     );
   });
 
-  it('audit events are dropped and counted when the buffer is full', async () => {
+  it('are dropped and counted when the buffer is full', async () => {
     const { clock, lists, add, log } = setUp([503]);
     add(1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
     await clock.advance(15_000);
@@ -68,7 +68,7 @@ describe('audit events for a webhook', () => {
     );
   });
 
-  it('audit events that are waiting when the server stops are sent once more', async () => {
+  it('that are buffered when the server stops are sent once more', async () => {
     const { batches, lists, add } = setUp([500]);
     add(1, 2);
     await batches.close();

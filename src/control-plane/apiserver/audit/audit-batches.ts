@@ -8,22 +8,25 @@ import type { Logger } from '../../../base/log.ts';
 export interface AuditBatchesOptions {
   /** Sends one JSON body and resolves to the status of the response. Rejects if there is none. */
   readonly post: (body: string) => Promise<{ readonly status: number }>;
-  /** Maximum number of events in one list. */
+  /** The maximum number of events in one list. */
   readonly maxSize: number;
-  /** How long an event may wait for a full list. */
+  /** The maximum time that an event waits for a full list. */
   readonly maxWaitMs: number;
-  /** Maximum number of buffered events; further ones are dropped. */
+  /** The maximum number of buffered events; further ones are dropped. */
   readonly bufferSize: number;
-  /** Delay before the second attempt of a list. */
+  /** The delay before the second attempt of a list. */
   readonly initialBackoffMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Attempts per list, and how the delay grows (upstream: apiserver/pkg/util/webhook WithExponentialBackoff). */
+/**
+ * The number of attempts per list, and the growth of the delay (upstream: apiserver/pkg/util/webhook
+ * WithExponentialBackoff).
+ */
 const TRIES = 5;
 const BACKOFF_FACTOR = 1.5;
-/** An event with bodies may have a megabyte, so the buffer is also limited in bytes. */
+/** The limit of the buffer in characters, because an event with bodies may have a megabyte. */
 const MAX_BUFFER_LENGTH = 64 * 1024 * 1024;
 const MAX_BODY_LENGTH = 4 * 1024 * 1024;
 

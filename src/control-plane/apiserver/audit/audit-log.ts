@@ -9,7 +9,7 @@ import type { RequestObserver } from '../path/request-path.ts';
 import { decideAudit } from './audit-policy.ts';
 import type { AuditDecision, AuditPolicy, AuditStage } from './audit-policy.ts';
 
-/** Longer bodies are left out of events, to keep log lines short. */
+/** The maximum length of bodies in events. Longer ones are omitted. */
 const LONGEST_BODY = 1024 * 1024;
 
 /** Writes one JSON line (audit.k8s.io/v1 Event) for each stage of a request, as the policy defines. */

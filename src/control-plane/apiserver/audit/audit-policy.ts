@@ -34,7 +34,7 @@ export interface AuditDecision {
 const levels = new Set<string>(['None', 'Metadata', 'Request', 'RequestResponse']);
 const stages = new Set<string>(['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic']);
 
-/** The policy, or the error of its file. */
+/** Parses the policy. Returns the policy, or the errors of its file. */
 export function parseAuditPolicy(
   value: unknown,
 ): { readonly policy: AuditPolicy } | { readonly errors: readonly string[] } {
@@ -115,7 +115,7 @@ function checkStages(given: readonly string[], at: string, errors: string[]): vo
 
 const nothing: AuditDecision = { level: 'None', omitStages: [], omitManagedFields: false };
 
-/** The first matching rule decides; requests without a matching rule are not logged. */
+/** Decides by the first matching rule. Requests without a matching rule are not logged. */
 export function decideAudit({ rules }: AuditPolicy, user: UserInfo, info: RequestInfo): AuditDecision {
   return rules.find((rule) => fits(rule, user, info)) ?? nothing;
 }

@@ -16,14 +16,16 @@ export interface RotatingFileOptions {
   readonly log: Logger;
 }
 
-/** Limit of buffered bytes while the disk hangs; further lines are dropped, and their number is logged. */
+/** The limit of buffered bytes while the disk hangs. Further lines are dropped, and their number is logged. */
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 const DAY_MS = 86_400_000;
 
 /**
- * A log file with rotation. Lines are written in order, many at a time; a file that is full is renamed with the time
- * (`audit-2026-01-02T03-04-05.000.log`), and old ones are removed by age and number. Invariants: 1. one write at a
- * time; 2. a line is completely in one file; 3. the buffer is bounded.
+ * A log file with rotation. Lines are written in order, many at a time. A full file is renamed with the time
+ * (`audit-2026-01-02T03-04-05.000.log`), and old ones are removed by age and number. Invariants:
+ * 1. One write runs at a time.
+ * 2. A line is completely in one file.
+ * 3. The buffer is bounded.
  */
 export class RotatingFile {
   readonly #options: RotatingFileOptions;
@@ -123,7 +125,7 @@ export class RotatingFile {
     await this.#open();
   }
 
-  /** Two rotations within a millisecond do not overwrite each other's file. */
+  /** Returns a free file name, because two rotations may happen within a millisecond. */
   async #free(stem: string, ext: string): Promise<string> {
     for (let attempt = 0; ; attempt++) {
       const candidate = `${stem}${attempt === 0 ? '' : `-${attempt}`}${ext}`;

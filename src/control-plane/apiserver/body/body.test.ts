@@ -151,7 +151,7 @@ describe('bodies', () => {
       assert.throws(() => bodyEncodingOf(type), { code: 415 });
   });
 
-  it('bodies scan without duplicates and errors for all valid JSON', () => {
+  it('are scanned without duplicates and errors for all valid JSON', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) =>
         assert.deepEqual(scanJson(text), { problems: [], lines: [], error: undefined }),
@@ -159,7 +159,7 @@ describe('bodies', () => {
     );
   });
 
-  it('bodies scan to an error exactly when JSON.parse throws', () => {
+  it('give a scan error exactly when JSON.parse throws', () => {
     const mangled = fc
       .tuple(fc.json({ maxDepth: 4 }), fc.nat(), fc.constantFrom('', ',', '"', '{', ']', ':', 'x', '\\'))
       .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
@@ -251,7 +251,7 @@ describe('anything at all', () => {
     undefined,
   );
 
-  it('as a body never causes a server error', async () => {
+  it('as a body never causes an internal error', async () => {
     await fc.assert(
       fc.asyncProperty(bodies, types, fc.constantFrom('POST', 'PUT', 'PATCH', 'DELETE'), async (body, type, method) => {
         const { server, registry } = fixture();
@@ -269,7 +269,7 @@ describe('anything at all', () => {
     );
   });
 
-  it('as path, query and headers never causes a server error', async () => {
+  it('as path, query and headers never causes an internal error', async () => {
     const part = fc.oneof(
       fc.constantFrom(
         'api',
@@ -327,7 +327,8 @@ describe('anything at all', () => {
           });
           const reply = await server.handle(request);
           request.finish();
-          // The one 500 upstream has, too: a path that ends in `watch` or `proxy`. And 503 for what needs a node.
+          // Upstream has one such 500, too: a path that ends in `watch` or `proxy`. A request that needs a node gives
+          // 503.
           const isKnown =
             reply.status === 503 ||
             (reply.status === 500 && /unable to determine kind and namespace/.test(bodyText(reply)));

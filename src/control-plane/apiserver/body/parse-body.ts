@@ -12,7 +12,7 @@ import type { FieldValidation } from '../../model/request-context.ts';
 import type { WriteBody } from '../../registry/registry.ts';
 import type { TextTasks } from '../texts/text-tasks.ts';
 
-/** Smaller bodies are parsed in one turn of the event loop. */
+/** The size from which a body is parsed in several turns of the event loop. */
 const LARGE_BYTES = 100_000;
 
 const readTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
@@ -29,8 +29,8 @@ const encodings: Readonly<Record<string, BodyEncoding>> = lookupTable({
 });
 
 /**
- * 415 unless the type is JSON, YAML or protobuf (which kubectl uses for objects it generates). Without a type the body
- * is JSON. Only the charset UTF-8 is accepted.
+ * Returns the encoding. Throws 415 unless the type is JSON, YAML or protobuf (which kubectl uses for objects it
+ * generates). Without a type the body is JSON. Only the charset UTF-8 is accepted.
  */
 export function bodyEncodingOf(contentType: string | undefined): BodyEncoding {
   if (contentType === undefined || contentType === 'application/json') return 'json';
@@ -60,7 +60,7 @@ export interface BodyRequest {
   readonly texts: TextTasks;
 }
 
-/** The value of a body, and facts that only its text shows; 400 if the body is empty. */
+/** Parses a body. Returns its value and the facts that only its text shows; throws 400 if the body is empty. */
 export async function parseBody({ bytes, encoding, fieldValidation, kind, texts }: BodyRequest): Promise<WriteBody> {
   const refuse = (why: string): ApiStatusError =>
     badRequest(
@@ -82,7 +82,7 @@ export async function parseBody({ bytes, encoding, fieldValidation, kind, texts 
 
 const isLikeJson = (bytes: Buffer): boolean => /^\s*[{[]/.test(bytes.toString('latin1', 0, 1024));
 
-/** `error` if the text is JSON that must be refused; undefined if it is not JSON. */
+/** Parses JSON. Returns `error` if the text is JSON that must be rejected, or undefined if it is not JSON. */
 async function tryJson(
   bytes: Buffer,
   { encoding, fieldValidation, texts }: Pick<BodyRequest, 'encoding' | 'fieldValidation' | 'texts'>,
@@ -92,14 +92,14 @@ async function tryJson(
   const text = withWholeCharacters(bytes.toString('utf8'));
   let value: unknown;
   try {
-    // Text that is nested too deeply is refused below; scanning it exactly would overflow the stack.
+    // Text that is nested too deeply is rejected below. Scanning it exactly would overflow the stack.
     value = depth > objectLimits.depth ? JSON.parse(text) : parseExactJson(text);
   } catch {
     return undefined;
   }
   if (depth > objectLimits.depth) return { error: 'exceeded max depth' };
   if (bytes.length > LARGE_BYTES) await nextTurn();
-  // If a key occurs twice, one value is lost.
+  // If a key occurs twice, one of its values is lost.
   const form = encoding === 'yaml' ? { form: encoding } : {};
   if (fieldValidation === 'Ignore' || keysIn(value) === keys) return { value, duplicates: [], ...form };
   const { problems, lines } = await texts.scanJson(text);
@@ -118,7 +118,7 @@ function keysIn(value: unknown): number {
   return keys;
 }
 
-/** The beginning of a body for error messages: as text only if it looks like an object. */
+/** Returns the beginning of a body for error messages, as text only if it looks like an object. */
 function summarize(bytes: Buffer): string {
   if (bytes.length === 0) return '<empty>';
   const head = bytes.subarray(0, 30);

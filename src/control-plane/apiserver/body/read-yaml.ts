@@ -5,21 +5,21 @@ import { objectLimits } from '../../../api/object-limits.ts';
 import { parseYaml } from '../../../api/manifest/parse-yaml.ts';
 import { toPlainValue } from '../../../api/manifest/yaml-value.ts';
 
-/** Converts YAML text to JSON. */
+/** The result of converting YAML text to JSON. */
 export type YamlBody =
   | { readonly json: string; readonly duplicates: readonly string[] }
   | { readonly error: string }
-  /** Larger than any valid body. */
+  /** The document is larger than any valid body. */
   | { readonly tooMany: true };
 
 /**
- * Bounds the time and memory of the YAML parser, which grow with these: 100,000 take about a fifth of a second. This
- * many are needed for the maximum number of values of a body.
+ * The limit of lexemes, which bounds time and memory of the YAML parser: 100,000 take about a fifth of a second. The
+ * maximum number of values of a body needs this many.
  */
 const MAX_LEXEMES = 200_000;
 const MAX_ALIAS_VALUES = 20_000;
 
-/** The value of one document, and its duplicate keys. */
+/** Reads the value of one document, and its duplicate keys. */
 export function readYaml(text: string): YamlBody {
   const { document, errors } = parseYaml(text, MAX_LEXEMES);
   const [error] = errors;

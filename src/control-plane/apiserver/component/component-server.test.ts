@@ -8,7 +8,7 @@ import { tokenIsName } from '../testing/fixtures.ts';
 import { componentHandler } from './component-server.ts';
 import { SchedulingFigures } from './scheduling-metrics.ts';
 
-/** Prometheus may read metrics; tokens are names of users. */
+/** Starts a server. Prometheus may read metrics, and tokens are names of users. */
 function start(openPaths: readonly string[] = ['/healthz', '/livez*']) {
   const asked: AuthorizationAttributes[] = [];
   const registry = new Registry();
@@ -42,19 +42,19 @@ function start(openPaths: readonly string[] = ['/healthz', '/livez*']) {
   return { get, asked, figures };
 }
 
-test('public paths require no authentication and no authorization', async () => {
+test('open paths require no authentication and no authorization', async () => {
   const { get, asked } = start();
   assert.deepEqual(await get('/healthz'), [200, 'ok']);
   assert.deepEqual(await get('/livez/ping'), [200, 'ok']);
   assert.deepEqual(asked, []);
 });
 
-test('invalid credentials are refused on public paths too', async () => {
+test('invalid credentials are rejected on open paths too', async () => {
   const { get } = start();
   assert.deepEqual(await get('/healthz', 'wrong'), [401, 'Unauthorized\n']);
 });
 
-test('other paths require the right to read them', async () => {
+test('other paths require permission to read them', async () => {
   const { get, asked, figures } = start();
   figures.attempted({ profile: 'default-scheduler', result: 'scheduled', durationMs: 3 });
   figures.countWith(() => ({ active: 2 }));
@@ -77,7 +77,7 @@ test('other paths require the right to read them', async () => {
   );
 });
 
-test('another spelling of a public path is not public', async () => {
+test('a differently escaped open path is not open', async () => {
   const { get } = start();
   for (const path of ['/health%7a', '//healthz', '/healthz/../metrics', '/metrics?x=/healthz', '/healthz/'])
     assert.equal((await get(path))[0], 403, path);
@@ -90,7 +90,7 @@ test('a failed check is reported by its endpoint', async () => {
   assert.equal((await get('/healthz'))[0], 200);
 });
 
-test('nothing is served without an authorization decision, and nothing can be written', async () => {
+test('nothing is served without an authorization decision, and only reads are served', async () => {
   const { get } = start();
   assert.deepEqual(await get('/metrics', 'faulty'), [
     403,

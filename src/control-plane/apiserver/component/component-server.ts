@@ -11,14 +11,14 @@ import { HttpServer } from '../http/server.ts';
 import type { TlsOptions } from '../http/server.ts';
 import type { HealthCheck } from '../options.ts';
 
-/** Enough for probes and a few scrapers. */
+/** The limit of connections. It suffices for probes and a few scrapers. */
 const MOST_CONNECTIONS = 100;
 const MEBIBYTE = 1024 * 1024;
 
 export interface ComponentPages {
   readonly checks: readonly HealthCheck[];
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
-  /** `/configz`. */
+  /** Returns the content of `/configz`. */
   readonly configuration: () => object;
 }
 
@@ -26,7 +26,8 @@ export interface ComponentAccess {
   readonly authenticators: readonly Authenticator[];
   readonly authorizer: Authorizer;
   /**
-   * `--authorization-always-allow-paths`: paths that need no authorization. A trailing star matches all paths below.
+   * The paths that need no authorization (`--authorization-always-allow-paths`). A trailing star matches all paths
+   * below.
    */
   readonly openPaths: readonly string[];
 }
@@ -39,7 +40,7 @@ export interface ComponentServerOptions {
   readonly log: Logger;
 }
 
-/** The secure port of a component (upstream: 10259 of kube-scheduler): health, metrics and configuration. */
+/** Serves the secure port of a component (upstream: 10259 of kube-scheduler): health, metrics and configuration. */
 export function createComponentServer({ tls, pages, access, clock, log }: ComponentServerOptions): HttpServer {
   return new HttpServer({
     ...{ tls, clock, log },
@@ -51,8 +52,8 @@ export function createComponentServer({ tls, pages, access, clock, log }: Compon
 }
 
 /**
- * Every path requires authentication, and every path that is not open requires authorization (upstream:
- * DelegatingAuthorizer).
+ * Handles a request. Every path requires authentication, and every path that is not open requires authorization
+ * (upstream: DelegatingAuthorizer).
  */
 export function componentHandler(
   pages: ComponentPages,
@@ -82,7 +83,7 @@ export function componentHandler(
   };
 }
 
-/** The path as sent: a path with escapes does not count as open. */
+/** Whether the path, as sent, is open. A path with escapes is not. */
 function isOpen(path: string, openPaths: readonly string[]): boolean {
   return openPaths.some((open) => (open.endsWith('*') ? path.startsWith(open.slice(0, -1)) : path === open));
 }

@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry as MetricRegistry } from 'prom-client';
 
-/** Exponential from 1 ms, as upstream. */
+/** The exponential buckets from 1 ms, as in upstream. */
 const attemptBuckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index);
 
-/** Figures of a scheduler, under upstream's names. */
+/** The metrics of a scheduler, under upstream's names. */
 export class SchedulingFigures {
   readonly #attempts: Counter;
   readonly #durations: Histogram;
@@ -48,7 +48,7 @@ export class SchedulingFigures {
     this.#durations.observe(labels, durationMs / 1000);
   }
 
-  /** `count` is called at each scrape. */
+  /** Sets the function that counts pods. It is called at each scrape. */
   countWith(count: () => Readonly<Record<string, number>>): void {
     this.#pending = count;
   }

@@ -53,7 +53,7 @@ export interface ConnectOptions {
 
 const MOST_ERROR_BYTES = 2048;
 
-/** Logs, streams and proxies: the requests that end at a kubelet, a pod or a service. */
+/** Handles logs, streams and proxies: the requests that are forwarded to a kubelet, a pod or a service. */
 export function createConnectHandler(options: ConnectOptions): ConnectHandler {
   const connector = new Connector(options);
   return async (exchange, resource, subresource) => {
@@ -191,7 +191,7 @@ class Connector {
     });
   }
 
-  /** A WebSocket request is a GET, but it has the effect of a POST. */
+  /** Requires the permission to create. A WebSocket request is a GET, but has the effect of a POST. */
   async #requireCreate({ info, user }: Exchange): Promise<void> {
     if (info.verb !== 'create')
       await requireAllowed(this.#options.authorizer, { ...attributesOf(user, info), verb: 'create' });
@@ -237,7 +237,7 @@ class Connector {
     return { host, port, security: isUnchecked ? 'kubelet-unchecked' : 'kubelet', mayBeLocal: true };
   }
 
-  /** As the server itself, not as the user: they were authorized for the subresource. */
+  /** Reads an object as the server itself, because the user is authorized only for the subresource. */
   async #get<T extends ApiObject>(exchange: Exchange, plural: string, name: string): Promise<T> {
     const resource = this.#options.resources.find('', 'v1', plural);
     if (resource === undefined) throw internalError(new Error(`${plural} are not served`));
@@ -247,14 +247,14 @@ class Connector {
       fieldValidation: 'Ignore',
     });
     const { object } = await this.#options.registry.get({ ...request, name, subresource: '' }, {});
-    // Objects that are served under a definition have its kind.
+    // The objects of a definition have its kind.
     return object as T;
   }
 }
 
 const pathOf = ({ path, query }: KubeletRequest): string => (query.size === 0 ? path : `${path}?${query.toString()}`);
 
-/** The log is requested with a new GET; headers and body of the client's request are not forwarded. */
+/** Returns a GET without the headers and the body of the client's request. */
 function bodiless(http: Exchange['http']): Exchange['http'] {
   return {
     method: http.method,
@@ -286,7 +286,7 @@ async function logError({ status, readText }: BackendAnswer, name: string): Prom
   return internalError(new Error(text));
 }
 
-/** A redirect to the same backend is rewritten to go through the proxy; others are passed on unchanged. */
+/** Rewrites a redirect to the same backend so that it goes through the proxy; others are passed on unchanged. */
 function withLocation(headers: ReplyHeaders, target: DialTarget, base: string): ReplyHeaders {
   const { location } = headers;
   return typeof location === 'string' ? { ...headers, location: throughProxy(location, target, base) } : headers;
@@ -303,7 +303,7 @@ function throughProxy(url: string, { host, port }: DialTarget, base: string): st
   return isSame ? `${base}${own[2] === '' ? '/' : own[2]}` : url;
 }
 
-/** The rewriter for links in a response; none unless it is an HTML page in a readable encoding. */
+/** Returns the rewriter for links in a response, or undefined unless it is an HTML page in a readable encoding. */
 function pageRewriting(
   { status, headers }: Pick<BackendAnswer, 'status' | 'headers'>,
   rewrite: (url: string) => string,

@@ -1,5 +1,4 @@
-// One request comes in, one goes out: whatever its framing says, a backend never reads a second request behind the
-// first.
+// One request comes in, one goes out: a backend never reads a second request after the first, whatever the framing.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
@@ -25,7 +24,7 @@ interface ReceivedRequest {
   readonly body: string;
 }
 
-/** Reads one request off the beginning, as RFC 9112 says; undefined while it is not all there. */
+/** Reads one request from the beginning, as RFC 9112 defines. Returns undefined while it is incomplete. */
 function readRequest(bytes: string): { readonly request: ReceivedRequest; readonly rest: string } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
@@ -51,9 +50,9 @@ function readRequest(bytes: string): { readonly request: ReceivedRequest; readon
     : { request: { line, headers, body: rest.slice(0, length) }, rest: rest.slice(length) };
 }
 
-/** A backend that keeps every byte, and answers a request that is whole. */
+/** A backend that records every byte, and responds to complete requests. */
 class RawBackend {
-  /** By connection. */
+  /** The received bytes by connection. */
   received: string[] = [];
   answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
   readonly #server = createServer((socket) => this.#serve(socket));
@@ -126,7 +125,7 @@ describe('a forwarded request', () => {
     backend.answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
   });
 
-  /** What comes back for bytes as they are, until the server ends the connection. */
+  /** Sends raw bytes, and returns the response until the server closes the connection. */
   async function raw(text: string): Promise<string> {
     const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
     let seen = '';
@@ -139,7 +138,7 @@ describe('a forwarded request', () => {
     return seen;
   }
 
-  /** The one request that came, with nothing behind it. */
+  /** Returns the single received request, with nothing after it. */
   function only(shown: string): ReceivedRequest {
     assert.equal(backend.received.length, 1, shown);
     const read = readRequest(backend.received[0] ?? '');

@@ -21,42 +21,42 @@ export interface Forwarding {
   readonly target: DialTarget;
   readonly method: string;
   readonly path: string;
-  /** The client's headers for the backend; hop-by-hop headers and credentials are removed. */
+  /** The client's headers for the backend, without hop-by-hop headers and credentials. */
   readonly headers: HeaderMap;
-  /** Headers that this server sets, regardless of the client's. */
+  /** The headers that this server sets, whatever the client sent. */
   readonly added?: Readonly<Record<string, string | readonly string[]>>;
   readonly http: HttpRequest;
   readonly clock: Clock;
-  /** How the client's protocol is translated for the backend; unchanged by default. */
+  /** The translation of the client's protocol. By default it is not changed. */
   readonly mode?: StreamMode;
-  /** Timeout for the head of the backend's response. Default: one minute. */
+  /** The time limit for the head of the backend's response. The default is one minute. */
   readonly answerMs?: number;
-  /** Timeout for the whole response; it is cut off then. Default: none. */
+  /** The time limit for the whole response, which is then aborted. There is none by default. */
   readonly wholeMs?: number;
-  /** Checks a response before it is forwarded: throws, or returns other headers. */
+  /** Checks a response before it is forwarded. It throws, or returns other headers. */
   readonly onAnswer?: (answer: BackendAnswer) => Promise<ReplyHeaders> | ReplyHeaders;
-  /** A transform for the body. If absent, the body stays unchanged. */
+  /** Returns a transform for the body. Without it the body stays unchanged. */
   readonly rewriteBody?: (answer: Pick<BackendAnswer, 'status' | 'headers'>) => readonly Duplex[];
-  /** A response that does not switch protocols is an error. */
+  /** Whether a response that does not switch protocols is an error. */
   readonly mustUpgrade?: boolean;
-  /** The error if the backend cannot be reached; by default that of upstream's proxies. */
+  /** Builds the error if the backend cannot be reached. The default is that of upstream's proxies. */
   readonly unreachable?: (why: string) => ApiStatusError;
 }
 
 export interface BackendAnswer {
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** The beginning of the body, for messages. */
+  /** Reads the beginning of the body, for messages. */
   readText(limitBytes: number): Promise<string>;
 }
 
 const DIAL_TIMEOUT_MS = 10_000;
-/** Timeout for the head of the response of a backend that accepted the request. */
+/** The time limit for the head of the response of a backend that accepted the request. */
 const ANSWER_TIMEOUT_MS = 60_000;
-/** As upstream's. */
+/** The idle time after which a stream is closed, as in upstream. */
 const STREAM_IDLE_MS = 4 * 3_600_000;
 /**
- * Headers that are removed in addition to hop-by-hop headers: credentials, and headers about the request to this
+ * The headers that are removed in addition to hop-by-hop headers: credentials, and headers about the request to this
  * server.
  */
 const notPassedOn = new Set(['authorization', 'host', 'audit-id', 'content-length', 'expect']);
@@ -86,7 +86,9 @@ export async function forward(forwarding: Forwarding): Promise<Reply> {
 const unreachableService = (why: string): ApiStatusError =>
   new ApiStatusError('ServiceUnavailable', `error trying to reach service: ${why}`);
 
-/** Upstream dials upgrades in another component, whose error has no reason. */
+/**
+ * Builds the error for an unreachable backend. Upstream dials upgrades in another component, whose error has no reason.
+ */
 const unreachableBackend = (why: string): ApiStatusError =>
   new ApiStatusError('Unknown', `error dialing backend: ${why}`);
 
@@ -125,7 +127,7 @@ function framingOf(length: BodyLength): Record<string, string> {
   return length === 'chunked' ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(length) };
 }
 
-/** A body with a length must have exactly that length: additional bytes would be another request. */
+/** Passes on a body that must have exactly its announced length, because additional bytes would be another request. */
 async function* exactly(length: BodyLength, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of body) {
@@ -153,7 +155,7 @@ async function answerOf(
   try {
     const message = await answerTo(request);
     request.setTimeout(0);
-    // HTTP/2 does not have this status.
+    // HTTP/2 does not allow this status.
     if ((message.statusCode ?? 0) > 599) throw new Error(`the server answered with status ${message.statusCode}`);
     return message;
   } catch (error) {
@@ -162,7 +164,7 @@ async function answerOf(
   }
 }
 
-/** Connects client and backend if the backend accepts the upgrade; otherwise returns its response. */
+/** Connects client and backend if the backend accepts the upgrade. Otherwise it returns the backend's response. */
 async function switchOver(forwarding: Forwarding, connection: Duplex, protocol: string): Promise<Reply> {
   const { method, path, http, clock, mode = { kind: 'raw' } } = forwarding;
   const opened = await openStream({
@@ -208,13 +210,13 @@ async function passOn(message: IncomingMessage, { onAnswer, rewriteBody }: Forwa
     headers: rest,
     start: (out) => {
       pump(last, out);
-      // If the body is cut off, the transform ends with an error, which the pump sees.
+      // If the body is aborted, the transform ends with an error, which the pump receives.
       pipeline([message, ...rewriting], () => undefined);
     },
   };
 }
 
-/** Copies as fast as the reader reads. If the source is cut off, the response to the reader is cut off too. */
+/** Copies as fast as the reader reads. If the source is aborted, the response to the reader is aborted too. */
 function pump(message: Readable, out: ReplyStream): void {
   out.onClose(() => message.destroy());
   out.onDrain(() => message.resume());

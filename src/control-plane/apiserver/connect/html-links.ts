@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { Transform } from 'node:stream';
 
-/** Attributes that hold one URL (https://html.spec.whatwg.org/#attributes-3), in any element. */
+/** The attributes that contain one URL (https://html.spec.whatwg.org/#attributes-3), in any element. */
 const urlAttributes = new Set([
   'action',
   'background',
@@ -13,9 +13,9 @@ const urlAttributes = new Set([
   'poster',
   'src',
 ]);
-/** Elements with raw text content. */
+/** The elements whose content is raw text. */
 const textElements = new Set(['script', 'style', 'textarea', 'title']);
-/** A tag that is longer than this is passed on as it is. */
+/** The length from which a tag is passed on unchanged. */
 const MAX_TAG_BYTES = 64 * 1024;
 
 type Rewrite = (url: string) => string;
@@ -46,7 +46,7 @@ class TagScanner {
   #place: Place = { in: 'text' };
   /** The buffered part of an incomplete tag. */
   #held = '';
-  /** The last characters of a comment or of raw text, to find its end in. */
+  /** The last characters of a comment or of raw text, in which its end is searched. */
   #tail = '';
 
   constructor(rewrite: Rewrite) {
@@ -112,7 +112,7 @@ class TagScanner {
   }
 }
 
-/** One attribute with its value. A match begins only where a name begins, so that the cost is linear. */
+/** Matches one attribute with its value. A match begins only where a name begins, so that the cost is linear. */
 const attribute = /(?<![^\s"'=<>/])([^\s"'=<>/]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)/g;
 
 function rewriteTag(tag: string, rewrite: Rewrite): string {

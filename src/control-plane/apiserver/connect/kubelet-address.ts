@@ -9,7 +9,7 @@ export interface KubeletAddress {
   readonly port: number;
 }
 
-/** The address of a node's kubelet, from the node's status. */
+/** Returns the address of a node's kubelet, from the node's status. */
 export function kubeletAddressOf(node: Node, preferredTypes: readonly string[] = defaultAddressTypes): KubeletAddress {
   const addresses = node.status?.addresses ?? [];
   const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;

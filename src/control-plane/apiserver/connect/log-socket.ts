@@ -6,19 +6,19 @@ import { acceptWebSocket } from '../../../streaming/web-socket.ts';
 import type { HttpRequest } from '../http/http-request.ts';
 import type { Reply, ReplyStream, StreamReply } from '../http/reply.ts';
 
-/** The limit of bytes buffered in the socket before reading the log pauses. */
+/** The number of buffered bytes in the socket at which reading the log pauses. */
 const HIGH_WATER_BYTES = 65_536;
-/** The largest message, as upstream's. */
+/** The maximum size of a message, as in upstream. */
 const MESSAGE_BYTES = 2048;
-/** Limit of messages from clients, which have nothing to send. */
+/** The limit of messages from clients, which have nothing to send. */
 const MOST_RECEIVED_BYTES = 65_536;
 const BINARY = 'binary.k8s.io';
 const BASE64 = 'base64.binary.k8s.io';
 
 /**
- * The WebSocket protocol for a client: the first known one, '' if the client requests none (upstream:
- * streaming/pkg/httpstream/wsstream NewDefaultReaderProtocols). Undefined without an upgrade. Throws Forbidden for
- * unknown protocols, as upstream's handshake does, and BadRequest for other upgrades.
+ * Selects the WebSocket protocol for a client: the first known one, or '' if the client requests none (upstream:
+ * streaming/pkg/httpstream/wsstream NewDefaultReaderProtocols). Returns undefined without an upgrade. Throws Forbidden
+ * for unknown protocols, as upstream's handshake does, and BadRequest for other upgrades.
  */
 export function logProtocolOf({ upgrade, headers }: Pick<HttpRequest, 'upgrade' | 'headers'>): string | undefined {
   if (upgrade === undefined) return undefined;

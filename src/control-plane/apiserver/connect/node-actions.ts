@@ -1,12 +1,12 @@
 import { decodePart, plainPath } from '../../../base/request-head.ts';
 
-/** Paths of a kubelet that run commands in containers or open connections into pods. In lower case. */
+/** The paths of a kubelet that run commands in containers or open connections into pods, in lower case. */
 const actions: ReadonlySet<string> = new Set(['run', 'exec', 'attach', 'portforward']);
 
 /**
- * Whether a request through a node's proxy needs the right to create, whatever its method (k8s.io issue 136550: the GET
- * of a WebSocket reads nothing). `path` is the forwarded path, as sent. An upgrade always needs it, as on the kubelet's
- * own port: it leaves a raw connection, and a kubelet upgrades nothing but commands and ports.
+ * Whether a request through a node's proxy requires the permission to create, whatever its method (k8s.io issue 136550:
+ * the GET of a WebSocket reads nothing). `path` is the forwarded path, as sent. An upgrade always requires it, as on
+ * the kubelet's own port: the result is a raw connection, and a kubelet upgrades only commands and port forwarding.
  */
 export function isNodeAction(path: string, isUpgrade: boolean): boolean {
   if (isUpgrade) return true;

@@ -64,7 +64,7 @@ describe('dialing', () => {
     (await dialer.dial({ host, port: tlsPort, security: 'kubelet-unchecked', mayBeLocal: true }, 5000)).destroy();
   });
 
-  it('gives up when there is no answer, and reports the address', async () => {
+  it('aborts when there is no response, and reports the address', async () => {
     const clock = new FakeClock();
     const dialing = nodeDialer({ clock }).dial(
       { host, port: silentPort, security: 'tls-insecure', mayBeLocal: true },
@@ -142,7 +142,7 @@ describe('dialing', () => {
     }
     assert.deepEqual([asked.length, new Set(asked)], [18, new Set(['node.example'])]);
     asked.length = 0;
-    // The second address is tried where the first does not take the connection.
+    // The second address is tried if the first does not accept the connection.
     (
       await leadsTo('127.0.0.2', '127.0.0.1').dial(
         { host: 'node.example', port: silentPort, security: 'none', mayBeLocal: true },
@@ -155,7 +155,7 @@ describe('dialing', () => {
     });
   });
 
-  it('knows names of the machine’s own for what they lead to', async () => {
+  it('resolves local names of the machine and checks their addresses', async () => {
     for (const name of ['localhost', 'LOCALHOST', 'localhost.'])
       await assert.rejects(
         nodeDialer({ clock: systemClock }).dial({ host: name, port: silentPort, security: 'none' }, 5000),
@@ -179,7 +179,7 @@ describe('dialing', () => {
     assert.deepEqual(names, ['node.example']);
   });
 
-  it('does not wait for an answer about a name for ever', async () => {
+  it('limits the time of a name lookup', async () => {
     const clock = new FakeClock();
     const dialing = nodeDialer({ clock, resolve: () => new Promise(() => undefined) }).dial(
       { host: 'node.example', port: 1, security: 'none' },

@@ -13,16 +13,16 @@ import { isProxyableAddress } from './proxy-target.ts';
 
 export interface NodeDialerOptions {
   readonly clock: Clock;
-  /** The addresses of a name in order of preference. By default the system's resolver is used. */
+  /** Returns the addresses of a name in order of preference. The default is the system's resolver. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;
   /**
-   * The client certificate for kubelets (`--kubelet-client-certificate`, `--kubelet-client-key`), PEM; read for each
-   * connection, because certificates are renewed.
+   * Returns the client certificate for kubelets (`--kubelet-client-certificate`, `--kubelet-client-key`) as PEM. It is
+   * read for each connection, because certificates are renewed.
    */
   readonly clientPair?: () => { readonly cert: string; readonly key: string };
   /**
-   * `--kubelet-certificate-authority`, PEM, read for each connection. If absent, certificates of kubelets are not
-   * verified, as by default in upstream.
+   * Returns `--kubelet-certificate-authority` as PEM, read for each connection. Without it, certificates of kubelets
+   * are not verified, as by default in upstream.
    */
   readonly certificateAuthority?: () => string;
 }
@@ -31,8 +31,8 @@ export interface NodeDialerOptions {
 const MOST_ADDRESSES = 4;
 
 /**
- * Connections over the network. The client certificate is sent only to kubelets. Rejects with address and reason, as
- * Go's `net` words them.
+ * Creates connections over the network. The client certificate is sent only to kubelets. It rejects with address and
+ * reason, in the format of Go's `net`.
  */
 export function nodeDialer(options: NodeDialerOptions): Dialer {
   return {
@@ -117,7 +117,8 @@ const words: Readonly<Record<string, string>> = lookupTable({
 });
 
 /**
- * `address` is the checked address, so that the name is not looked up again. The certificate is verified for the name.
+ * Opens a connection to the checked `address`, so that the name is not looked up twice. The certificate is verified for
+ * the name.
  */
 function open(
   address: string,

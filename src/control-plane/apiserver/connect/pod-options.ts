@@ -4,7 +4,7 @@ import { FieldErrors } from '../../../api/validation/field-error.ts';
 import type { CommandStreams } from '../../../streaming/protocols.ts';
 import { booleanOf, integerOf } from '../verbs/query-values.ts';
 
-/** The path and query for the kubelet. */
+/** The path and query of a request to the kubelet. */
 export interface KubeletRequest {
   readonly path: string;
   readonly query: URLSearchParams;
@@ -12,7 +12,7 @@ export interface KubeletRequest {
 
 const streams = ['All', 'Stdout', 'Stderr'];
 
-/** Validated PodLogOptions from a query, as parameters for the kubelet. */
+/** Validates PodLogOptions from a query, and builds the request to the kubelet. */
 export function logRequest(pod: Pod, query: URLSearchParams): KubeletRequest {
   const options = readLogOptions(query, pod.metadata.name);
   const container = chooseContainer(pod, query.get('container') ?? '');
@@ -56,7 +56,7 @@ function readLogOptions(query: URLSearchParams, name: string): URLSearchParams {
   return options;
 }
 
-/** PodExecOptions and PodAttachOptions, with the kubelet's parameter names. */
+/** Converts PodExecOptions and PodAttachOptions to the kubelet's parameter names. */
 export function streamRequest(kind: 'exec' | 'attach', pod: Pod, query: URLSearchParams): KubeletRequest {
   const container = chooseContainer(pod, query.get('container') ?? '');
   requireNode(pod);
@@ -72,7 +72,7 @@ export function streamRequest(kind: 'exec' | 'attach', pod: Pod, query: URLSearc
   return { path: `/${kind}/${pod.metadata.namespace}/${pod.metadata.name}/${container}`, query: options };
 }
 
-/** The streams that such a query requests. */
+/** Returns the streams that such a query requests. */
 export function commandStreams(query: URLSearchParams): CommandStreams {
   const isAsked = (name: string): boolean => booleanOf(query, name) === true;
   const tty = isAsked('tty');

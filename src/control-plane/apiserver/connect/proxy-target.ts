@@ -5,7 +5,7 @@ import { addressScope, isOutward, parseHostAddress } from '../../../base/ip-addr
 import type { IpBytes } from '../../../base/ip-address.ts';
 import type { DialTarget } from '../options.ts';
 
-/** `name`, `name:port` or `scheme:name:port`: the last part of a proxy path. */
+/** The last part of a proxy path: `name`, `name:port` or `scheme:name:port`. */
 export interface ProxyName {
   readonly scheme: '' | 'http' | 'https';
   readonly name: string;
@@ -41,7 +41,7 @@ export interface ReadyEndpoints {
 
 export interface ServiceCandidate {
   readonly target: DialTarget;
-  /** The pod whose address it should be. */
+  /** The pod to which the address should belong. */
   readonly podName: string;
 }
 
@@ -49,8 +49,8 @@ export const noEndpoints = (name: string): ApiStatusError =>
   new ApiStatusError('ServiceUnavailable', `no endpoints available for service ${JSON.stringify(name)}`);
 
 /**
- * The service's ready addresses, in an order with a random start. Only addresses of pods are used, so that the right to
- * write Endpoints does not give access to any host.
+ * Returns the service's ready addresses, in order from a random start. Only addresses of pods are used, so that
+ * permission to write Endpoints does not give access to any host.
  */
 export function serviceCandidates(
   { scheme, name, port }: ProxyName,
@@ -94,14 +94,14 @@ export function portNumber(port: string): number {
 }
 
 /**
- * Loopback and link-local addresses cannot be reached through the API: the right to use the proxy does not give access
- * to local services of this machine.
+ * Whether the address may be proxied. Loopback and link-local addresses may not, because permission to use the proxy
+ * must not give access to local services of this machine.
  */
 export const isProxyableAddress = (address: IpBytes): boolean => addressScope(address) === 'other';
 
 /**
- * The same check for the address of a node, in any notation that the system accepts. Names are allowed here; the dialer
- * checks the addresses that they resolve to.
+ * Whether the address of a node may be proxied, in any notation that the system accepts. Names are allowed here; the
+ * dialer checks the addresses to which they resolve.
  */
 export function isProxyableNode(host: string): boolean {
   const address = parseHostAddress(host);

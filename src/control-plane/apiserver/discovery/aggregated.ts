@@ -5,7 +5,7 @@ import type { GroupVersion } from './describe.ts';
 
 export type AggregatedVersion = 'v2' | 'v2beta1';
 
-/** All of an API's groups in one document (apidiscovery.k8s.io APIGroupDiscoveryList). */
+/** Describes all of an API's groups in one document (apidiscovery.k8s.io APIGroupDiscoveryList). */
 export function aggregatedDiscovery(
   groups: ReadonlyMap<string, readonly GroupVersion[]>,
   version: AggregatedVersion,
@@ -47,7 +47,7 @@ function describe({ definition, announcedVerbs, subresources }: ServedResource):
   };
 }
 
-/** The entries of the server's resource list, in which subresources are separate entries. */
+/** Describes the server's resource list, in which subresources are separate entries. */
 function describeBackend({ group, version, resources = [] }: ApiBackend): readonly object[] {
   const kindOf = (each: BackendResource): object =>
     responseKind(
@@ -82,7 +82,7 @@ interface Kind {
   readonly kind: string;
 }
 
-/** Group and version are empty if they equal those of the surrounding document. */
+/** Returns the kind of a response. Group and version are empty if they equal those of the surrounding document. */
 function responseKind({ group, version, kind }: Kind, around: Kind): object {
   return group === around.group && version === around.version
     ? { group: '', version: '', kind }

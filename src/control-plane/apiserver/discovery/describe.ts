@@ -13,11 +13,11 @@ export interface GroupVersion {
   readonly group: string;
   readonly version: string;
   readonly resources: readonly ServedResource[];
-  /** Another server serves it. */
+  /** The server that serves the version, if it is another one. */
   readonly backend?: ApiBackend;
 }
 
-/** Upstream's order of groups; clients resolve short names in this order. Other groups follow by name. */
+/** The order of groups as in upstream. Clients resolve short names in this order. Other groups follow by name. */
 const groupOrder = [
   'apiregistration.k8s.io',
   'apps',
@@ -42,12 +42,15 @@ const groupOrder = [
   'storagemigration.k8s.io',
 ];
 
-/** Of custom kinds (upstream: crdregistration). */
+/** The priority of custom kinds (upstream: crdregistration). */
 const CUSTOM_PRIORITY = 1000;
-/** The priority of a version that is served here, compared with those of other servers. */
+/** The priority of a version that this server serves, compared with those of other servers. */
 const LOCAL_VERSION_PRIORITY = 100;
 
-/** All groups with their versions, in order. A version of another server hides a local version with the same name. */
+/**
+ * Returns all groups with their versions, in order. A version of another server hides a local version with the same
+ * name.
+ */
 export function groupsOf(
   resources: readonly ServedResource[],
   { all: backends }: Pick<ApiBackends, 'all'>,
@@ -140,7 +143,7 @@ function storedType({ type, storedAs }: ServedResource['definition']): Parameter
   return storedAs.version === undefined ? storedAs.stored : { ...storedAs.stored, version: storedAs.version };
 }
 
-/** Shows clients whether two resources are stored as the same kind. */
+/** Returns a hash that shows clients whether two resources are stored as the same kind. */
 function storageVersionHash({
   group,
   version,

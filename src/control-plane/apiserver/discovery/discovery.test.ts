@@ -11,7 +11,7 @@ const get = async (path: string, headers: Record<string, string> = {}): Promise<
   bodyJson(await fixture().server.handle(fakeRequest('GET', path, { headers })));
 const names = (items: unknown): readonly string[] => (items as { name: string }[]).map(({ name }) => name);
 
-test('versions are preferred as upstream does: stable before beta before alpha, the higher first, names last', () => {
+test('versions are preferred as in upstream: stable before beta before alpha, then higher versions, other names last', () => {
   const sorted = ['foo10', 'v11alpha2', 'v1', 'v10', 'foo1', 'v3beta1', 'v11beta2', 'v12alpha1', 'v2', 'v10beta3'];
   assert.deepEqual(sorted.sort(compareVersions), [
     'v10',
@@ -44,7 +44,7 @@ describe('discovery', () => {
     });
   });
 
-  it('describes resources and subresources, with the hashes real servers give', async () => {
+  it("describes resources and subresources, with the same hashes as upstream's servers", async () => {
     const list = await get('/api/v1');
     const resources = list.resources as { name: string }[];
     const named = (name: string): unknown => resources.find((each) => each.name === name);
@@ -128,7 +128,7 @@ describe('discovery', () => {
       bodyJson(await ask('/api', { accept: aggregatedAccept.replace(';v=v2;', ';v=v9;') })).apiVersion,
       'apidiscovery.k8s.io/v2beta1',
     );
-    // Below the roots there is only the plain form.
+    // Paths below the roots have only the plain form.
     assert.equal(bodyJson(await ask('/apis/apps', {})).kind, 'APIGroup');
   });
 });

@@ -6,7 +6,7 @@ import { AccessMetrics } from './access-metrics.ts';
 
 const hash = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 
-it('authentication and authorization show what they did under upstream’s names', async () => {
+it('authentication and authorization metrics have upstream’s names', async () => {
   const metrics = new AccessMetrics(() => 7000, 'server');
   const registry = new Registry();
   metrics.showIn(registry);

@@ -8,7 +8,7 @@ const durationBuckets = latencyBuckets.slice(1);
 const conditionBuckets = [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
 const files: readonly AccessFile[] = ['authentication', 'authorization'];
 
-/** As upstream's labels: equal contents of several servers can be compared without being shown. */
+/** Returns a hash as in upstream's labels. It allows comparing the contents of several servers without showing them. */
 const hashOf = (text: string): string =>
   text === '' ? '' : `sha256:${createHash('sha256').update(text).digest('hex')}`;
 
@@ -18,12 +18,12 @@ interface FileMetrics {
   readonly info: Gauge;
 }
 
-/** Figures of authentication and authorization, under upstream's names. */
+/** The metrics of authentication and authorization, under upstream's names. */
 export class AccessMetrics implements AccessObserver {
   readonly #nowMs: () => number;
   readonly #server: string;
   readonly #metrics: Metric[] = [];
-  /** Of the keys that are shown, by issuer. */
+  /** The hashes of the published keys, by issuer. */
   readonly #hashes = new Map<string, string>();
   readonly #files: ReadonlyMap<AccessFile, FileMetrics>;
   readonly #latency = this.#histogram(

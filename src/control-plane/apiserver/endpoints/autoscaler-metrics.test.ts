@@ -5,7 +5,7 @@ import { HorizontalPodAutoscalerMetrics } from './autoscaler-metrics.ts';
 
 const PREFIX = 'horizontal_pod_autoscaler_controller';
 
-test('passes, metrics and autoscalers are shown under the names of upstream', async () => {
+test("syncs, metrics and autoscalers are counted under upstream's names", async () => {
   const registry = new Registry();
   const metrics = new HorizontalPodAutoscalerMetrics(registry);
   metrics.reconciled({ action: 'scale_up', error: 'none', durationMs: 3 });

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry as MetricRegistry } from 'prom-client';
 
 const PREFIX = 'horizontal_pod_autoscaler_controller';
-/** Exponential from 1 ms, as upstream. */
+/** The exponential buckets from 1 ms, as in upstream. */
 const buckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index);
 
 interface Pass {

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { Registry } from 'prom-client';
 import { ResourceClaimMetrics } from './claim-metrics.ts';
 
-it('figures of resource claims are shown under the names of upstream', async () => {
+it("metrics of resource claims have upstream's names", async () => {
   const registry = new Registry();
   const metrics = new ResourceClaimMetrics(registry);
   metrics.created('resourceclaim_controller', false, true);

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry as MetricRegistry } from 'prom-client';
 
-/** Exponential from 0.1 s, as upstream. */
+/** The exponential buckets from 0.1 s, as in upstream. */
 const waitBuckets = Array.from({ length: 14 }, (_, index) => 0.1 * 2 ** index);
 
 interface ClaimCount {

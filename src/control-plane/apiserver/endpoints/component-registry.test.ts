@@ -28,7 +28,7 @@ const request = (name: string): ResourceRequest => ({
   context: {} as ResourceRequest['context'],
 });
 
-test('each component says whether it is healthy, and a selector chooses among them', async () => {
+test('each component reports its health, and a selector chooses components', async () => {
   const all = await registry.list(request(''), {});
   assert.deepEqual(
     all.items.map(({ json }) => JSON.parse(json)),
@@ -54,7 +54,7 @@ test('each component says whether it is healthy, and a selector chooses among th
   );
 });
 
-test('one component is found by its name, others are not', async () => {
+test('one component is found by its name, and unknown names are not', async () => {
   const { object } = await registry.get(request('scheduler'), {});
   assert.equal(object.metadata.name, 'scheduler');
   await assert.rejects(registry.get(request('x'), {}), (error) => isApiError(error, 'NotFound'));

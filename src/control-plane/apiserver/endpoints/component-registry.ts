@@ -19,7 +19,7 @@ export function componentRegistry(registry: Registry, components: readonly Compo
     get: async (request, options) => {
       if (!isStatus(request)) return registry.get(request, options);
       const found = components.find(({ name }) => name === request.name);
-      // Upstream's error has the singular.
+      // Upstream's error contains the singular.
       if (found === undefined) throw notFound({ group: '', plural: 'componentstatus' }, request.name);
       return served(await statusOf(found));
     },

@@ -20,14 +20,14 @@ describe('health', () => {
     ],
   };
 
-  it('the health endpoint is ok in one word, or check by check', async () => {
+  it('returns ok, or the result of each check with verbose', async () => {
     assert.deepEqual(
       [await ask('/livez'), await ask('/healthz/ping'), await ask('/livez?verbose')],
       ['200 ok', '200 ok', '200 [+]ping ok\n[+]log ok\nlivez check passed\n'],
     );
   });
 
-  it('names what fails, but not why', async () => {
+  it('names the failed check without the reason', async () => {
     assert.equal(
       await ask('/readyz', broken),
       '500 [+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\n[+]warm ok\n[+]shutdown ok\nreadyz check failed\n',
@@ -44,7 +44,7 @@ describe('health', () => {
     );
   });
 
-  it('fails readyz, and only that, once the server is to stop', async () => {
+  it('fails only readyz once the server begins to stop', async () => {
     assert.deepEqual(
       [
         (await ask('/readyz', {}, true)).slice(0, 3),
@@ -55,7 +55,7 @@ describe('health', () => {
     );
   });
 
-  it('the health endpoint has no check of another endpoint', async () => {
+  it('does not run checks of other endpoints', async () => {
     assert.deepEqual(
       [await ask('/readyz/warm', broken), (await ask('/livez/warm', broken)).slice(0, 3)],
       ['200 ok', '404'],
@@ -64,7 +64,7 @@ describe('health', () => {
 });
 
 describe('documents', () => {
-  it('says its version', async () => {
+  it('returns the version', async () => {
     const body = bodyJson(await fixture().server.handle(fakeRequest('GET', '/version')));
     assert.deepEqual(
       [body.major, body.minor, body.gitVersion, body.emulationMinor, body.minCompatibilityMinor],
@@ -72,7 +72,7 @@ describe('documents', () => {
     );
   });
 
-  it('lists its paths', async () => {
+  it('lists the paths', async () => {
     const { paths } = bodyJson(
       await fixture({ documentPaths: () => ['/openapi/v2'] }).server.handle(fakeRequest('GET', '/')),
     ) as { paths: string[] };
@@ -106,7 +106,7 @@ describe('documents', () => {
     );
   });
 
-  it('counts requests under upstream’s names, and none under names that clients made up', async () => {
+  it('counts requests under upstream’s names, and not under names invented by clients', async () => {
     const processUsage = { cpuSeconds: 1.5, residentBytes: 1000, startTimeSeconds: 5 };
     const { server } = fixture({ countObjects: () => new Map([['pods', 3]]), processUsage: () => processUsage });
     for (const target of [
@@ -143,7 +143,7 @@ describe('snapshot', () => {
     },
   };
 
-  it('the snapshot endpoint is a page at the requested position', async () => {
+  it('returns a page at the requested position', async () => {
     assert.equal(await ask('/snapshot', source), '200 {"revision":7,"items":[]}');
     await ask('/snapshot?revision=7&after=%2Fregistry%2Fa%26b', source);
     assert.deepEqual(asked, [{}, { revision: 7, after: '/registry/a&b' }]);
@@ -155,7 +155,7 @@ describe('snapshot', () => {
     assert.match(await ask('/snapshot?revision=7&after=gone', source), /^410 .*compacted/);
   });
 
-  it('the snapshot endpoint is not there without a store', async () => {
+  it('does not exist without a store', async () => {
     assert.equal((await ask('/snapshot')).slice(0, 3), '404');
   });
 });

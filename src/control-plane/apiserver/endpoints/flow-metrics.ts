@@ -9,7 +9,7 @@ export interface FlowMetricsOptions {
   readonly waited: (exchange: Exchange, seconds: number) => void;
 }
 
-/** Metrics of priority and fairness, under upstream's names. */
+/** Creates the metrics of priority and fairness, under upstream's names. */
 export function flowMetrics({ registry, states, waited }: FlowMetricsOptions): FlowObserver {
   const flowLabels = ['priority_level', 'flow_schema'] as const;
   const registers = [registry];

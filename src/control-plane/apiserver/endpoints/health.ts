@@ -6,7 +6,7 @@ import type { Exchange } from '../path/exchange.ts';
 const names = ['healthz', 'livez', 'readyz'] as const;
 type HealthName = (typeof names)[number];
 
-/** Of the request. */
+/** The part of a request that health checks need. */
 type Asked = Pick<Exchange, 'path' | 'query'>;
 
 export interface HealthEndpoint {
@@ -17,8 +17,8 @@ export interface HealthEndpoint {
 }
 
 /**
- * `/healthz`, `/livez`, `/readyz` and one path below for each check; with upstream's texts. The reason of a failure is
- * logged, not sent to the client.
+ * Serves `/healthz`, `/livez`, `/readyz` and one path below for each check, with upstream's texts. The reason of a
+ * failure is logged, not sent to the client.
  */
 export function healthEndpoint(
   given: readonly HealthCheck[],

@@ -108,7 +108,7 @@ export class ServerMetrics implements RequestObserver {
     this.#inProgress[isReading(info) ? 'readOnly' : 'mutating']++;
   }
 
-  /** Time in a queue does not count. */
+  /** Subtracts the time in a queue from the duration. */
   waited(exchange: Exchange, seconds: number): void {
     this.#queueSeconds.set(exchange, seconds);
   }
@@ -136,7 +136,7 @@ export class ServerMetrics implements RequestObserver {
     const { group, version, plural } = definition.type;
     const labels = { group, version, resource: plural };
     this.#events.inc(labels, events);
-    // Events that were sent together are observed once with their mean size: an observation for each would cost as much
+    // Events that were sent together are observed once with their mean size. An observation for each would cost as much
     // as sending it.
     this.#eventSizes.observe(labels, bytes / events);
   }
@@ -153,7 +153,10 @@ export class ServerMetrics implements RequestObserver {
     };
   };
 
-  /** Only served resources get their own labels, so that clients cannot fill the memory with invented names. */
+  /**
+   * Returns the labels. Only served resources have their own labels, so that clients cannot fill the memory with
+   * invented names.
+   */
   #labels({ http, info }: Exchange): Record<(typeof requestLabels)[number], string> {
     const { group, version, resource, subresource } = info;
     const known = info.resourceRequest ? this.#options.resources.find(group, version, resource) : undefined;

@@ -4,7 +4,7 @@ import type { DocumentSource, VersionInfo } from '../options.ts';
 import type { Endpoint } from '../path/dispatch.ts';
 import { unsupportedMethod } from '../path/dispatch.ts';
 
-/** `/version` with upstream's fields; those about Go and its compiler have no meaning here. */
+/** Serves `/version` with upstream's fields. Those about Go and its compiler have no meaning here. */
 export function versionEndpoint(version: VersionInfo): Endpoint {
   const minor = Number.parseInt(version.minor, 10);
   const body = JSON.stringify(
@@ -33,7 +33,7 @@ export function versionEndpoint(version: VersionInfo): Endpoint {
   };
 }
 
-/** `/`: the list of paths. */
+/** Serves `/`: the list of paths. */
 export function indexEndpoint(paths: () => readonly string[]): Endpoint {
   return ({ path }) => {
     const isIndex = path === '/' || path === '/index.html' || path === '/index';
@@ -42,7 +42,7 @@ export function indexEndpoint(paths: () => readonly string[]): Endpoint {
   };
 }
 
-/** Documents from other parts: OpenAPI, the keys of service account tokens. */
+/** Serves documents of other parts: OpenAPI and the keys of service account tokens. */
 export function documentEndpoint(source: DocumentSource): Endpoint {
   return async ({ path, query, http }) => {
     const document = await source({ path, query, accept: headerOf(http.headers, 'accept') });

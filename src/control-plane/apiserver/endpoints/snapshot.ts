@@ -8,9 +8,9 @@ import { unsupportedMethod } from '../path/dispatch.ts';
 export const SNAPSHOT_PATH = '/snapshot';
 
 /**
- * `/snapshot`: the store page by page, including Secrets, for users who may `get` this path (in the bootstrap roles
- * only administrators). `revision` and `after` come from the previous page. Not in upstream, where etcd provides
- * snapshots.
+ * Serves `/snapshot`: the store page by page, including Secrets, for users who may `get` this path (in the bootstrap
+ * roles only administrators). `revision` and `after` come from the previous page. Upstream has no such path; there etcd
+ * provides snapshots.
  */
 export function snapshotEndpoint(source: SnapshotSource): Endpoint {
   return async ({ path, query, http }) => {

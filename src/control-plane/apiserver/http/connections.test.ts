@@ -15,7 +15,7 @@ class Fixture {
   }
 }
 
-test('the oldest idle connection of the address that has the most makes room', () => {
+test('the oldest idle connection of the address with the most connections is closed first', () => {
   const fixture = new Fixture();
   fixture.open('one');
   fixture.open('many', 1);
@@ -25,7 +25,7 @@ test('the oldest idle connection of the address that has the most makes room', (
   assert.deepEqual(fixture.gone, ['many:3']);
 });
 
-test('an idle one of any address goes before a busy one', () => {
+test('an idle connection of any address is closed before a busy one', () => {
   const fixture = new Fixture();
   for (const address of ['many', 'many', 'many']) fixture.open(address, 1);
   fixture.open('one');

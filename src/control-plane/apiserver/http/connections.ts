@@ -10,13 +10,13 @@ export interface Connection {
 }
 
 /**
- * When the limit of connections is reached, an idle one is closed: the oldest one of the address with the most
- * connections. If none is idle, a connection is closed of an address that has more connections than that of the new
- * one. So no address can lock out others.
+ * Limits the connections. At the limit an idle one is closed: the oldest one of the address with the most connections.
+ * If none is idle, the closed connection belongs to an address with more connections than the new one's. So no address
+ * can lock out others.
  */
 export class Connections {
   readonly #limit: number;
-  /** In the order of arrival. */
+  /** All connections in the order of arrival. */
   readonly #all = new Map<string, Connection>();
 
   constructor(limit: number) {

@@ -2,9 +2,9 @@ import { constants } from 'node:http2';
 import type { Http2Session, ServerHttp2Stream } from 'node:http2';
 import type { Clock, Timer } from '../../../base/clock.ts';
 
-/** The number of responses of one connection that are aborted before the connection is closed. */
+/** The number of aborted responses of one connection after which the connection is closed. */
 const PATIENCE = 10;
-/** How long a connection may take to close before it is destroyed. */
+/** The time after which a closing connection is destroyed. */
 const GRACE_MS = 5000;
 
 interface SessionState {

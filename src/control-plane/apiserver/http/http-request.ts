@@ -1,15 +1,15 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { BodyLength, RequestTarget } from '../../../base/request-head.ts';
 
-/** Header names are in lower case; a repeated header may be an array. */
+/** The headers by name in lower case. A repeated header may be an array. */
 export type HeaderMap = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** A received request, independent of the transport: HTTP/1.1, HTTP/2, or a test. */
 export interface HttpRequest {
   readonly method: string;
-  /** Parsed once; authorization and routing use the same value. */
+  /** The parsed target. Authorization and routing use the same value. */
   readonly target: RequestTarget;
-  /** From the head: the length in bytes, or `chunked` if it is unknown. */
+  /** The length of the body from the head, in bytes, or `chunked` if it is unknown. */
   readonly bodyLength: BodyLength;
   readonly headers: HeaderMap;
   /** Alternating names and values as sent; in `headers`, repeated lines are joined with a comma. */
@@ -24,11 +24,11 @@ export interface HttpRequest {
    */
   readonly clientCertificate?: { readonly der: Uint8Array; readonly verified: boolean };
   /**
-   * The whole body. Rejects with RequestEntityTooLarge once there is more than `limitBytes`, and BadRequest when the
-   * client went away in the middle.
+   * Reads the whole body. Rejects with RequestEntityTooLarge once there is more than `limitBytes`, and with BadRequest
+   * when the client disconnects in the middle.
    */
   readBody(limitBytes: number): Promise<Buffer>;
-  /** The body as a stream, for forwarding. Use either this or `readBody`. */
+  /** Returns the body as a stream, for forwarding. Use either this or `readBody`. */
   bodyStream(): Readable;
   /** Whether the response was sent completely or the connection was closed. */
   readonly isFinished: boolean;
@@ -42,19 +42,19 @@ export interface HttpRequest {
 
 export interface UpgradedConnection {
   readonly socket: Duplex;
-  /** Bytes that came after the request's head. */
+  /** The bytes that came after the request's head. */
   readonly head: Buffer;
   /** Node's request object, for libraries that need it (ws). */
   readonly native: unknown;
 }
 
-/** The first value of a header. */
+/** Returns the first value of a header. */
 export function headerOf(headers: HeaderMap, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' || value === undefined ? value : value[0];
 }
 
-/** All values of a header. */
+/** Returns all values of a header. */
 export function headersOf(headers: HeaderMap, name: string): readonly string[] {
   const value = headers[name];
   return value === undefined ? [] : typeof value === 'string' ? [value] : value;

@@ -52,7 +52,7 @@ export class NodeHttpRequest implements HttpRequest {
     this.protocol =
       native.httpVersionMajor === 2 ? 'HTTP/2.0' : native.httpVersionMinor === 0 ? 'HTTP/1.0' : 'HTTP/1.1';
     const socket = socketOf(native);
-    // Without a socket the connection is closed, and no other request shares it.
+    // Without a socket the connection is closed, so no other request shares it.
     this.connection = socket ?? this;
     this.peer = { remoteAddress: socket?.remoteAddress ?? '', remotePort: socket?.remotePort ?? 0 };
     this.remoteAddress = plainAddress(this.peer.remoteAddress);
@@ -86,7 +86,7 @@ export class NodeHttpRequest implements HttpRequest {
     else this.#listeners.push(listener);
   }
 
-  /** For the transport: the response was sent, or the client is gone. */
+  /** Called by the transport when the response was sent or the client has disconnected. */
   finish(): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
@@ -142,21 +142,21 @@ function collect(
   });
 }
 
-/** A socket of both families shows IPv4 addresses as IPv6 ones. */
+/** Converts an address. A socket of both families shows IPv4 addresses as IPv6 ones. */
 function plainAddress(text: string): string {
   const bytes = parseIp(text);
   return bytes === undefined ? text : formatIp(unmapped(bytes));
 }
 
 function socketOf(native: NodeRequest): TLSSocket | undefined {
-  // For HTTP/2 the stream's session has the socket; the request's own is a guard that refuses most calls.
+  // For HTTP/2 the stream's session has the socket. The request's own socket is a proxy that rejects most calls.
   const socket = 'stream' in native ? native.stream.session?.socket : native.socket;
   return socket as TLSSocket | undefined;
 }
 
 type ClientCertificate = NonNullable<HttpRequest['clientCertificate']>;
 
-/** Read once per connection: the client certificate of the handshake does not change. */
+/** The client certificates, read once per connection, because they do not change after the handshake. */
 const certificates = new WeakMap<object, ClientCertificate | null>();
 
 function clientCertificateOf(socket: TLSSocket): ClientCertificate | undefined {

@@ -21,7 +21,7 @@ export class Pipelines {
     else socket.destroy();
   }
 
-  /** The current response was sent, or the connection was closed together with its waiting requests. */
+  /** Called when the current response was sent, or the connection was closed with its waiting requests. */
   end(socket: Duplex): void {
     const next = socket.destroyed ? undefined : this.#waiting.get(socket)?.shift();
     if (next === undefined) this.#waiting.delete(socket);

@@ -11,7 +11,7 @@ export interface BodyReply {
   readonly kind: 'body';
   readonly status: number;
   readonly headers: ReplyHeaders;
-  /** A list is sent in pieces, without a copy of the whole. */
+  /** The body. A list is sent in pieces, without a copy of the whole. */
   readonly body: string | Uint8Array | readonly Uint8Array[];
 }
 
@@ -32,10 +32,10 @@ export interface TakenReply {
 }
 
 export interface ReplyStream {
-  /** False if the write buffer is full; `onDrain` is called when it has drained. */
+  /** Writes a chunk. Returns false if the write buffer is full; `onDrain` is called when it has drained. */
   write(chunk: Uint8Array | string): boolean;
   onDrain(listener: () => void): void;
-  /** Called once when the peer, `end` or `destroy` has closed it. */
+  /** Adds a listener. It is called once when the peer, `end` or `destroy` has closed the connection. */
   onClose(listener: () => void): void;
   end(): void;
   /** Aborts the connection, so that the peer notices that data is missing. */
@@ -71,7 +71,7 @@ export function statusOf(error: unknown): ApiStatusError {
   switch (error.kind) {
     case 'Unavailable':
     case 'Aborted':
-      // Without Retry-After: clients would repeat a write with an unknown outcome.
+      // There is no Retry-After, because clients would repeat a write with an unknown outcome.
       return new ApiStatusError('ServiceUnavailable', error.message);
     case 'Timeout':
       return new ApiStatusError('Timeout', `Timeout: ${error.message}`);

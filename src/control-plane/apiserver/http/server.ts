@@ -23,14 +23,14 @@ import { LostBytes, unsentBytes } from './unsent-bytes.ts';
 import { refuseHead, writeBody, writeRaw, writeRawStream, writeStream } from './write-reply.ts';
 
 export interface TlsOptions extends SecureContextOptions {
-  /** PEM. */
+  /** The private key, as PEM. */
   readonly key: string;
   readonly cert: string;
-  /** Names with separate certificates (`--tls-sni-cert-key`). */
+  /** The additional certificates by name (`--tls-sni-cert-key`). */
   readonly sni?: readonly { readonly names: readonly string[]; readonly key: string; readonly cert: string }[];
   /**
-   * The CAs of client certificates, PEM. The handshake rejects no client, but certificates of other CAs are invalid
-   * credentials. If absent, all client certificates are.
+   * The CAs of client certificates, as PEM. The handshake rejects no client, but certificates of other CAs are invalid
+   * credentials. Without CAs, all client certificates are invalid.
    */
   readonly clientCa?: string;
 }
@@ -38,7 +38,7 @@ export interface TlsOptions extends SecureContextOptions {
 export interface CertificatePair {
   readonly key: string;
   readonly cert: string;
-  /** If absent, the client CAs do not change. */
+  /** The new client CAs. If absent, they do not change. */
   readonly clientCa?: string;
 }
 
@@ -49,29 +49,29 @@ export interface HttpServerOptions {
   readonly log: Logger;
   readonly maxConnections: number;
   readonly gzipFromBytes: number;
-  /** Limit of unread bytes per connection. */
+  /** The limit of unread bytes per connection. */
   readonly unreadBytesPerConnection: number;
 }
 
-/** Timeout for the head of a request, against clients that send single bytes. */
+/** The time limit for the head of a request, against clients that send single bytes. */
 const HEADERS_TIMEOUT_MS = 32_000;
-/** Timeout for a whole request; the request path also limits the time for the body. */
+/** The time limit for a whole request. The request path also limits the time for the body. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const IDLE_TIMEOUT_MS = 180_000;
 const KEEP_ALIVE_PROBE_MS = 30_000;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Go's default of 1 MiB, reduced by what Node stores twice. */
+/** The limit of headers: Go's default of 1 MiB, reduced because Node stores them twice. */
 const MAX_HEADER_BYTES = 256 * 1024;
-/** As upstream's http2-max-streams-per-connection. */
+/** The limit of streams, as in upstream's http2-max-streams-per-connection. */
 const MAX_STREAMS = 100;
 const MEBIBYTE = 1024 * 1024;
 /**
  * The number of unsent bytes of reset streams on one HTTP/2 connection after which the client is asked to open another.
  */
 const LOST_BYTES = 16 * MEBIBYTE;
-/** Memory for heads of requests and frames, in addition to unread and lost bytes. */
+/** The memory for heads of requests and frames, in addition to unread and lost bytes. */
 const SESSION_BYTES = 64 * MEBIBYTE;
-/** Requests still in flight after this time are aborted. */
+/** The time after which requests that are still in flight are aborted. */
 const DRAIN_MS = 10_000;
 
 /**
@@ -104,16 +104,16 @@ export class HttpServer {
     this.#server.on('session', (session) => this.#session(session));
     this.#server.on('connection', (socket: Socket) => this.#connection(socket));
     this.#server.on('secureConnection', (socket: TLSSocket) => this.#secureConnection(socket));
-    // Nothing may be written into the middle of a response.
+    // No data may be written into the middle of a response.
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
       this.#busy.has(socket) ? void socket.destroy() : refuseClient(error, socket),
     );
-    // A failed handshake closes its socket; scanners and health checks cause them all the time.
+    // A failed handshake closes its socket. Scanners and health checks cause them often.
     this.#server.on('tlsClientError', () => undefined);
     this.#server.on('error', (error) => options.log.error('The server failed', { error: error.message }));
   }
 
-  /** Resolves to the port when the server accepts connections. */
+  /** Starts to listen. Resolves to the address when the server accepts connections. */
   listen(host: string, port: number): Promise<AddressInfo> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
@@ -124,7 +124,7 @@ export class HttpServer {
     });
   }
 
-  /** New certificates for new connections. */
+  /** Sets new certificates for new connections. */
   setCertificate({ key, cert, clientCa = this.#clientCa }: CertificatePair): void {
     this.#clientCa = clientCa;
     this.#server.setSecureContext({ key, cert, ca: clientCa ?? [], minVersion: 'TLSv1.2' });
@@ -154,10 +154,10 @@ export class HttpServer {
 
   readonly #pipelines = new Pipelines();
 
-  /** Connections of HTTP/1.1 on which a request is in flight. */
+  /** The HTTP/1.1 connections on which a request is in flight. */
   readonly #busy = new Set<Duplex>();
 
-  /** Counted before its handshake, which also uses resources. */
+  /** Handles a new connection. It is counted before its handshake, which also uses resources. */
   #connection(socket: Socket): void {
     const { remoteAddress = '', remotePort = 0 } = socket;
     socket.on('close', () => this.#connections.remove(remoteAddress, remotePort));
@@ -212,7 +212,8 @@ export class HttpServer {
   }
 
   /**
-   * For HTTP/1.1. Requests that wait behind a refused head are not started: the connection is closed after the refusal.
+   * Handles a request over HTTP/1.1. Requests that wait behind a rejected head are not started: the connection is
+   * closed after the rejection.
    */
   #requestOnSocket(request: IncomingMessage, response: NodeResponse): void {
     const { socket } = request;
@@ -305,7 +306,7 @@ function createServer({
   tls: { key, cert, sni = [], clientCa, ...context },
   unreadBytesPerConnection,
 }: HttpServerOptions): Http2SecureServer {
-  // In millions of bytes. The last response may exceed the limit by any amount.
+  // The unit is millions of bytes. The last response may exceed the limit by any amount.
   const maxSessionMemory = Math.ceil((2 * unreadBytesPerConnection + LOST_BYTES + SESSION_BYTES) / 1_000_000);
   const server = createSecureServer({
     ...context,
@@ -343,7 +344,7 @@ const methodNotAllowed = (): BodyReply =>
 const refusalOf = ({ status, why }: RefusedHead): BodyReply =>
   status === 405 ? methodNotAllowed() : statusReply(badRequest(why));
 
-/** CONNECT is refused in both versions. */
+/** Rejects CONNECT in both versions. */
 function refuseTunnel(request: NodeRequest, connection: Duplex | NodeResponse): void {
   if ('stream' in request) return refuseHead(request, connection as NodeResponse, methodNotAllowed());
   const socket = connection as Duplex;
@@ -353,7 +354,7 @@ function refuseTunnel(request: NodeRequest, connection: Duplex | NodeResponse): 
 
 const refused = new WeakSet<Duplex>();
 
-/** Data that is not HTTP gets an HTTP error, and the connection is closed. */
+/** Responds to data that is not HTTP with an HTTP error, and closes the connection. */
 function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
   // Data after the refused part also arrives here; the error is sent once.
   if (refused.has(socket)) return;

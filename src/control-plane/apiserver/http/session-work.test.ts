@@ -36,7 +36,7 @@ test('a client that resets its streams at once cannot exceed the limit of concur
     const stream = session.request({ ':path': '/' });
     stream.on('error', () => undefined);
     stream.close(8);
-    // A turn of the loop for each, so that frames go out and the server's word comes in.
+    // Each stream takes a turn of the event loop, so that its frames are sent and the server's response is received.
     await new Promise((resolve) => setImmediate(resolve));
   }
   await closed;

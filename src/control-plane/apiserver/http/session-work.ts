@@ -2,8 +2,8 @@ import { constants } from 'node:http2';
 import type { Http2Session, ServerHttp2Stream } from 'node:http2';
 
 /**
- * The connection is closed after this many refusals, as a multiple of the allowed concurrent work (as Go's server
- * does).
+ * The number of rejections after which the connection is closed, as a multiple of the allowed concurrent work (as in
+ * Go's server).
  */
 const PATIENCE = 4;
 
@@ -20,8 +20,8 @@ export class SessionWork {
   }
 
   /**
-   * Refuses the stream if there is too much work already, and closes the connection after too many refusals. `end` is
-   * called when the work is done.
+   * Starts the work of a stream. Rejects the stream if there is too much work already, and closes the connection after
+   * too many rejections. `end` is called when the work is done.
    */
   begin(stream: ServerHttp2Stream): { end(): void } | 'refused' {
     const { session } = stream;

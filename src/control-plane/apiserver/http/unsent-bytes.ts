@@ -25,15 +25,15 @@ const isOver = (response: NodeResponse): boolean => 'stream' in response && resp
 
 export const unsentBytes = (response: NodeResponse): number => unsent.get(response) ?? 0;
 
-/** How long a client may still open streams after GOAWAY; streams that cross it on the wire are served. */
+/** The time during which a client may still open streams after GOAWAY. Streams that cross it on the wire are served. */
 const NOTICE_MS = 1000;
 const ANY_STREAM = 2 ** 31 - 1;
 
 /**
- * Node counts unsent bytes of a stream against its session's `maxSessionMemory`, and does not subtract them when the
- * stream is reset: the memory is freed, but the count stays. A session at its limit refuses every new stream with
- * ENHANCE_YOUR_CALM. Before that happens, the client is asked to open another connection (GOAWAY without an error), and
- * the streams on this one finish.
+ * Counts the lost bytes of sessions. Node counts unsent bytes of a stream against its session's `maxSessionMemory`, and
+ * does not subtract them when the stream is reset: the memory is freed, but the count stays. A session at its limit
+ * rejects every new stream with ENHANCE_YOUR_CALM. Before that happens, the client is asked to open another connection
+ * (GOAWAY without an error), and the streams on this one finish.
  */
 export class LostBytes {
   readonly #clock: Clock;
@@ -45,7 +45,7 @@ export class LostBytes {
     this.#limit = limit;
   }
 
-  /** A stream of the session has ended with this much unsent. */
+  /** Records that a stream of the session has ended with this many unsent bytes. */
   add(session: Http2Session, bytes: number): void {
     if (bytes === 0) return;
     let state = this.#sessions.get(session);

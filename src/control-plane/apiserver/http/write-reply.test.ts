@@ -6,7 +6,7 @@ import { fakeRequest } from '../testing/fake-request.ts';
 import type { NodeResponse } from './node-request.ts';
 import { writeBody, writeRaw } from './write-reply.ts';
 
-test('the response to a refused upgrade has only the given headers: no value can inject a line', () => {
+test('the response to a rejected upgrade has only the given headers, and no value can inject a line', () => {
   const socket = new PassThrough();
   writeRaw(
     socket,
@@ -29,7 +29,7 @@ test('the response to a refused upgrade has only the given headers: no value can
   ]);
 });
 
-/** A connection that takes all it is given once in a turn of the event loop. */
+/** A connection that accepts data once in each turn of the event loop. */
 class TurnedResponse extends Writable {
   turns = 0;
   readonly parts: Buffer[] = [];
@@ -63,13 +63,13 @@ async function written(headers: Record<string, string>): Promise<{ response: Tur
   return { response, sent };
 }
 
-test('a long answer takes no turn of the event loop for each of its pieces', async () => {
+test('a long response does not take a turn of the event loop for each of its pieces', async () => {
   const { response, sent } = await written({});
   assert.ok(response.turns <= (2 * sent.length) / 2 ** 20, `${response.turns} turns`);
   assert.ok(response.turns >= sent.length / 2 ** 20 / 4, `${response.turns} turns: all of it waits in memory`);
 });
 
-test('a long answer arrives whole when it is packed', async () => {
+test('a long response arrives complete when it is compressed', async () => {
   const { response } = await written({ 'accept-encoding': 'gzip' });
   assert.equal(response.headers['content-encoding'], 'gzip');
 });

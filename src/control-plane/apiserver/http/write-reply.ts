@@ -46,23 +46,26 @@ export async function writeBody(
   await writePieces(response, body as readonly Uint8Array[]);
 }
 
-/** Does not wait for an unread body: the connection ends after the response. */
+/** Whether the body was read. An unread body is not awaited: the connection ends after the response. */
 const isRead = (http: HttpRequest): boolean => http.bodyLength === 0 || http.bodyStream().readableEnded;
 
 const takesGzip = ({ headers }: HttpRequest): boolean =>
   /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(headerOf(headers, 'accept-encoding') ?? '');
 
 /**
- * How many bytes of a long response are written ahead of its reader. Waiting after each piece would cost a turn of the
- * event loop each time, which is long on a busy server.
+ * The number of bytes of a long response that are written ahead of its reader. Waiting after each piece would cost a
+ * turn of the event loop each time, which is long on a busy server.
  */
 const AHEAD_BYTES = 1024 * 1024;
 
 const PACKED_CHUNK_BYTES = 256 * 1024;
-/** A page of a Table is one part: each part takes a turn of the event loop, which is long on a busy server. */
+/**
+ * The size of the parts of a compressed response. Each part takes a turn of the event loop, which is long on a busy
+ * server.
+ */
 const PACKED_PART_BYTES = 2 * 1024 * 1024;
 
-/** In parts of about this many bytes. */
+/** Joins the pieces into parts of about this size. */
 function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
   let from = 0;
   let bytes = 0;
@@ -75,7 +78,7 @@ function* joined(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
   }
 }
 
-/** Compressed part by part in the thread pool; level 1, as in upstream. */
+/** Compresses the body part by part in the thread pool, with level 1 as in upstream. */
 async function compress(body: BodyReply['body']): Promise<Buffer> {
   const packer = createGzip({ level: 1, chunkSize: PACKED_CHUNK_BYTES });
   const packed: Buffer[] = [];
@@ -142,7 +145,7 @@ export function writeStream(http: HttpRequest, response: NodeResponse, reply: St
   reply.start(streamOf(response));
 }
 
-/** The response to an invalid request. Its body is not read, and on HTTP/1 the connection is closed. */
+/** Responds to an invalid request. Its body is not read, and on HTTP/1 the connection is closed. */
 export function refuseHead(request: NodeRequest, response: NodeResponse, { status, headers, body }: BodyReply): void {
   if ('stream' in request) {
     const { stream } = request;
@@ -177,7 +180,7 @@ function streamOf(response: NodeResponse): ReplyStream {
   };
 }
 
-/** The response to a refused upgrade. The connection is closed afterwards. */
+/** Responds to a rejected upgrade. The connection is closed afterwards. */
 export function writeRaw(socket: Duplex, reply: BodyReply, reason: string): void {
   const body =
     typeof reply.body === 'string'
@@ -190,7 +193,7 @@ export function writeRaw(socket: Duplex, reply: BodyReply, reason: string): void
   socket.end(Buffer.concat([rawHead(reply.status, reason, headers), body]));
 }
 
-/** The same for a response of unknown length: it ends with the connection. */
+/** Does the same for a response of unknown length, which ends with the connection. */
 export function writeRawStream(socket: Duplex, reply: StreamReply, reason: string): void {
   const headers = Object.fromEntries(Object.entries(reply.headers).filter(([name]) => name !== 'content-length'));
   leaveAfterAnswer(socket);
@@ -204,14 +207,14 @@ export function writeRawStream(socket: Duplex, reply: StreamReply, reason: strin
   });
 }
 
-/** The maximum number of bytes that are read after a refused upgrade. */
+/** The maximum number of bytes that are read after a rejected upgrade. */
 const DISCARDED_BYTES = 64 * 1024;
 const LEAVE_MS = 5000;
 
 /**
- * After the response, data that the client sent after its request is read and discarded. Unread data would hide the end
- * of the connection, which would then stay open permanently. Closing immediately would reset the connection, and the
- * response would be lost.
+ * Reads and discards data that the client sent after its request. Unread data would hide the end of the connection,
+ * which would then stay open permanently. Closing immediately would reset the connection, and the response would be
+ * lost.
  */
 function leaveAfterAnswer(socket: Duplex): void {
   socket.once('finish', () => {

@@ -8,7 +8,7 @@ import type {
 } from '../../../api/flowcontrol/flow-schema.ts';
 import type { FlowSchema } from './flow-config.ts';
 
-/** The first matching FlowSchema in the order of precedence, and the flow of the request in it. */
+/** Returns the first matching FlowSchema in the order of precedence, and the request's flow in it. */
 export function classifyFlow(
   schemas: readonly FlowSchema[],
   user: UserInfo,
@@ -22,7 +22,7 @@ export function classifyFlow(
   };
 }
 
-/** Upstream: util/flowcontrol matchesPolicyRule. */
+/** Whether a rule matches the request (upstream: util/flowcontrol matchesPolicyRule). */
 function matches(rule: PolicyRulesWithSubjects, user: UserInfo, info: RequestInfo): boolean {
   if (!rule.subjects.some((subject) => isSubject(subject, user))) return false;
   return info.resourceRequest
@@ -59,8 +59,8 @@ function isPath({ verbs, nonResourceURLs }: NonResourcePolicyRule, { verb, path 
 }
 
 /**
- * The queues of a flow (shuffle sharding): a hand of distinct cards that depends only on the flow, so that two flows
- * rarely share all queues.
+ * Returns the queues of a flow (shuffle sharding): a hand of distinct cards that depends only on the flow, so that two
+ * flows rarely share all queues.
  */
 export function dealHand(flow: string, deckSize: number, handSize: number): readonly number[] {
   let hash = fnv64(flow);
@@ -77,8 +77,8 @@ export function dealHand(flow: string, deckSize: number, handSize: number): read
 }
 
 /**
- * FNV-1a with 64 bits and a final mix, so that names that differ only in the last letter get completely different
- * hands.
+ * Hashes with FNV-1a (64 bits) and a final mix, so that names that differ only in the last letter get completely
+ * different hands.
  */
 function fnv64(text: string): bigint {
   let hash = 0xcbf29ce484222325n;

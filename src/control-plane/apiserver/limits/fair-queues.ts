@@ -8,14 +8,16 @@ export interface Waiting {
 
 interface Queue {
   readonly waiting: Waiting[];
-  /** The virtual start time of its next request; grows with the seats that the queue has used. */
+  /** The virtual start time of its next request. It grows with the seats that the queue has used. */
   virtualStart: number;
 }
 
 /**
- * The queues of one priority level, served in the order of their virtual start times (start-time fair queuing), so a
- * flow with a thousand requests delays itself and not others. Invariants: 1. a queue is not longer than the limit; 2.
- * the waiting queue that has used the least is next; 3. idle time earns no credit.
+ * The queues of one priority level, served in the order of their virtual start times (start-time fair queuing). So a
+ * flow with a thousand requests delays itself and not others. Invariants:
+ * 1. A queue is not longer than the limit.
+ * 2. The waiting queue that has used the least is next.
+ * 3. Idle time earns no credit.
  */
 export class FairQueues {
   readonly #queues: readonly Queue[];
@@ -39,8 +41,8 @@ export class FairQueues {
   }
 
   /**
-   * Adds the request to the shortest of the flow's queues; undefined if that one is full. The returned function removes
-   * it and reports whether it was still queued.
+   * Adds the request to the shortest of the flow's queues. Returns undefined if that one is full. The returned function
+   * removes the request, and returns whether it was still queued.
    */
   add(flow: string, request: Waiting): (() => boolean) | undefined {
     const hand = dealHand(flow, this.#queues.length, this.#handSize)
@@ -60,7 +62,7 @@ export class FairQueues {
     };
   }
 
-  /** The next request, without removing it. */
+  /** Returns the next request, without removing it. */
   peek(): Waiting | undefined {
     return this.#next()?.waiting[0];
   }

@@ -28,8 +28,8 @@ const schema = (name: string, to: string, matchingPrecedence: number): FlowSchem
   },
 });
 
-describe('flow control by its objects', () => {
-  it('mandatory objects always count, and a schema without its level does not', () => {
+describe('the flow control configuration', () => {
+  it('always contains mandatory objects, and ignores a schema without its level', () => {
     const { levels, schemas } = computeFlowConfig(
       [level('mine', { nominalConcurrencyShares: 3 })],
       [schema('b', 'mine', 5), schema('a', 'mine', 5), schema('lost', 'nothing', 1)],
@@ -46,7 +46,7 @@ describe('flow control by its objects', () => {
     assert.equal(standardFlowConfig.schemas.length, 11);
   });
 
-  it('a number of queues that is too large to serve is cut', () => {
+  it('limits the number of queues', () => {
     const queuing = { queues: 10_000_000, handSize: 2, queueLengthLimit: 50 };
     const { levels } = computeFlowConfig([level('mine', { limitResponse: { type: 'Queue', queuing } })], []);
     assert.deepEqual(levels.find(({ name }) => name === 'mine')?.limit, { queues: 1024, handSize: 2, queueLength: 50 });
@@ -62,7 +62,7 @@ describe('flow control by its objects', () => {
 
   const one: FlowConfig = computeFlowConfig([level('mine', { nominalConcurrencyShares: 1 })], [schema('s', 'mine', 5)]);
 
-  it('headers name the objects, and changed limits count at once', async () => {
+  it('appears in response headers, and changes take effect at once', async () => {
     const flow = new FlowControl({ clock: new FakeClock(), seats: 6, maxWaitMs: 1000 });
     flow.configure(one);
     const { exchange, headers } = exchangeOf('me');
@@ -77,7 +77,7 @@ describe('flow control by its objects', () => {
     assert.equal((await flow.admit(exchange)).admitted, true);
   });
 
-  it('a request that waits is served although its level is gone', async () => {
+  it('a waiting request is served although its level was deleted', async () => {
     const flow = new FlowControl({ clock: new FakeClock(), seats: 6, maxWaitMs: 1000 });
     const queuing = { queues: 1, handSize: 1, queueLengthLimit: 5 };
     const queued = level('mine', { nominalConcurrencyShares: 1, limitResponse: { type: 'Queue', queuing } });

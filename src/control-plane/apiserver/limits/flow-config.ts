@@ -13,13 +13,13 @@ import type { ObjectReader } from '../../model/object-reader.ts';
 export interface PriorityLevel {
   readonly name: string;
   readonly uid: string;
-  /** Its share of all seats, relative to the shares of other levels. */
+  /** The share of all seats, relative to the shares of other levels. */
   readonly shares: number;
   /** The percentage of its seats that other levels may borrow while they are unused. */
   readonly lendablePercent: number;
-  /** How many seats it may borrow, as a percentage of its own seats. Absent: no limit. */
+  /** The number of seats that it may borrow, as a percentage of its own seats. It is absent for no limit. */
   readonly borrowingPercent?: number;
-  /** `exempt`: never waits. `reject`: no queues; requests without a free seat are rejected. */
+  /** The limit. `exempt` never waits. `reject` has no queues: requests without a free seat are rejected. */
   readonly limit:
     | 'exempt'
     | 'reject'
@@ -37,18 +37,18 @@ export interface FlowSchema {
 
 export interface FlowConfig {
   readonly levels: readonly PriorityLevel[];
-  /** In matching order. */
+  /** The schemas in matching order. */
   readonly schemas: readonly FlowSchema[];
 }
 
-/** The API allows ten million, but each request that starts compares all queues. */
+/** The limit of queues. The API allows ten million, but each request that starts compares all queues. */
 const MOST_QUEUES = 1024;
 
 type Named<Spec> = { readonly metadata: { readonly name: string; readonly uid: string }; readonly spec: Spec };
 
 /**
- * The configuration from the objects (upstream: util/flowcontrol apf_controller). Mandatory objects apply even if they
- * are not stored; without any object all standard ones apply. Schemas with a missing level are ignored.
+ * Computes the configuration from the objects (upstream: util/flowcontrol apf_controller). Mandatory objects apply even
+ * if they are not stored; without any object all standard ones apply. Schemas with a missing level are ignored.
  */
 export function computeFlowConfig(
   levels: readonly PriorityLevelConfiguration[],
@@ -76,7 +76,7 @@ export function computeFlowConfig(
   };
 }
 
-/** The configuration of a server without objects of its own. */
+/** The configuration of a server without configuration objects. */
 export const standardFlowConfig: FlowConfig = computeFlowConfig([], []);
 
 /** Calls `configure` now and after each change of an object. Returns a function that stops it. */
@@ -130,7 +130,7 @@ function limitOf(
   return { queues, handSize: Math.min(queuing.handSize, queues), queueLength: queuing.queueLengthLimit };
 }
 
-/** The uid of an object that is not stored; it is always the same. */
+/** Returns the UID of an object that is not stored. It is always the same. */
 function stableUid(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

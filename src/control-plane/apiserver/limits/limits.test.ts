@@ -13,7 +13,7 @@ import { splitPath } from '../path/split-path.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
 
-/** Requests that the registry keeps until `answer`. */
+/** Makes the registry delay its responses until `answer`. */
 function slow(each: Fixture): { answer: () => void } {
   const waiting: (() => void)[] = [];
   const list = each.registry.list.bind(each.registry);
@@ -54,7 +54,7 @@ async function begin(
 describe('requests in flight', () => {
   const limits = { priorityAndFairness: false, maxRequestsInflight: 1, maxMutatingRequestsInflight: 1 };
 
-  it('requests in flight are limited, reads and writes apart, and free their seat when their work is done', async () => {
+  it('are limited separately for reads and writes, and release their seat when their work is done', async () => {
     const each = fixture({ limits });
     const { answer } = slow(each);
     const first = await begin(each);
@@ -76,7 +76,7 @@ describe('requests in flight', () => {
     assert.equal(await next.done, 200);
   });
 
-  it('requests in flight do not count administrators, watches and logs', async () => {
+  it('exclude administrators, watches and logs', async () => {
     const each = fixture({ limits });
     slow(each);
     await begin(each);
@@ -86,8 +86,8 @@ describe('requests in flight', () => {
   });
 });
 
-describe('a client’s own rate', () => {
-  it('lets bursts through, then so many a second, and others do not notice', async () => {
+describe('the client rate limit', () => {
+  it('permits bursts, then a number of requests per second, and does not affect other clients', async () => {
     const each = fixture({ limits: { clientQps: 2, clientBurst: 3 } });
     const burst = [];
     for (let index = 0; index < 4; index++) burst.push((await begin(each)).status());
@@ -101,7 +101,7 @@ describe('a client’s own rate', () => {
 });
 
 describe('priority and fairness', () => {
-  it('sorts requests as upstream’s configuration does', () => {
+  it('classifies requests as upstream’s configuration does', () => {
     const schema = (name: string, groups: readonly string[], method: string, path: string): string | undefined => {
       const info = parseRequestInfo(method, splitPath(path), new URLSearchParams());
       return info === undefined
@@ -139,7 +139,7 @@ describe('priority and fairness', () => {
     );
   });
 
-  it('names schema and level in headers, the same each time', async () => {
+  it('reports schema and level in headers, the same each time', async () => {
     const first = await begin(fixture());
     const second = await begin(fixture());
     const admin = await begin(fixture(), { as: 'root/system:masters' });
@@ -151,7 +151,7 @@ describe('priority and fairness', () => {
     assert.deepEqual([uids(first), uids(first)[0] === uids(admin)[0]], [uids(second), false]);
   });
 
-  // 10 seats: global-default has 1 of its own (20 of 245 shares) and may borrow what others lend.
+  // There are 10 seats. global-default has 1 of its own (20 of 245 shares) and may borrow from other levels.
   const few = { maxRequestsInflight: 5, maxMutatingRequestsInflight: 5 };
 
   it('lets a priority level borrow idle seats, queues requests beyond that, and serves the queue when a request ends', async () => {
@@ -199,7 +199,7 @@ describe('priority and fairness', () => {
     );
   });
 
-  it('serves flows in turn: one with a few requests is done before one with many', () => {
+  it('serves flows in turn: one with few requests finishes before one with many', () => {
     const queues = new FairQueues({ queues: 64, handSize: 1, queueLength: 100 });
     const order: string[] = [];
     const put = (flow: string): void => void queues.add(flow, { seats: 1, start: () => order.push(flow) });
@@ -209,7 +209,7 @@ describe('priority and fairness', () => {
     assert.ok(order.lastIndexOf('few') < 8, order.slice(0, 10).join(' '));
   });
 
-  it('gives a flow that waited for nothing no credit for it', () => {
+  it('gives an idle flow no credit', () => {
     const queues = new FairQueues({ queues: 64, handSize: 1, queueLength: 100 });
     const order: string[] = [];
     const put = (flow: string): void => void queues.add(flow, { seats: 1, start: () => order.push(flow) });
@@ -222,7 +222,7 @@ describe('priority and fairness', () => {
     assert.ok(order.indexOf('busy') < 4, order.join(' '));
   });
 
-  it('tells its numbers', async () => {
+  it('reports its state', async () => {
     const each = fixture();
     await begin(each);
     const { status, text } = await begin(each, { target: '/metrics' });

@@ -3,7 +3,7 @@ import type { Admitted, RequestLimiter } from '../path/request-path.ts';
 import { isLongRunning, isReading } from '../path/request-info.ts';
 
 export interface InFlightLimits {
-  /** Read requests; 0 means no limit. */
+  /** The limit of read requests; 0 means no limit. */
   readonly reading: number;
   readonly mutating: number;
 }
@@ -11,8 +11,7 @@ export interface InFlightLimits {
 const always: Admitted = { admitted: true, release: () => undefined };
 
 /**
- * Two limits: concurrent read requests and concurrent write requests. Administrators and long-running requests do not
- * count.
+ * Limits concurrent read requests and concurrent write requests. Administrators and long-running requests do not count.
  */
 export function maxInFlight({ reading, mutating }: InFlightLimits): RequestLimiter {
   const counts = { reading: 0, mutating: 0 };
@@ -41,10 +40,10 @@ interface Bucket {
   filledAtMs: number;
 }
 
-/** Maximum number of tracked clients; the least recently seen one is dropped. */
+/** The maximum number of tracked clients. The least recently seen one is dropped. */
 const MOST_CLIENTS = 4096;
 
-/** A token bucket for each user: a user over the limit gets a retry time, and others are not affected. */
+/** Limits each user with a token bucket. A user over the limit gets a retry time, and others are not affected. */
 export function clientRateLimit({ qps, burst }: ClientRate, monotonicMs: () => number): RequestLimiter {
   const buckets = new Map<string, Bucket>();
   const full = Math.max(burst, 1);

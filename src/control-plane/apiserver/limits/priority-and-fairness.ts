@@ -25,9 +25,9 @@ export interface FlowControlOptions {
   readonly clock: Clock;
   /** The total number of seats of all levels. */
   readonly seats: number;
-  /** Maximum time that a request waits. */
+  /** The maximum time that a request waits. */
   readonly maxWaitMs: number;
-  /** The number of objects that a list reads. */
+  /** Returns the number of objects that a list reads. */
   readonly countObjects?: (info: RequestInfo) => number;
   readonly observer?: FlowObserver;
 }
@@ -50,19 +50,21 @@ export interface LevelState {
   readonly waiting: number;
 }
 
-/** A list uses one seat for every hundred objects that it reads, at most ten. */
+/** The number of objects per seat. A list uses one seat for each hundred objects that it reads, at most ten. */
 const OBJECTS_PER_SEAT = 100;
 const MOST_SEATS = 10;
 
 /**
- * Priority and fairness: each level has its own seats and queues, and may borrow unused seats of others. Invariants: 1.
- * a level within its own seats never waits for another level; 2. no level borrows while all seats are taken; 3. every
- * occupied seat is released exactly once.
+ * Implements priority and fairness: each level has its own seats and queues, and may borrow unused seats of others.
+ * Invariants:
+ * 1. A level within its own seats never waits for another level.
+ * 2. No level borrows while all seats are taken.
+ * 3. Every occupied seat is released exactly once.
  */
 export class FlowControl implements RequestLimiter {
   readonly #options: FlowControlOptions;
   readonly #levels = new Map<string, Level>();
-  /** Removed levels that still have requests. */
+  /** The removed levels that still have requests. */
   readonly #leaving = new Set<Level>();
   #schemas: readonly FlowSchema[] = [];
   #seatsInUse = 0;
@@ -165,7 +167,7 @@ export class FlowControl implements RequestLimiter {
     const timer = clock.setTimer(maxWaitMs, () => {
       if (remove()) waiting.resolve(reject('time-out'));
     });
-    // The client no longer waits for a response.
+    // The client has disconnected and waits for no response.
     exchange.http.onFinished(() => {
       if (!remove()) return;
       timer.cancel();

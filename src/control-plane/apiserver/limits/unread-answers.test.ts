@@ -40,8 +40,8 @@ class Fixture {
   }
 }
 
-describe('an answer that is not read', () => {
-  it('an answer that is not read is cut when its time is over, which is longer for a long one', async () => {
+describe('a response that is not read', () => {
+  it('is aborted after its time, which is longer for a long response', async () => {
     const each = new Fixture();
     each.hold('short', 0);
     each.hold('long', 60 * kib);
@@ -56,7 +56,7 @@ describe('an answer that is not read', () => {
     assert.deepEqual([seen, each.unread.bytes], [[['short'], ['short', 'long'], ['short', 'long', 'patient']], 0]);
   });
 
-  it('costs older answers of its connection when that has too much, and never itself', () => {
+  it('aborts older responses of its connection above the limit, and never itself', () => {
     const each = new Fixture({ bytesPerConnection: 100 * kib });
     each.hold('a', 40 * kib, { connection: 'one' });
     each.hold('b', 40 * kib, { connection: 'one' });
@@ -67,7 +67,7 @@ describe('an answer that is not read', () => {
     assert.deepEqual([each.cut, each.unread.bytes], [['a', 'b', 'c'], 540 * kib + 2 * own]);
   });
 
-  it('costs the user who holds the most their oldest answers when there is too much in all', () => {
+  it('aborts the oldest responses of the user with the most bytes above the total limit', () => {
     const each = new Fixture({ bytes: 200 * kib });
     each.hold('honest', 40 * kib, { user: 'honest' });
     for (const name of ['1', '2', '3', '4']) each.hold(name, 20 * kib, { user: 'flood' });
@@ -77,7 +77,7 @@ describe('an answer that is not read', () => {
     assert.deepEqual(each.cut, ['1', '2', '3', 'list']);
   });
 
-  it('an answer that is not read is not made where it would cost its own connection or user answers that may be on their way', async () => {
+  it('is not sent again if it would abort responses of its own connection or user that may be in transit', async () => {
     const each = new Fixture({ bytesPerConnection: 100 * kib, bytes: 200 * kib });
     const connection = {};
     const first = each.unread.hold({ connection, user: 'jane', bytes: 80 * kib, cut: () => each.cut.push('first') });
@@ -88,19 +88,19 @@ describe('an answer that is not read', () => {
     ];
     const seen = (): readonly boolean[] => [small, large, elsewhere].map((asked) => each.unread.hasRoom(asked));
     assert.deepEqual([seen(), each.unread.hasRoom({ ...elsewhere, user: 'other' })], [[true, false, false], true]);
-    // Who holds less is not to wait for who holds more.
+    // A user with fewer bytes does not wait for one with more.
     each.hold('more', 90 * kib, { user: 'flood' });
     assert.deepEqual(
       [seen(), each.unread.hasRoom({ connection: {}, user: 'flood', bytes: 20 * kib })],
       [[true, false, true], false],
     );
-    // By then it would have been read.
+    // An active client would have read it by then.
     await each.clock.advance(2100);
     assert.deepEqual(seen(), [true, true, true]);
     first.end();
   });
 
-  it('counts what it grows by, and nothing after its end', () => {
+  it('counts its growth, and nothing after its end', () => {
     const each = new Fixture({ bytes: 100 * kib });
     const first = each.hold('first', 10 * kib);
     const second = each.hold('second', 10 * kib);

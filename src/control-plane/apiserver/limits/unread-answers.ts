@@ -1,31 +1,31 @@
 import type { Clock } from '../../../base/clock.ts';
 
 export interface UnreadLimits {
-  /** Limit of unread bytes per connection. */
+  /** The limit of unread bytes per connection. */
   readonly bytesPerConnection: number;
-  /** Limit of unread bytes of all connections together. */
+  /** The limit of unread bytes of all connections together. */
   readonly bytes: number;
-  /** How long a response may stay unread; a long one has one more second for each `bytesPerSecond` bytes. */
+  /** The time that a response may stay unread. A long one has one more second for each `bytesPerSecond` bytes. */
   readonly readMs: number;
   readonly bytesPerSecond: number;
 }
 
-/** A response that was created and not read yet. */
+/** A response that was created and is not read yet. */
 export interface UnreadAnswer {
   readonly connection: object;
-  /** Whose answer it is. */
+  /** The user of the request. */
   readonly user: string;
   readonly bytes: number;
-  /** Its own time limit. Absent: that of the limits. */
+  /** The time limit of this response. The default is that of the limits. */
   readonly waitMs?: number;
   /** Aborts the response. */
   readonly cut: () => void;
 }
 
 export interface HeldAnswer {
-  /** The number of unread bytes changed. */
+  /** Records that the number of unread bytes changed. */
   resize(bytes: number): void;
-  /** The response was read completely or dropped. */
+  /** Records that the response was read completely or dropped. */
   end(): void;
 }
 
@@ -42,20 +42,21 @@ interface Account {
   readonly answers: Set<Held>;
 }
 
-/** Memory of a stream and its head in addition to the body. */
+/** The memory of a stream and its head in addition to the body. */
 const BYTES_OF_ANSWER = 8 * 1024;
-/** An active client reads a response within this time, plus one second for each `PROMPT_BYTES_PER_SECOND` bytes. */
+/** The time in which an active client reads a response, plus one second for each `PROMPT_BYTES_PER_SECOND` bytes. */
 const PROMPT_MS = 2000;
 const PROMPT_BYTES_PER_SECOND = 1024 * 1024;
-/** Responses up to this size are always sent, so that health checks work during a flood of the same user. */
+/** The size up to which responses are always sent, so that health checks work during a flood of the same user. */
 const SMALL_BYTES = 16 * 1024;
 
 /**
  * Limits the memory of responses that clients do not read. A request releases its seats when its work is done; from
- * then on its response counts here. Invariants: 1. no response stays unread longer than its time; 2. the unread bytes
- * are within both limits, except for the last response; 3. above a limit, the oldest responses are aborted first, of
- * the connection above its limit or of the user with the most bytes, so that a client that does not read never affects
- * others.
+ * then on its response counts here. Invariants:
+ * 1. No response stays unread longer than its time.
+ * 2. The unread bytes are within both limits, except for the last response.
+ * 3. Above a limit, the oldest responses are aborted first: those of the connection above its limit, or of the user
+ *    with the most bytes. So a client that does not read never affects others.
  */
 export class UnreadAnswers {
   readonly #clock: Clock;
@@ -69,14 +70,14 @@ export class UnreadAnswers {
     this.#limits = limits;
   }
 
-  /** All that waits. */
+  /** The number of all unread bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
    * Whether a repeatable response may be sent now. It may not if it would abort an earlier response of the same
-   * connection or user that may still be in transit: a client that reads but requests too much at once has to wait, and
+   * connection or user that may still be in transit. A client that reads but requests too much at once has to wait, and
    * loses nothing.
    */
   hasRoom({ connection, user, bytes }: Pick<UnreadAnswer, 'connection' | 'user' | 'bytes'>): boolean {

@@ -8,14 +8,14 @@ export interface Usage {
 }
 
 /**
- * Rates over less time are noise (upstream: metrics-server counts a container that is younger than 10 s from its start
- * on).
+ * The minimum window. Rates over less time are noise (upstream: metrics-server counts a container that is younger than
+ * 10 s from its start).
  */
 const SHORTEST_WINDOW_MS = 500;
 
 /**
- * The usage between two readings; of containers that started in between, since their start. undefined if there is no
- * earlier reading.
+ * Computes the usage between two readings. Containers that started in between count from their start. Returns undefined
+ * if there is no earlier reading.
  */
 export function computeUsage(before: UsagePoint | undefined, now: UsagePoint): Usage | undefined {
   const isNew =
@@ -36,11 +36,14 @@ export function computeUsage(before: UsagePoint | undefined, now: UsagePoint): U
 
 export interface NodeUsage {
   readonly node: Usage | undefined;
-  /** By `namespace/pod`, then by container. */
+  /** The usage: `namespace/pod` → container → usage. */
   readonly pods: ReadonlyMap<string, ReadonlyMap<string, Usage>>;
 }
 
-/** A pod with a container without data is left out: partial numbers would look like those of the whole pod. */
+/**
+ * Computes the usage of a node. A pod with a container without data is omitted, because partial numbers would look like
+ * those of the whole pod.
+ */
 export function computeNodeUsage(before: NodePoints | undefined, now: NodePoints): NodeUsage {
   const pods = new Map<string, Map<string, Usage>>();
   const incomplete = new Set<string>();

@@ -7,7 +7,7 @@ import type { Dialer, DialTarget } from '../options.ts';
 const PATH = '/metrics/resource';
 const DIAL_TIMEOUT_MS = 5000;
 const ANSWER_TIMEOUT_MS = 10_000;
-/** 10,000 containers. */
+/** The maximum size of a response, for 10,000 containers. */
 const LONGEST_ANSWER = 16 * 1024 * 1024;
 
 /**
@@ -30,7 +30,7 @@ export async function scrapeKubelet(
   }
 }
 
-/** `signal` limits the whole request, even if the bytes arrive slowly. */
+/** Sends the request. `signal` limits the whole request, even if the bytes arrive slowly. */
 async function ask(socket: Duplex, { host, port }: DialTarget, signal: AbortSignal): Promise<string> {
   const headers = {
     host: `${host.includes(':') ? `[${host}]` : host}:${port}`,

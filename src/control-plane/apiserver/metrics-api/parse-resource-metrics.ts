@@ -14,7 +14,7 @@ export interface ContainerPoint extends UsagePoint {
 
 export interface NodePoints {
   readonly node: UsagePoint | undefined;
-  /** By `namespace/pod/container`. */
+  /** The values by `namespace/pod/container`. */
   readonly containers: ReadonlyMap<string, ContainerPoint>;
 }
 
@@ -23,8 +23,8 @@ const line =
 const label = /(?<![a-z_])([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
 /**
- * Reads a kubelet's /metrics/resource. Other families are ignored; containers without CPU or memory are left out (a
- * kubelet may be starting).
+ * Parses a kubelet's /metrics/resource. Other families are ignored. Containers without CPU or memory are omitted,
+ * because a kubelet may be starting.
  */
 export function parseResourceMetrics(text: string, nowMs: number): NodePoints {
   const found = new Map<string, Partial<ContainerPoint>>();

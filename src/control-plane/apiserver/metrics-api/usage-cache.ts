@@ -11,7 +11,7 @@ import { parseResourceMetrics } from './parse-resource-metrics.ts';
 export interface UsageCacheOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** The text of a kubelet's /metrics/resource. */
+  /** Reads a kubelet's /metrics/resource. */
   readonly scrape: (node: Node) => Promise<string>;
 }
 
@@ -21,16 +21,16 @@ interface Kept {
   readonly scrapedAtMs: number;
 }
 
-/** As metrics-server's --metric-resolution. */
+/** The maximum age of a result, as in metrics-server's --metric-resolution. */
 const RESOLUTION_MS = 15_000;
-/** Rates are computed from a reading that is not older than this; otherwise a second reading is taken now. */
+/** The maximum age of the earlier reading of a rate. Otherwise a second reading is taken now. */
 const LONGEST_WINDOW_MS = 60_000;
 const SECOND_LOOK_MS = 1000;
 const MOST_NODES = 10_000;
 
 /**
- * The usage of nodes and pods, read from their kubelets on request. Without a recent reading, two readings are taken
- * one second apart; afterwards a result is at most 15 s old. Nodes that do not respond are missing.
+ * Caches the usage of nodes and pods, which is read from their kubelets on request. Without a recent reading, two
+ * readings are taken one second apart; afterwards a result is at most 15 s old. Nodes that do not respond are missing.
  */
 export class UsageCache {
   readonly #options: UsageCacheOptions;
@@ -41,7 +41,7 @@ export class UsageCache {
     this.#options = options;
   }
 
-  /** undefined if there is no data now. */
+  /** Returns the usage of a node, or undefined if there is no data now. */
   usage(node: Node): Promise<NodeUsage | undefined> {
     const { name } = node.metadata;
     const kept = this.#kept.get(name);

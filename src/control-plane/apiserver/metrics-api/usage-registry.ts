@@ -13,16 +13,16 @@ import type { Registry, ResourceRequest, Served, ServedList } from '../../regist
 import type { NodeUsage, Usage } from './compute-usage.ts';
 
 export interface UsageRegistryParts {
-  /** Everything that is stored. */
+  /** The registry of stored objects. */
   readonly registry: Registry;
   readonly nodes: () => readonly Node[];
-  /** In one namespace, or in all with ''. */
+  /** Returns the pods of one namespace, or of all with ''. */
   readonly pods: (namespace: string) => readonly Pod[];
   readonly usage: (node: Node) => Promise<NodeUsage | undefined>;
   readonly nowMs: () => number;
 }
 
-/** A registry that also serves metrics.k8s.io. Its objects are created for each response. */
+/** Creates a registry that also serves metrics.k8s.io. Its objects are created for each response. */
 export function usageRegistry(parts: UsageRegistryParts): Registry {
   const { registry } = parts;
   const isUsage = ({ definition }: ResourceRequest): boolean =>
@@ -43,8 +43,8 @@ export function usageRegistry(parts: UsageRegistryParts): Registry {
 async function getUsage(parts: UsageRegistryParts, { definition, namespace, name }: ResourceRequest): Promise<Served> {
   const isNode = definition.type === nodeMetrics;
   const subject = subjectsOf(parts, isNode, namespace).find((each) => each.metadata.name === name);
-  // metrics-server's messages: a missing node or pod is reported by its own resource, and missing metrics by the
-  // metrics resource.
+  // The messages are metrics-server's: a missing node or pod is reported by its own resource, and missing metrics by
+  // the metrics resource.
   if (subject === undefined) throw notFound({ group: '', plural: isNode ? 'node' : 'pods' }, name);
   const [object] = await metricsOf(parts, isNode, [subject]);
   if (object === undefined)
@@ -115,7 +115,7 @@ function nodeObject(node: Node, usage: Usage | undefined, nowMs: number): NodeMe
 function podObject(pod: Pod, usages: ReadonlyMap<string, Usage> | undefined, nowMs: number): PodMetrics[] {
   const [first] = usages?.values() ?? [];
   if (usages === undefined || first === undefined) return [];
-  // Upstream shows the time of the container that was checked first.
+  // Upstream shows the time of the container that it checked first.
   const earliest = [...usages.values()].reduce((least, each) => (each.atMs < least.atMs ? each : least), first);
   return [
     {
@@ -151,7 +151,7 @@ function quantities({ cpuNanoCores, memoryBytes }: Usage): { cpu: string; memory
   return { cpu: `${cpuNanoCores}n`, memory: `${Math.floor(memoryBytes / 1024)}Ki` };
 }
 
-/** Empty fields are omitted, as everywhere in the API. */
+/** Serves an object without empty fields, as everywhere in the API. */
 function served(object: ApiObject): Served {
   const { namespace, uid, ...metadata } = object.metadata;
   return {

@@ -16,7 +16,7 @@ import { usageRegistry } from './usage-registry.ts';
 
 const T0 = Date.UTC(2026, 0, 1);
 
-/** What a kubelet says after `seconds` of CPU of each container. */
+/** Returns a kubelet's metrics after `seconds` of CPU of each container. */
 function metricsText(atMs: number, containers: Readonly<Record<string, number>>, startedAtMs = T0 - 60_000): string {
   const lines = Object.entries(containers).flatMap(([key, seconds]) => {
     const [pod = '', container = ''] = key.split('/');
@@ -38,7 +38,7 @@ function metricsText(atMs: number, containers: Readonly<Record<string, number>>,
 }
 
 describe("a kubelet's numbers", () => {
-  it("a kubelet's numbers are read with their times, and half ones left out", () => {
+  it('are read with their times, and incomplete ones are omitted', () => {
     const { node, containers } = parseResourceMetrics(
       `${metricsText(T0, { 'a/web': 3 })}container_cpu_usage_seconds_total{container="new",namespace="default",pod="b"} 1 ${T0}\n`,
       7,
@@ -51,7 +51,7 @@ describe("a kubelet's numbers", () => {
     });
   });
 
-  it("a kubelet's numbers become rates: from look to look, of what is new from its start", () => {
+  it('become rates between two readings, or since the start of a new container', () => {
     const point = (atMs: number, cpuSeconds: number, startedAtMs = 0) => ({
       atMs,
       cpuSeconds,
@@ -69,7 +69,7 @@ describe("a kubelet's numbers", () => {
     assert.equal(computeUsage(point(10_000, 1), point(10_100, 6)), undefined);
   });
 
-  it("a kubelet's numbers show no pod of which a container is missing", () => {
+  it('omit pods with a missing container', () => {
     const before = parseResourceMetrics(metricsText(T0, { 'a/web': 1, 'b/one': 1 }), T0);
     const late = parseResourceMetrics(metricsText(T0 + 10_000, { 'a/web': 2, 'b/one': 1 }), T0);
     const two = parseResourceMetrics(metricsText(T0 + 10_000, { 'b/two': 0 }, T0 + 9900), T0);
@@ -93,10 +93,10 @@ const pod = (name: string, nodeName: string): Pod => ({
   spec: { containers: [], nodeName },
 });
 
-/** The rest of a definition is for the machinery around. */
+/** Builds a definition with only its type. */
 const definitionOf = (type: ResourceType): ResourceDefinition => ({ type }) as ResourceDefinition;
 
-/** Two nodes, of which `away` does not answer. */
+/** Creates two nodes, of which `away` does not respond. */
 function fixture() {
   const clock = new FakeClock(T0);
   let asked = 0;
@@ -123,7 +123,7 @@ function fixture() {
   const [nodeDefinition, podDefinition] = [definitionOf(nodeMetrics), definitionOf(podMetrics)];
   const request = (definition: ResourceDefinition, name = '', namespace = 'default') =>
     ({ definition, namespace, name, subresource: '', context: {} }) as ResourceRequest;
-  /** Lets the second look of the first answer happen. */
+  /** Waits for the second reading of the first response. */
   const settled = async <T>(work: Promise<T>): Promise<T> => {
     work.catch(() => undefined);
     await clock.advance(1000);
@@ -133,7 +133,7 @@ function fixture() {
 }
 
 describe('metrics.k8s.io', () => {
-  it('takes two looks the first time and none in the next 15 s', async () => {
+  it('takes two readings the first time and none in the next 15 s', async () => {
     const { clock, registry, request, settled, nodeDefinition, podDefinition, asked } = fixture();
     const { items } = await settled(registry.list(request(nodeDefinition, '', ''), {}));
     assert.deepEqual(
@@ -190,7 +190,7 @@ describe('metrics.k8s.io', () => {
     assert.equal(await refusal(nodeDefinition, 'nowhere', ''), 'node "nowhere" not found');
   });
 
-  it('leaves all other kinds to the store', async () => {
+  it('leaves all other kinds to the stored registry', async () => {
     const { registry, request, nodeDefinition } = fixture();
     assert.equal((await registry.list(request({ ...nodeDefinition, type: nodeType }), {})).resourceVersion, 'stored');
   });

@@ -24,7 +24,7 @@ function served(index: number): Served {
   };
   return { object, json: JSON.stringify({ kind: 'Pod', apiVersion: 'v1', ...object }) };
 }
-/** Each item seems to take long. */
+/** Makes each item seem to take long. */
 let elapsedMs = 0;
 const workedMs = (): number => (elapsedMs += 10);
 const many = (count: number): readonly Served[] => Array.from({ length: count }, (_, index) => served(index));
@@ -55,7 +55,7 @@ const forms: readonly OutputForm[] = [
 ];
 
 describe('lists', () => {
-  it('lists are not completed when the client is gone', async () => {
+  it('are not completed when the client has disconnected', async () => {
     let made = 0;
     const items = many(1000).map(
       ({ object, json }): Served => ({
@@ -82,7 +82,7 @@ describe('lists', () => {
     assert.ok(made < 200, `${made} of 1000 were made`);
   });
 
-  it('lists say the same in JSON, pretty JSON and YAML, in all forms', async () => {
+  it('have the same content in JSON, pretty JSON and YAML, in all forms', async () => {
     for (const form of forms) {
       for (const items of [many(0), many(1), many(250)]) {
         const json = JSON.parse(await written(form, { encoding: 'json', pretty: false }, items)) as {
@@ -99,7 +99,7 @@ describe('lists', () => {
     }
   });
 
-  it('lists are not written in one turn of the event loop', async () => {
+  it('are encoded over several turns of the event loop', async () => {
     for (const form of forms) {
       for (const encoding of ['json', 'yaml'] as const) {
         let turns = 0;

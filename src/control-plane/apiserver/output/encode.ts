@@ -27,14 +27,14 @@ export interface Answer {
   readonly messages: ObjectMessages;
   readonly include: IncludeObject;
   readonly nowMs: number;
-  /** By which a list shares turns of the event loop with others: processor time. */
+  /** The processor time, by which a list shares turns of the event loop with other work. */
   readonly workedMs: () => number;
   readonly texts: TextTasks;
-  /** Whether the client has disconnected; the rest of a long response is then not encoded. */
+  /** Whether the client has disconnected, so that the rest of a long response is not encoded. */
   readonly isAbandoned?: () => boolean;
 }
 
-/** The response for one object in the requested encoding. Its cached JSON is used unchanged where possible. */
+/** Builds the response for one object in the requested encoding. Its cached JSON is used unchanged if possible. */
 export async function objectReply(answer: Answer, { object, json }: Served): Promise<BodyReply> {
   const { output, include, nowMs } = answer;
   if (output.encoding === 'protobuf') return messageReply(answer, object);
@@ -61,19 +61,20 @@ function messageReply({ status, output: { form }, answered, messages }: Answer, 
 
 const messageHeaders = { 'content-type': PROTOBUF_CONTENT_TYPE };
 
-/** How many characters of items are gathered into one piece: larger ones copy more, smaller ones are more writes. */
+/** The number of characters of items in one piece. Larger pieces copy more, smaller ones cause more writes. */
 const PIECE_LENGTH = 65_536;
 /**
- * How long a list is written before whatever else came in meanwhile is seen to. On a busy server each turn of the event
- * loop is long: a list that takes many of them is slow.
+ * The time for which a list is encoded before other work gets a turn. On a busy server each turn of the event loop is
+ * long, so a list that takes many turns is slow.
  */
 const TURN_MS = 8;
-/** Of few, large items as much is written in a turn, or of many small ones, before the time is read. */
+/** The number of characters after which the time is read. */
 const TIMED_CHARACTERS = 65_536;
 const TIMED_ITEMS = 16;
 
 /**
- * The response for a list: the envelope and the items' cached JSON, in pieces and over several turns of the event loop.
+ * Builds the response for a list: the envelope and the items' cached JSON, in pieces and over several turns of the
+ * event loop.
  */
 export async function listReply(answer: Answer, list: ServedList): Promise<BodyReply> {
   const { status, output } = answer;
@@ -88,7 +89,9 @@ export async function listReply(answer: Answer, list: ServedList): Promise<BodyR
   return { kind: 'body', status, headers: { 'content-type': contentTypes[output.encoding] }, body: pieces.end() };
 }
 
-/** The same as a protobuf message. Its length comes first, so nothing is sent before the last item is encoded. */
+/**
+ * Builds the same as a protobuf message. Its length comes first, so nothing is sent before the last item is encoded.
+ */
 async function listMessageReply(answer: Answer, list: ServedList): Promise<BodyReply> {
   const { output, definition, messages, status } = answer;
   const { form } = output;
@@ -178,7 +181,7 @@ const listWriters: Readonly<Record<'json' | 'pretty' | 'yaml', ListWriter>> = {
   },
 };
 
-/** Encoded to bytes already: encoding the whole response at its end would block for another turn. */
+/** Collects encoded pieces as bytes. Encoding the whole response at its end would block another turn. */
 class Pieces {
   readonly #list: Buffer[] = [];
   readonly #answer: Pick<Answer, 'isAbandoned' | 'workedMs'>;

@@ -43,8 +43,8 @@ function opened(bytes: Uint8Array, schema: ObjectSchema): { readonly as: string;
 const namesOf = (value: unknown): readonly string[] =>
   (value as { items?: { metadata: { name: string } }[] }).items?.map(({ metadata }) => metadata.name) ?? [];
 
-describe('answers as messages', () => {
-  it('answers as messages are the object, the list and its metadata, each in an envelope that says what it is', async () => {
+describe('protobuf responses', () => {
+  it('contain the object, the list or its metadata, each in an envelope with its type', async () => {
     const each = served();
     for (const name of ['a', 'b']) await make(each, name);
     const one = opened(await ask(each, 'GET', `${maps}/a`, protobuf), ConfigMapSchema);
@@ -60,7 +60,7 @@ describe('answers as messages', () => {
     assert.equal(own.as, 'meta.k8s.io/v1 PartialObjectMetadata');
   });
 
-  it('answers as messages are a Status for errors and for deleted objects', async () => {
+  it('contain a Status for errors and for deleted objects', async () => {
     const each = served();
     await make(each, 'a');
     const missing = opened(await ask(each, 'GET', `${maps}/x`, protobuf), StatusSchema);
@@ -72,14 +72,14 @@ describe('answers as messages', () => {
     );
   });
 
-  it('answers as messages are not made for what has no message', async () => {
+  it('do not exist for kinds without a protobuf form', async () => {
     const each = fixture();
     const reply = await each.server.handle(fakeRequest('GET', maps, { headers: { accept: protobuf } }));
     assert.deepEqual([reply.status, headerOfReply(reply, 'content-type')], [406, 'application/json']);
   });
 });
 
-/** A stream that takes all and reads it as frames. */
+/** Creates a stream that accepts all data and parses it as frames. */
 function frames(): { readonly stream: ReplyStream; readonly events: () => readonly (readonly [string, Buffer])[] } {
   const chunks: Buffer[] = [];
   const ignore = (): void => undefined;
@@ -103,7 +103,7 @@ function frames(): { readonly stream: ReplyStream; readonly events: () => readon
   };
 }
 
-/** WatchEvent, by its numbers. */
+/** Parses a WatchEvent by its field numbers. */
 function readEvent(bytes: Buffer): [string, Buffer] {
   const reader = new BinaryReader(bytes);
   assert.deepEqual(reader.tag(), [1, 2]);
@@ -114,7 +114,7 @@ function readEvent(bytes: Buffer): [string, Buffer] {
   return [type, Buffer.from(extension.bytes())];
 }
 
-describe('a watch of messages', () => {
+describe('a protobuf watch', () => {
   it('frames each event by its length, with the object in an envelope, bookmarks and errors too', async () => {
     const each = served();
     await make(each, 'a');
@@ -147,7 +147,7 @@ describe('a watch of messages', () => {
     ]);
   });
 
-  it('shares its frames with others of its form only', async () => {
+  it('shares its frames only with watches of the same form', async () => {
     const each = served();
     const open = async (accept: string): Promise<Buffer[]> => {
       const chunks: Buffer[] = [];
@@ -171,8 +171,8 @@ describe('a watch of messages', () => {
   });
 });
 
-describe('messages of objects', () => {
-  it('messages of objects are made once, and forgotten beyond the limit, the oldest first', () => {
+describe('protobuf messages of objects', () => {
+  it('are created once, and dropped beyond the limit, the oldest first', () => {
     const messages = new ObjectMessages(400);
     const { schema } = kindOf(configMaps);
     const objects = Array.from({ length: 8 }, (_, index) => ({

@@ -29,7 +29,7 @@ const partialKind = (version: MetaVersion): MessageKind => ({
 
 const statusKind: MessageKind = { apiVersion: 'v1', kind: 'Status', schema: StatusSchema };
 
-/** Custom kinds and kinds without field numbers have no messages. */
+/** Whether a kind has messages. Custom kinds and kinds without field numbers have none. */
 export const hasMessage = ({ readBody, schema }: Pick<ResourceDefinition, 'readBody' | 'schema'>): boolean =>
   readBody === undefined && planMessage(schema) !== undefined;
 
@@ -39,7 +39,7 @@ export const kindOf = ({ type, schema }: Pick<ResourceDefinition, 'type' | 'sche
   schema,
 });
 
-/** The kind of the response to a request for a subresource. */
+/** Returns the kind of the response to a request for a subresource. */
 export function answeredKind(definition: ResourceDefinition, subresource: string): MessageKind {
   const part =
     definition.views?.find(({ name }) => name === subresource) ??
@@ -52,7 +52,7 @@ const seal = ({ apiVersion, kind }: MessageKind, raw: Uint8Array): Buffer => sea
 
 export const statusMessage = (status: Status): Buffer => seal(statusKind, encodeMessage(status, StatusSchema));
 
-/** A message that is not cached. */
+/** Encodes a message that is not cached. */
 export const sealedMessage = (object: ApiObject, kind: MessageKind): Buffer =>
   seal(kind, encodeMessage(object, kind.schema));
 
@@ -69,7 +69,7 @@ export class ObjectMessages {
     this.#limitBytes = limitBytes;
   }
 
-  /** The object without its envelope. */
+  /** Encodes the object without its envelope. */
   raw(object: ApiObject, schema: ObjectSchema): Buffer {
     const known = this.#messages.get(object);
     if (known !== undefined) return known;
@@ -85,7 +85,7 @@ export class ObjectMessages {
     return message;
   }
 
-  /** A complete response: an object or a Status in its envelope. */
+  /** Encodes a complete response: an object or a Status in its envelope. */
   sealed(object: ApiObject, kind: MessageKind): Buffer {
     if (object.kind === 'Status' && kind.kind !== 'Status') return statusMessage(object as unknown as Status);
     return seal(kind, this.raw(object, kind.schema));
@@ -119,7 +119,7 @@ export const partialListMessage = (version: MetaVersion): ListMessage => ({
   raw: ({ object }) => rawPartial(object),
 });
 
-/** The metadata of a list as the first field of its message. */
+/** Encodes the metadata of a list as the first field of its message. */
 export const listMetadata = (list: ServedList): Buffer =>
   listHead(
     encodeMessage(

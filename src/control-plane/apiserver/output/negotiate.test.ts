@@ -6,7 +6,7 @@ import { negotiate, prefersProtobuf } from './negotiate.ts';
 const plain = { tables: false, messages: true };
 const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 
-test('a Table of a kind without columns is not acceptable, unless another type is', () => {
+test('a Table of a kind without columns is not acceptable, unless another type is acceptable', () => {
   assert.equal(negotiate(table).form.as, 'table');
   assert.throws(
     () => negotiate(table, false, plain),
@@ -18,7 +18,7 @@ test('a Table of a kind without columns is not acceptable, unless another type i
 
 const protobuf = 'application/vnd.kubernetes.protobuf';
 
-test('protobuf is answered to clients that prefer it, by order and by quality', () => {
+test('clients that prefer protobuf, by order or quality, get protobuf', () => {
   assert.equal(negotiate(`${protobuf},application/json`).encoding, 'protobuf');
   assert.equal(negotiate(`application/json,${protobuf}`).encoding, 'json');
   assert.equal(negotiate(`application/json;q=0.5,${protobuf};q=0.9`).encoding, 'protobuf');
@@ -26,7 +26,7 @@ test('protobuf is answered to clients that prefer it, by order and by quality', 
   assert.equal(negotiate(`${protobuf};stream=watch`).encoding, 'protobuf');
 });
 
-test('a kind without a message is answered as JSON where the client takes that, and only its metadata as a message', () => {
+test('a kind without a message is returned as JSON if the client accepts that; its metadata can be a message', () => {
   const custom = { tables: true, messages: false };
   assert.equal(negotiate(`${protobuf},application/json`, false, custom).encoding, 'json');
   assert.throws(
@@ -41,7 +41,7 @@ test('a kind without a message is answered as JSON where the client takes that, 
   });
 });
 
-test('a Table is never a message', () => {
+test('a Table is never a protobuf message', () => {
   assert.equal(negotiate(`${protobuf};as=Table;g=meta.k8s.io;v=v1,${table}`).encoding, 'json');
   assert.throws(
     () => negotiate(`${protobuf};as=Table;g=meta.k8s.io;v=v1`),
@@ -49,7 +49,7 @@ test('a Table is never a message', () => {
   );
 });
 
-test('errors are messages only for clients that read messages first', () => {
+test('errors are protobuf only for clients that prefer it', () => {
   assert.deepEqual(
     [protobuf, `${protobuf},application/json`, `application/json,${protobuf}`, 'text/plain', undefined].map(
       prefersProtobuf,

@@ -45,7 +45,7 @@ const plainJson: Output = { encoding: 'json', form: { as: 'object' }, pretty: fa
 
 /** The available encodings in addition to JSON. */
 export interface OfferedForms {
-  /** It has columns. */
+  /** Whether the kind has columns. */
   readonly tables: boolean;
   /** Whether the kind has a protobuf message. PartialObjectMetadata always has one, a Table never. */
   readonly messages: boolean;
@@ -53,8 +53,8 @@ export interface OfferedForms {
 const allForms: OfferedForms = { tables: true, messages: true };
 
 /**
- * The first of the client's types that can be served; 406 if there is none. Most clients, such as kubectl, match the
- * fast path.
+ * Returns the first of the client's types that can be served; throws 406 if there is none. Most clients, such as
+ * kubectl, match the fast path.
  */
 export function negotiate(accept: string | undefined, pretty = false, offered = allForms): Output {
   if (!pretty && (accept === undefined || accept === '' || accept === 'application/json' || accept === '*/*'))
@@ -92,7 +92,7 @@ function formOf({ parameters }: MediaRange): OutputForm | undefined {
   return { as: form, version: v };
 }
 
-/** Sorted by quality, then by the order in the header. The cost is linear in the length of the header. */
+/** Parses the header, sorted by quality, then by order. The cost is linear in its length. */
 export function parseAccept(accept: string): readonly MediaRange[] {
   const ranges = accept
     .split(',')

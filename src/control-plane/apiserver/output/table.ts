@@ -45,7 +45,7 @@ const createdColumn: TableColumn<ApiObject> = {
 
 const columnsOf = new WeakMap<Columned, readonly TableColumn<ApiObject>[]>();
 
-/** The kind's columns between name and age; a kind may define its own name and age columns. */
+/** Returns the kind's columns between name and age. A kind may define its own name and age columns. */
 export function tableColumns(definition: Columned): readonly TableColumn<ApiObject>[] {
   const known = columnsOf.get(definition);
   if (known !== undefined) return known;
@@ -68,7 +68,7 @@ function completeColumns(own: readonly TableColumn<ApiObject>[], hasNoAge: boole
     : [...withName.slice(0, firstWide), ageColumn, ...withName.slice(firstWide)];
 }
 
-/** JSON of `columnDefinitions`; a watch sends it once. */
+/** Returns the JSON of `columnDefinitions`, which a watch sends once. */
 export function columnDefinitionsJson(definition: Columned): string {
   const columns = tableColumns(definition).map(({ name, type, format, description, priority }) => ({
     name,
@@ -80,7 +80,7 @@ export function columnDefinitionsJson(definition: Columned): string {
   return JSON.stringify(columns);
 }
 
-/** A row's JSON; `json` is the cached JSON of the object. */
+/** Returns a row's JSON; `json` is the cached JSON of the object. */
 export function rowJson(
   { definition, version, include }: TableForm,
   object: ApiObject,
@@ -92,7 +92,7 @@ export function rowJson(
   return `{"cells":${JSON.stringify(cells)},"object":${include === 'Object' ? json : partialJson(object, version)}}`;
 }
 
-/** Missing names are '' internally and absent in responses. */
+/** Returns the metadata's JSON. Missing names are '' internally and absent in responses. */
 function metadataJson(metadata: ApiObject['metadata']): string {
   const { name, namespace, uid, ...rest } = metadata;
   if (name !== '' && namespace !== '' && uid !== '') return JSON.stringify(metadata);
@@ -104,13 +104,13 @@ function metadataJson(metadata: ApiObject['metadata']): string {
   });
 }
 
-/** Only the metadata, as garbage collectors and similar clients request it. */
+/** Returns only the metadata, as garbage collectors and similar clients request it. */
 export function partialJson(object: ApiObject, version: MetaVersion): string {
   return `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}","metadata":${metadataJson(object.metadata)}}`;
 }
 
 /**
- * An age in kubectl's format: the largest unit, and the next one if it is significant (upstream:
+ * Formats an age as kubectl does: the largest unit, and the next one if it is significant (upstream:
  * duration.HumanDuration).
  */
 export function formatAge(timestamp: string | undefined, nowMs: number): string {

@@ -72,7 +72,7 @@ const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }),
   fc.string({ unit: fc.constantFrom('a', ' ', '\n', ':', '-', '#', '"', "'", '\\', '1') }),
 );
-// A name of the language in the reader used here.
+// This key is special in the YAML parser used here.
 const key = text.filter((each) => each !== '__proto__');
 const { value } = fc.letrec((tie) => ({
   value: fc.oneof(
@@ -106,7 +106,7 @@ test('items make up a sequence', () => {
   );
 });
 
-test('it looks as Go writes it: keys in order, sequences as deep as their key, text of several lines as it is', () => {
+test('written YAML looks as in Go: sorted keys, sequences at the depth of their key, text of several lines as a block', () => {
   const pod = {
     kind: 'Pod',
     apiVersion: 'v1',

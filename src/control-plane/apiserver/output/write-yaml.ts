@@ -11,7 +11,7 @@ export function writeYaml(value: unknown): string {
   return out.join('');
 }
 
-/** A value as one item of a sequence at the document's margin. */
+/** Writes a value as one item of a sequence at the document's margin. */
 export function yamlItem(value: unknown): string {
   const out: string[] = [];
   writeItem(out, value, '');
@@ -25,7 +25,7 @@ const isEmpty = (value: Collection): boolean =>
   Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
 const empty = (value: Collection): string => (Array.isArray(value) ? '[]' : '{}');
 
-/** `first` is written before the first entry, `margin` before the others. */
+/** Writes a collection. `first` is written before the first entry, `margin` before the others. */
 function writeCollection(out: string[], value: Collection, first: string, margin: string): void {
   if (isEmpty(value)) out.push(first, empty(value), '\n');
   else if (isArray(value)) {
@@ -61,16 +61,16 @@ function writeMapping(out: string[], value: Readonly<Record<string, unknown>>, f
   }
 }
 
-/** Plain scalars that are strings in every version of YAML. */
+/** Matches plain scalars that are strings in every version of YAML. */
 const plain = /^[\w/][\w./-]*(?::[\w./-]+)*$/;
-/** Plain scalars that YAML 1.1 or 1.2 does not parse as strings. */
+/** Matches plain scalars that YAML 1.1 or 1.2 does not parse as strings. */
 const meansMore =
   /^(?:~|null|true|false|yes|no|on|off|y|n|\.nan|[-+]?\.inf|[-+]?(?=[\d.])(?:\d[\d_]*)?(?:\.[\d_]*)?(?:e[-+]?\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?|[-+]?0[xob][\da-f_]+|\d{4}-\d{1,2}-\d{1,2}.*)$/i;
-/** Characters that a parser leaves unchanged in single quotes or a block scalar. */
+/** Matches texts that a parser leaves unchanged in single quotes or a block scalar. */
 const printable = /^[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*$/;
-/** Characters that JSON does not escape and YAML treats as line breaks or drops. */
+/** Matches characters that JSON does not escape and YAML treats as line breaks or drops. */
 const unprintable = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
-/** Longer keys need the indicator `?`. */
+/** The length from which keys need the indicator `?`. */
 const LONGEST_PLAIN_KEY = 1000;
 
 function scalar(value: unknown, margin: string): string {
@@ -92,7 +92,7 @@ function keyText(key: string, margin: string): string {
   return key.includes('\n') ? quoted(key) : line(key);
 }
 
-/** A literal block scalar, if a parser can detect its indentation. */
+/** Writes a literal block scalar, if a parser can detect its indentation. */
 function block(text: string, margin: string): string | undefined {
   const lines = text.split('\n');
   if (/^\s/.test(text) || !lines.every((each) => printable.test(each.replaceAll('\t', ' ')))) return undefined;

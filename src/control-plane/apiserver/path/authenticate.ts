@@ -6,11 +6,11 @@ import { anonymousUser } from './exchange.ts';
 
 export interface Authentication {
   readonly authenticators: readonly Authenticator[];
-  /** Requests without credentials are those of `system:anonymous`. Wrong credentials never are. */
+  /** Whether requests without credentials belong to `system:anonymous`. Requests with invalid credentials never do. */
   readonly anonymous: AnonymousRule;
 }
 
-/** Whether, or for which paths, requests without credentials are let in as `system:anonymous`. */
+/** Whether, or for which paths, requests without credentials are accepted as `system:anonymous`. */
 export type AnonymousRule = boolean | ReadonlySet<string>;
 
 export type AuthenticationOutcome =
@@ -37,7 +37,7 @@ export async function authenticate(
   return { refused: new ApiStatusError('Unauthorized', 'Unauthorized'), errors };
 }
 
-/** Paths are compared as they are sent: one that is written in another way is another path. */
+/** Whether the rule allows the path, compared as sent: a differently escaped path is another path. */
 const allowsAnonymous = (rule: AnonymousRule, { target }: HttpRequest): boolean =>
   typeof rule === 'boolean' ? rule : rule.has(target.rawPath);
 

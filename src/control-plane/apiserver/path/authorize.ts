@@ -32,7 +32,10 @@ export function attributesOf(user: UserInfo, info: RequestInfo): AuthorizationAt
   };
 }
 
-/** Most authorizers decide synchronously, so that a request does not wait a turn of the event loop. */
+/**
+ * Authorizes a request. Most authorizers decide synchronously, so that a request does not wait a turn of the event
+ * loop.
+ */
 export async function authorize(
   authorizer: Authorizer,
   attributes: AuthorizationAttributes,
@@ -41,7 +44,7 @@ export async function authorize(
   return answer instanceof Promise ? await answer : answer;
 }
 
-/** Throws Forbidden unless the request is allowed; no opinion means denied. */
+/** Throws Forbidden unless the request is allowed. No opinion means denied. */
 export async function requireAllowed(authorizer: Authorizer, attributes: AuthorizationAttributes): Promise<void> {
   const decided = await authorize(authorizer, attributes);
   if (decided.decision !== 'allow') throw forbiddenRequest(attributes, decided);

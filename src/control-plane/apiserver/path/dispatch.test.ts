@@ -3,7 +3,7 @@ import test from 'node:test';
 import { fakeRequest, headerOfReply } from '../testing/fake-request.ts';
 import { fixture } from '../testing/fixtures.ts';
 
-test('every answer about a deprecated kind warns, and no other', async () => {
+test('every response about a deprecated kind has a warning, and no other has', async () => {
   const { server } = fixture();
   const warning = async (target: string): Promise<unknown> =>
     headerOfReply(await server.handle(fakeRequest('GET', target)), 'warning');
@@ -18,7 +18,7 @@ test('every answer about a deprecated kind warns, and no other', async () => {
   );
 });
 
-test('the old proxy path serves nothing: permission to proxy reads and deletes nothing through it', async () => {
+test('the old proxy path serves nothing, so permission to proxy gives no access through it', async () => {
   const { server, registry } = fixture({
     authorizer: {
       name: 'proxy-only',
@@ -44,7 +44,7 @@ test('the old proxy path serves nothing: permission to proxy reads and deletes n
       );
 });
 
-test('an ambiguous path is refused before authorization', async () => {
+test('an ambiguous path is rejected before authorization', async () => {
   const asked: string[] = [];
   const { server } = fixture({
     authorizer: { name: 'all', authorize: ({ path }) => (asked.push(path), { decision: 'allow', reason: '' }) },

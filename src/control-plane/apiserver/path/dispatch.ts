@@ -9,7 +9,7 @@ import { routeOf } from './route.ts';
 import type { ObjectVerb } from './route.ts';
 import type { ServedResource, ServedResources, ServedSubresource } from './served-resource.ts';
 
-/** Serves non-resource paths; undefined for an unknown path. */
+/** Serves non-resource paths. Returns undefined for an unknown path. */
 export type Endpoint = (exchange: Exchange) => Promise<Reply | undefined>;
 
 export type ConnectHandler = (
@@ -23,9 +23,9 @@ export interface DispatchParts {
   readonly verbs: ResourceVerbs;
   readonly watches: WatchVerb;
   readonly connect: ConnectHandler;
-  /** Proxies to other servers; undefined for APIs that this server serves. */
+  /** Proxies to other servers. Returns undefined for APIs that this server serves. */
   readonly aggregation?: (exchange: Exchange) => Promise<Reply> | undefined;
-  /** Asked in this order. */
+  /** The endpoints in the order in which they are called. */
   readonly endpoints: readonly Endpoint[];
 }
 
@@ -37,7 +37,7 @@ const unknownResource = (): ApiStatusError =>
 export const unsupportedMethod = (): ApiStatusError =>
   new ApiStatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 
-/** The last step of the request path: executes the request. */
+/** Executes the request, as the last step of the request path. */
 export async function dispatch(exchange: Exchange, parts: DispatchParts): Promise<Reply> {
   const { info, http } = exchange;
   const aggregated = parts.aggregation?.(exchange);

@@ -21,7 +21,9 @@ export interface Impersonation {
 
 const EXTRA_PREFIX = 'impersonate-extra-';
 
-/** The user in the `Impersonate-*` headers and the required permissions; undefined without such headers. */
+/**
+ * Reads the user in the `Impersonate-*` headers and the required permissions. Returns undefined without such headers.
+ */
 export function readImpersonation(headers: HeaderMap): Impersonation | undefined {
   const name = headerOf(headers, 'impersonate-user') ?? '';
   const groups = headersOf(headers, 'impersonate-group').flatMap(splitHeader);
@@ -66,7 +68,10 @@ const ask = (resource: string, name: string, rest: Partial<Asked> = {}): Asked =
   name,
 });
 
-/** Node joins headers sent twice with a comma; groups with a comma in their name are indistinguishable from that. */
+/**
+ * Splits a header. Node joins headers sent twice with a comma; groups with a comma in their name cannot be
+ * distinguished from that.
+ */
 const splitHeader = (value: string): readonly string[] => value.split(/,\s*/).filter((each) => each !== '');
 
 function readExtra(headers: HeaderMap): Record<string, readonly string[]> {
@@ -94,7 +99,7 @@ function withImpliedGroup(name: string, groups: readonly string[]): readonly str
     : [...groups, 'system:authenticated'];
 }
 
-/** `user` needs the verb `impersonate` for each requested attribute. */
+/** Requires that `user` has the verb `impersonate` for each requested attribute. */
 export async function authorizeImpersonation(
   user: UserInfo,
   { asked }: Impersonation,

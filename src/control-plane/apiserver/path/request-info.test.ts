@@ -56,7 +56,7 @@ describe('the request info of a path', () => {
       ['GET', '/api/v1/watch/namespaces/other/pods', of('watch', { resource: 'pods', namespace: 'other' })],
       ['GET', '/api/v1/nodes?fieldSelector=metadata.name%3Dn1', of('list', { resource: 'nodes', name: 'n1' })],
       ['GET', '/api/v1/nodes?fieldSelector=metadata.name%3D..', of('list', { resource: 'nodes' })],
-      // A name with a comma or an equals sign, escaped; and what is in a value is no term of its own.
+      // A name may contain an escaped comma or equals sign. A term inside a value does not count.
       [
         'GET',
         '/api/v1/nodes?fieldSelector=metadata.name%3Da%5C%2Cb%5C%3Dc%5C%5C',
@@ -90,11 +90,11 @@ describe('the request info of a path', () => {
       assert.deepEqual(info(method, target), expected, `${method} ${target}`);
   });
 
-  it('finds nothing in a path that ends where the resource should be', () => {
+  it('finds no resource in a path that ends before it', () => {
     assert.equal(parseRequestInfo('GET', '/api/v1/watch', new URLSearchParams()), undefined);
   });
 
-  it('tells authorizers the selectors of lists, but not of the watch by path', () => {
+  it('passes the selectors of lists to authorizers, but not those of a watch by path', () => {
     const query = new URLSearchParams('labelSelector=a%3Db&fieldSelector=spec.nodeName%3Dn');
     assert.deepEqual(
       [
@@ -105,7 +105,7 @@ describe('the request info of a path', () => {
     );
   });
 
-  it('knows which requests may last', () => {
+  it('recognizes long-running requests', () => {
     const isLong = (method: string, target: string): boolean | undefined => {
       const found = parseRequestInfo(method, target.split('?')[0] ?? '', new URLSearchParams(target.split('?')[1]));
       return found === undefined ? undefined : isLongRunning(found);
@@ -122,7 +122,7 @@ describe('the request info of a path', () => {
     );
   });
 
-  it('ends, for a proxy, where what is passed on begins, as the client wrote it', () => {
+  it('ends a proxy path where the forwarded part begins, as the client wrote it', () => {
     const cut = (raw: string): unknown => {
       const path = splitPath(raw);
       const found = parseSplit('GET', path, new URLSearchParams());
@@ -151,7 +151,7 @@ describe('the request info of a path', () => {
     );
   });
 
-  it('never throws, whatever the path', () => {
+  it('never throws for any path', () => {
     fc.assert(
       fc.property(
         fc.array(

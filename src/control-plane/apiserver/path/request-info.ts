@@ -6,12 +6,12 @@ import type { SplitPath } from './split-path.ts';
 export interface RequestInfo {
   readonly resourceRequest: boolean;
   /**
-   * `get list watch create update patch delete deletecollection`, `proxy`, '' for an unknown method; the lower-case
-   * method for non-resource requests.
+   * The verb: `get list watch create update patch delete deletecollection`, `proxy`, '' for an unknown method, or the
+   * lower-case method for non-resource requests.
    */
   readonly verb: string;
   readonly path: string;
-  /** `api` or `apis`. */
+  /** The prefix: `api` or `apis`. */
   readonly prefix: string;
   readonly group: string;
   readonly version: string;
@@ -19,9 +19,9 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** The parts from the resource on; the parts after the subresource belong to the proxy. */
+  /** The parts from the resource on. The parts after the subresource belong to the proxy. */
   readonly parts: readonly string[];
-  /** `/api/v1/watch/...`, the deprecated form. */
+  /** Whether the path has the deprecated form `/api/v1/watch/...`. */
   readonly watchByPath: boolean;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
@@ -39,14 +39,14 @@ const namespaceSubresources = new Set(['status', 'finalize']);
 const verbsWithSelectors = new Set(['list', 'watch', 'deletecollection']);
 const wordsBeforeResource = new Set(['proxy', 'watch']);
 
-/** The end of the part that identifies the resource: the part after a `proxy` subresource belongs to the backend. */
+/** Returns the part that identifies the resource. The part after a `proxy` subresource belongs to the backend. */
 export function meaningfulParts({ parts: all }: SplitPath, { parts, subresource }: RequestInfo): number {
   return subresource === 'proxy' ? all.length - parts.length + 3 : all.length;
 }
 
 /**
- * Undefined for a path such as `/api/v1/watch`, which names no resource (upstream answers 500: unable to determine kind
- * and namespace).
+ * Parses a request. Returns undefined for a path such as `/api/v1/watch`, which names no resource (upstream answers
+ * 500: unable to determine kind and namespace).
  */
 export function parseRequestInfo(
   method: string,
@@ -116,20 +116,23 @@ function verbFor(given: string, name: string, query: URLSearchParams): string {
   return given === 'delete' ? 'deletecollection' : given;
 }
 
-/** `?watch`, `?watch=1`, `?watch=true`; any value except `false` and `0`. */
+/** Whether the query requests a watch: `?watch`, `?watch=1`, `?watch=true`; any value except `false` and `0`. */
 function asksToWatch(query: URLSearchParams): boolean {
   const value = query.get('watch');
   return value !== null && !['false', '0'].includes(value.toLowerCase());
 }
 
-/** A list with `metadata.name=x` is authorized for x only. The list uses the same parsed selector. */
+/**
+ * Returns the name in a field selector. A list with `metadata.name=x` is authorized for x only, and uses the same
+ * parsed selector.
+ */
 function nameFromSelector(query: URLSearchParams): string {
   const parsed = parseFieldSelector(query.get('fieldSelector') ?? '');
   const name = typeof parsed === 'string' ? '' : (exactMatch(parsed, 'metadata.name') ?? '');
   return name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
 }
 
-/** Long-running requests: neither in-flight limits nor the request timeout apply. */
+/** Whether the request is long-running. In-flight limits and the request timeout then do not apply. */
 export function isLongRunning(info: RequestInfo): boolean {
   if (!info.resourceRequest) return info.path.startsWith('/debug/pprof/');
   return info.verb === 'watch' || info.verb === 'proxy' || longSubresources.has(info.subresource);
@@ -137,6 +140,6 @@ export function isLongRunning(info: RequestInfo): boolean {
 
 const longSubresources = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
 
-/** Requests that change nothing (upstream: nonMutatingRequestVerbs). */
+/** Whether the request changes nothing (upstream: nonMutatingRequestVerbs). */
 export const isReading = (info: RequestInfo): boolean =>
   info.verb === 'get' || info.verb === 'list' || info.verb === 'watch';

@@ -11,8 +11,8 @@ import { fixture } from '../testing/fixtures.ts';
 const pods = '/api/v1/namespaces/default/pods';
 const message = (body: Record<string, unknown>): unknown => body.message;
 
-describe('the way of a request', () => {
-  it('gives every answer an audit id, the caller’s own when it has one', async () => {
+describe('the request path', () => {
+  it('gives every response an audit ID, the client’s own if it sent one', async () => {
     const { server } = fixture();
     const given = await server.handle(fakeRequest('GET', pods, { headers: { 'audit-id': 'from-a-proxy' } }));
     const made = await server.handle(fakeRequest('GET', pods));
@@ -22,7 +22,7 @@ describe('the way of a request', () => {
     assert.match(String(headerOfReply(forged, 'audit-id')), /^[0-9a-f]{8}-/);
   });
 
-  it('treats requests without credentials as anonymous, and refuses wrong ones', async () => {
+  it('treats requests without credentials as anonymous, and rejects invalid ones', async () => {
     const { server } = fixture();
     const wrong = await server.handle(fakeRequest('GET', pods, { headers: { authorization: 'Bearer wrong' } }));
     assert.deepEqual(
@@ -46,7 +46,7 @@ describe('the way of a request', () => {
       assert.equal(await statusOf(path), 401, path);
   });
 
-  it('the request path does not show authenticators a certificate that the handshake did not verify, and takes it for wrong credentials', async () => {
+  it('does not pass an unverified client certificate to authenticators, and treats it as invalid credentials', async () => {
     const seen: unknown[] = [];
     const authenticators: Authenticator[] = [
       {
@@ -71,7 +71,7 @@ describe('the way of a request', () => {
     );
   });
 
-  it('refuses in upstream’s words', async () => {
+  it('rejects with upstream’s messages', async () => {
     const { server } = fixture();
     const as = { headers: { authorization: 'Bearer nobody' } };
     const said = async (method: string, target: string): Promise<unknown> =>
@@ -92,7 +92,7 @@ describe('the way of a request', () => {
     );
   });
 
-  it('adds what the authorizer says, and what kept it from knowing', async () => {
+  it('adds the authorizer’s reason and errors to the message', async () => {
     const authorizer = {
       name: 'deny',
       authorize: () => ({ decision: 'deny', reason: 'no way', evaluationError: 'no answer' }) as const,
@@ -144,7 +144,7 @@ describe('the way of a request', () => {
     ]);
   });
 
-  it('makes a Status of whatever is thrown, and logs only faults of its own', async () => {
+  it('converts every error to a Status, and logs only internal errors', async () => {
     const log = recordingLog();
     const { server, registry } = fixture({ log });
     registry.failNext = new Error('boom');
@@ -157,7 +157,7 @@ describe('the way of a request', () => {
     );
   });
 
-  it('answers 504 when a request takes longer than it may, or than its client wants to wait', async () => {
+  it('returns 504 when a request exceeds its time limit or the client’s timeout', async () => {
     const { server, registry, clock } = fixture();
     registry.list = () => new Promise(() => undefined);
     const requests = ['', '?timeout=2s', '?timeout=soon'].map((query) => fakeRequest('GET', `${pods}${query}`));
@@ -175,7 +175,7 @@ describe('the way of a request', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('sends warnings once each, and no line breaks in them', async () => {
+  it('sends each warning once, without line breaks', async () => {
     const { server } = fixture();
     const body = '{"metadata":{"name":"a"},"data":{"x":"1","x":"2","y\\"":"1","y\\"":"2"}}';
     const reply = await server.handle(fakeRequest('POST', '/api/v1/namespaces/default/configmaps', { body }));
@@ -185,7 +185,7 @@ describe('the way of a request', () => {
     ]);
   });
 
-  it('answers broken escapes in paths with 400', async () => {
+  it('responds to invalid escapes in paths with 400', async () => {
     assert.equal((await fixture().server.handle(fakeRequest('GET', '/api/v1/%zz'))).status, 400);
   });
 });
@@ -226,7 +226,7 @@ describe('unknown paths', () => {
       assert.equal(await answers(verb, target), expected, `${verb} ${target}`);
   });
 
-  it('says 503 when the store cannot be used now and 504 when it does not answer; other faults are 500', async () => {
+  it('returns 503 if the store is unavailable, 504 if it does not respond, and 500 for other errors', async () => {
     const { server, registry } = fixture();
     const answers: unknown[] = [];
     for (const error of [

@@ -34,13 +34,13 @@ export type Admitted =
 
 /** Observes each request, for the audit log and metrics. */
 export interface RequestObserver {
-  /** Who asks is known. */
+  /** Called when the user is known. */
   begin?(exchange: Exchange): void;
-  /** The head of a streaming response is sent. */
+  /** Called when the head of a streaming response was sent. */
   started?(exchange: Exchange, status: number): void;
-  /** The response was aborted because the client did not read it. `done` follows. */
+  /** Called when the response was aborted because the client did not read it. `done` follows. */
   aborted?(exchange: Exchange): void;
-  /** The response was sent, or the connection was closed. */
+  /** Called when the response was sent, or the connection was closed. */
   done(exchange: Exchange, reply: Reply): void;
 }
 
@@ -57,7 +57,9 @@ export interface RequestPathParts {
   readonly dispatch: (exchange: Exchange) => Promise<Reply>;
 }
 
-/** The path of a request through the server. Always returns a response; every thrown error becomes a Status. */
+/**
+ * Creates the path of a request through the server. It always returns a response; every thrown error becomes a Status.
+ */
 export function createRequestPath(parts: RequestPathParts): (http: HttpRequest) => Promise<Reply> {
   return async (http) => {
     let exchange: Exchange;
@@ -93,7 +95,9 @@ export function createRequestPath(parts: RequestPathParts): (http: HttpRequest) 
   };
 }
 
-/** A Status in the client's encoding; if no encoding is acceptable, the error is sent as JSON, as in upstream. */
+/**
+ * Builds a Status in the client's encoding. If no encoding is acceptable, the error is sent as JSON, as in upstream.
+ */
 function refusalReply({ headers }: HttpRequest, error: ApiStatusError): BodyReply {
   const reply = statusReply(error);
   if (error.reason === 'NotAcceptable' || !prefersProtobuf(headerOf(headers, 'accept'))) return reply;
@@ -109,7 +113,7 @@ const tooMany = (retryAfterSeconds: number): Reply =>
     'retry-after': String(retryAfterSeconds),
   });
 
-/** Clients automatically repeat read requests after a 429. */
+/** Rejects a read with 429 if there is no room for its response. Clients repeat such requests automatically. */
 function inRoom(reply: Reply, { http, info, user }: Exchange, unread: UnreadAnswers): Reply {
   if (reply.kind !== 'body' || !isReading(info) || http.isFinished) return reply;
   return unread.hasRoom({ connection: http.connection, user: user.name, bytes: bytesOf(reply.body) })
@@ -117,7 +121,7 @@ function inRoom(reply: Reply, { http, info, user }: Exchange, unread: UnreadAnsw
     : tooMany(1);
 }
 
-/** From here on only the client's reading takes time, and the response counts as memory held by the client. */
+/** Counts the response as memory held by the client. From here on only the client's reading takes time. */
 function heldUntilRead(
   http: HttpRequest,
   user: string,
@@ -163,14 +167,14 @@ function newExchange(http: HttpRequest, { clock, random }: RequestPathParts): Ex
   };
 }
 
-/** A proxy may have set the audit id. Longer ids are ignored, as in upstream. */
+/** Returns the audit ID, which a proxy may have set. Longer IDs are ignored, as in upstream. */
 function auditIdOf({ headers }: HttpRequest): string | undefined {
   const given = headerOf(headers, 'audit-id');
   return given !== undefined && given !== '' && given.length <= 64 && /^[\w.:@/-]+$/.test(given) ? given : undefined;
 }
 
 /**
- * The request's seats are released when its work is done: not earlier, even if the client has disconnected
+ * Serves a request. Its seats are released when its work is done: not earlier, even if the client has disconnected
  * (CVE-2023-44487, HTTP/2 rapid reset), and not later, even if the client does not read the response.
  */
 async function serve(exchange: Exchange, parts: RequestPathParts): Promise<Reply> {
@@ -219,7 +223,7 @@ async function impersonate(exchange: Exchange, authorizer: Authorizer): Promise<
   exchange.user = impersonation.user;
 }
 
-/** The server's limit, or the client's own `?timeout=` when that is shorter. */
+/** Returns the server's time limit, or the client's `?timeout=` if that is shorter. */
 function timeoutOf(query: URLSearchParams, requestTimeoutMs: number): number {
   const asked = query.get('timeout');
   if (asked === null || asked === '') return requestTimeoutMs;

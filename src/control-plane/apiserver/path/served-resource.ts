@@ -31,9 +31,9 @@ export interface ResponseKind {
 /** A definition with derived values that requests need, computed once. */
 export interface ServedResource {
   readonly definition: ResourceDefinition;
-  /** In alphabetical order. */
+  /** The verbs in alphabetical order. */
   readonly verbs: readonly string[];
-  /** Those that discovery shows. */
+  /** The verbs that discovery shows. */
   readonly announcedVerbs: readonly string[];
   readonly subresources: ReadonlyMap<string, ServedSubresource>;
 }

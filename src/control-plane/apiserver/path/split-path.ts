@@ -3,15 +3,15 @@ import { decodePart } from '../../../base/request-head.ts';
 
 /** A path that is split before it is percent-decoded, so that an encoded slash does not separate parts. */
 export interface SplitPath {
-  /** As sent. */
+  /** The path as sent. */
   readonly raw: string;
-  /** Percent-decoded; used by authorizers, endpoints and logs. */
+  /** The percent-decoded path, for authorizers, endpoints and logs. */
   readonly text: string;
-  /** Percent-decoded, without the empty part after a trailing slash. */
+  /** The percent-decoded parts, without the empty part after a trailing slash. */
   readonly parts: readonly string[];
 }
 
-/** Throws BadRequest for invalid escapes. */
+/** Splits a path. Throws BadRequest for invalid escapes. */
 export function splitPath(raw: string): SplitPath {
   const all = raw
     .split('/')

@@ -35,7 +35,7 @@ describe('traces of requests', () => {
     assert.match(String(spans[0]?.attributes['audit-id']), /^[0-9a-f-]{36}$/);
   });
 
-  it('traces of requests continue those of clients; only of trusted ones without being asked to link alone', async () => {
+  it('continue traces of clients; for untrusted clients they are only linked', async () => {
     const headers = { traceparent: 't', cookie: 'secret' };
     const { spans } = await namesOf(['GET', '/version', { headers }]);
     assert.deepEqual(

@@ -11,7 +11,10 @@ const carried = ['traceparent', 'tracestate', 'baggage'];
 /** Clients in these groups decide whether a request is traced; traces of others are only linked. */
 const trustedGroups = new Set(['system:masters', 'system:monitoring']);
 
-/** A span for each request, from when its user is known until it is answered (upstream: endpoints/filters/traces.go). */
+/**
+ * Creates a span for each request, from when its user is known until the response is complete (upstream:
+ * endpoints/filters/traces.go).
+ */
 export function createTraceObserver(tracer: Tracer): RequestObserver {
   const spans = new WeakMap<Exchange, Span>();
   return {
@@ -43,7 +46,7 @@ export function createTraceObserver(tracer: Tracer): RequestObserver {
   };
 }
 
-/** Without object names, to limit the number of span names. */
+/** Returns the span name without object names, to limit the number of names. */
 function spanName(method: string, info: RequestInfo): string {
   if (!info.resourceRequest) return method;
   const { prefix, group, version, namespace, resource, name, subresource } = info;
@@ -68,5 +71,5 @@ function traceHeaders({ headers }: HttpRequest): Record<string, string> {
   );
 }
 
-/** Undefined for a connection that was taken over. */
+/** Returns the status, or undefined for a connection that switched protocols. */
 const statusOfReply = (reply: Reply): number | undefined => (reply.kind === 'taken' ? undefined : reply.status);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { warningHeaders } from './warning-headers.ts';
 
 describe('warning headers', () => {
-  it('warning headers quote what would end the text, keep other scripts, and have no line breaks', () => {
+  it('escape characters that would end the text, keep other scripts, and have no line breaks', () => {
     const [quoted = '', other = ''] = warningHeaders(['a "b" \\ c\r\nset-cookie: x', 'größe']);
     assert.deepEqual(
       [quoted, Buffer.from(other, 'latin1').toString('utf8')],
@@ -11,7 +11,7 @@ describe('warning headers', () => {
     );
   });
 
-  it('warning headers are cut when there are too many, and what still does not fit is left out', () => {
+  it('are truncated if there are too many, and omitted if they still do not fit', () => {
     const headers = warningHeaders(Array.from({ length: 40 }, (_, index) => `${index} ${'x'.repeat(500)}`));
     assert.ok(headers.every((header) => header.length <= 256 + '299 - ""'.length));
     assert.deepEqual([headers.length, warningHeaders(['y'.repeat(1000)])[0]?.length], [16, 1008]);

@@ -1,11 +1,11 @@
 /**
- * Limits of upstream: beyond 4 KiB of warnings each is cut at 256 characters, and those that still do not fit are left
- * out.
+ * The limit of all warnings, as in upstream. Beyond 4 KiB each warning is truncated at 256 characters, and those that
+ * still do not fit are omitted.
  */
 const TOTAL_LIMIT = 4096;
 const ITEM_LIMIT = 256;
 
-/** `299 - "text"`, with each text quoted as HTTP requires. */
+/** Formats warnings as `299 - "text"`, with each text quoted as HTTP requires. */
 export function warningHeaders(warnings: readonly string[]): readonly string[] {
   const clean = warnings.map((text) => text.replace(/[\u0000-\u001f\u007f]/g, ' '));
   const total = clean.reduce((sum, text) => sum + text.length, 0);
@@ -21,5 +21,5 @@ export function warningHeaders(warnings: readonly string[]): readonly string[] {
   return headers;
 }
 
-/** Node writes headers in Latin-1: the UTF-8 bytes of a text are passed as Latin-1 characters. */
+/** Converts a text for headers, which Node writes in Latin-1: its UTF-8 bytes are passed as Latin-1 characters. */
 const asHeaderBytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');

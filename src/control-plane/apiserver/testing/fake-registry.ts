@@ -27,7 +27,7 @@ export class FakeRegistry implements Registry {
   #version = 0;
   #uid = 0;
   readonly #watchers = new Set<Watcher>();
-  /** Thrown by the next call. */
+  /** The error that the next call throws. */
   failNext: unknown;
 
   get watcherCount(): number {

@@ -31,7 +31,7 @@ export class FakeStream implements ReplyStream {
     return this.#room > 0;
   }
 
-  /** The peer has read data and accepts this many more bytes. */
+  /** Simulates that the peer has read data and accepts this many more bytes. */
   read(room: number): void {
     this.#room = room;
     for (const listener of this.#drain) listener();

@@ -34,7 +34,7 @@ export function definition(
 
 const read = ['get', 'create'] as const;
 
-/** A few kinds that together use every feature. */
+/** The kinds of the fixture, which together use every feature. */
 const definitions: readonly ResourceDefinition[] = [
   definition('Pod', 'pods', {
     shortNames: ['po'],
@@ -108,7 +108,7 @@ const definitions: readonly ResourceDefinition[] = [
   }),
 ];
 
-/** `Authorization: Bearer NAME` or `Bearer NAME/group,group` is user NAME. `Bearer wrong` fails. */
+/** Authenticates `Authorization: Bearer NAME` or `Bearer NAME/group,group` as user NAME. `Bearer wrong` fails. */
 export const tokenIsName: Authenticator = {
   name: 'token-is-name',
   authenticate: async ({ authorization }) => {
@@ -123,7 +123,7 @@ export const tokenIsName: Authenticator = {
   },
 };
 
-/** All users are allowed everything, except user `nobody`. */
+/** Allows all users everything, except user `nobody`. */
 const allButNobody: Authorizer = {
   name: 'all-but-nobody',
   authorize: ({ user }) =>

@@ -38,8 +38,8 @@ export function frame(
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 /**
- * A header block without compression, in the order given: literals that are not indexed. Neither names nor values are
- * longer than 126 bytes.
+ * Encodes a header block without compression, in the given order: literals that are not indexed. Names and values must
+ * not be longer than 126 bytes.
  */
 function headerBlock(headers: readonly (readonly [name: string, value: string])[]): Buffer {
   const text = (value: string): Buffer => Buffer.concat([Buffer.from([value.length]), Buffer.from(value, 'latin1')]);
@@ -53,14 +53,17 @@ export const requestHead = (method: string, path: string, more: Readonly<Record<
 
 export interface RawHttp2 {
   readonly socket: TLSSocket;
-  /** Types of the received frames. */
+  /** The types of the received frames. */
   readonly seen: readonly number[];
   readonly isClosed: () => boolean;
   /** Writes as fast as the socket accepts; stops when the server closes the connection. */
   flood(frames: Buffer, times: number): Promise<void>;
 }
 
-/** A connection whose preface is sent and whose settings are never acknowledged. `read` false: nothing is ever read. */
+/**
+ * Opens a connection whose preface is sent and whose settings are never acknowledged. With `read` false, nothing is
+ * ever read.
+ */
 export async function rawHttp2(
   port: number,
   { read = true, settings = Buffer.alloc(0) }: { readonly read?: boolean; readonly settings?: Buffer } = {},
@@ -89,7 +92,7 @@ export async function rawHttp2(
   return { socket, seen, isClosed: () => isClosed, flood };
 }
 
-/** False if the server accepts no more data or has closed the connection. */
+/** Whether the connection drained. It is false if the server accepts no more data or has closed the connection. */
 function drained(socket: TLSSocket): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (answer: boolean) => (): void => {
@@ -107,15 +110,15 @@ function drained(socket: TLSSocket): Promise<boolean> {
 
 /** One request over HTTP/2, frame by frame, without checks of a client library. */
 export interface RawStream {
-  /** In this order, pseudo-headers first. Neither names nor values are longer than 126 bytes. */
+  /** The headers in this order, pseudo-headers first. Names and values must not be longer than 126 bytes. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Each is sent in a separate DATA frame. Undefined: the stream ends with its head. */
+  /** The body; each part is sent in a separate DATA frame. If undefined, the stream ends with its head. */
   readonly data?: readonly string[];
 }
 
 /**
- * Sends the stream over a TLS connection of its own and resolves when the server has ended it: with its status where an
- * answer came.
+ * Sends the stream over a separate TLS connection. Resolves when the server has ended it, with its status if there was
+ * a response.
  */
 export async function sendStream(
   port: number,
@@ -167,8 +170,8 @@ export async function sendStream(
 }
 
 /**
- * Node sends `:status` first: indexed where the static table has it, else as a literal of three digits, with or without
- * Huffman.
+ * Reads the status. Node sends `:status` first: indexed if the static table has it, else as a literal of three digits,
+ * with or without Huffman coding.
  */
 function statusOf(block: Buffer): number | undefined {
   const indexed = [200, 204, 206, 304, 400, 404, 500][(block[0] ?? 0) - 0x88];
@@ -178,7 +181,7 @@ function statusOf(block: Buffer): number | undefined {
   return ((block[1] ?? 0) & 0x80) === 0 ? Number(value.toString('latin1')) : Number(huffmanDigits(value));
 }
 
-/** 0, 1 and 2 have codes of five bits, the other digits of six. */
+/** Decodes Huffman digits. 0, 1 and 2 have codes of five bits, the other digits of six. */
 function huffmanDigits(value: Buffer): string {
   const bits = [...value].map((byte) => byte.toString(2).padStart(8, '0')).join('');
   let text = '';

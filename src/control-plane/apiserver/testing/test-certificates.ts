@@ -8,11 +8,11 @@ export interface TestCertificates {
   readonly cert: string;
   readonly clientCa: string;
   readonly client: { readonly key: string; readonly cert: string };
-  /** Of an unknown CA. */
+  /** A client certificate of an unknown CA. */
   readonly stranger: { readonly key: string; readonly cert: string };
 }
 
-/** Certificates for a test, created with openssl, because this folder may not import `src/pki`. */
+/** Creates certificates for a test with openssl, because this folder may not import `src/pki`. */
 export function makeTestCertificates(): TestCertificates {
   const folder = mkdtempSync(path.join(tmpdir(), 'certificates-'));
   const at = (name: string): string => path.join(folder, name);

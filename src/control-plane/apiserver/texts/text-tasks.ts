@@ -9,15 +9,15 @@ export interface TextTasks {
   readYaml(text: string): Promise<YamlBody>;
   scanJson(text: string): Promise<JsonScan>;
   writeYaml(json: string): Promise<string>;
-  /** As one item of a sequence. */
+  /** Writes a value as one item of a sequence. */
   writeYamlItem(json: string): Promise<string>;
   indent(json: string): Promise<string>;
 }
 
-/** In this thread. */
+/** Runs the operations in this thread. */
 export const textTasks: TextTasks = {
   readYaml: async (text) => {
-    // Loaded on demand: the YAML parser uses megabytes that most servers never need.
+    // It is loaded on demand, because the YAML parser uses megabytes that most servers never need.
     const { readYaml } = await import('../body/read-yaml.ts');
     return readYaml(text);
   },

@@ -4,7 +4,7 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { textTasks } from './text-tasks.ts';
 import { TextThread } from './text-thread.ts';
 
-/** How often the event loop comes by while something is done. */
+/** Counts the turns of the event loop during some work. */
 async function turnsDuring(work: Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;
@@ -25,7 +25,7 @@ const longJson = JSON.stringify({
 });
 
 describe('long texts', () => {
-  it('long texts come out of the thread as they do without one, and others have their turn meanwhile', async () => {
+  it('have the same result with and without the thread, and other work gets its turns', async () => {
     const thread = new TextThread(new FakeClock());
     try {
       assert.deepEqual(await thread.readYaml(longYaml), await textTasks.readYaml(longYaml));
@@ -42,7 +42,7 @@ describe('long texts', () => {
     }
   });
 
-  it('long texts are done one after the other, and one that cannot be done takes no other with it', async () => {
+  it('are processed one after another, and an error does not affect other texts', async () => {
     const thread = new TextThread(new FakeClock());
     try {
       const broken = thread.indent(`${longJson},`);
@@ -54,7 +54,7 @@ describe('long texts', () => {
     }
   });
 
-  it('long texts find a new thread when the last has ended for want of work, or because the server stopped', async () => {
+  it('use a new thread if the last one was idle for too long or was stopped', async () => {
     const clock = new FakeClock();
     const thread = new TextThread(clock);
     await thread.indent(longJson);

@@ -12,14 +12,14 @@ const script = fileURLToPath(
 );
 
 /**
- * Shorter texts take a few milliseconds at most, less than passing them to the thread. Parsing YAML is a hundred times
- * slower than writing it.
+ * The length from which YAML is processed in the thread. Shorter texts take a few milliseconds at most, less than
+ * passing them to the thread. Parsing YAML is a hundred times slower than writing it.
  */
 const LONG_YAML = 8 * 1024;
 const LONG_JSON = 64 * 1024;
-/** Memory limit of the thread; a text that needs more is refused. Bodies of 3 MiB need less than half. */
+/** The memory limit of the thread. A text that needs more is rejected. Bodies of 3 MiB need less than half. */
 const HEAP_MIB = 512;
-/** The thread ends after this idle time. Starting it takes 0.1 s and 20 MB. */
+/** The idle time after which the thread ends. Starting it takes 0.1 s and 20 MB. */
 const IDLE_MS = 30_000;
 
 interface Job {

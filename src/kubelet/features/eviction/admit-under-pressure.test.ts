@@ -15,14 +15,14 @@ const tolerant = buildPod({
   'spec.tolerations': [{ key: 'node.kubernetes.io/memory-pressure', operator: 'Exists', effect: 'NoSchedule' }],
 });
 
-test('under memory pressure only best-effort pods without a toleration are refused', () => {
+test('under memory pressure only BestEffort pods without a toleration are rejected', () => {
   const refused = [bestEffort, burstable, critical, tolerant].map(
     (pod) => rejectionUnderPressure(pod, ['MemoryPressure'], false)?.message,
   );
   assert.deepEqual(refused, ['The node had condition: [MemoryPressure]. ', undefined, undefined, undefined]);
 });
 
-test('under any other pressure all pods are refused but critical ones', () => {
+test('under any other pressure all pods except critical ones are rejected', () => {
   const refused = [bestEffort, burstable, critical, tolerant].map((pod) =>
     rejectionUnderPressure(pod, ['DiskPressure', 'MemoryPressure'], false),
   );
@@ -30,6 +30,6 @@ test('under any other pressure all pods are refused but critical ones', () => {
   assert.deepEqual(refused, [rejection, rejection, undefined, rejection]);
 });
 
-test('without pressure every pod is taken', () => {
+test('without pressure every pod is admitted', () => {
   assert.equal(rejectionUnderPressure(bestEffort, [], false), undefined);
 });

@@ -9,8 +9,9 @@ import type { PressureCondition } from './signals.ts';
 const memoryPressureTaint = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' } as const;
 
 /**
- * Why a node under pressure does not take the pod; undefined when it does (upstream: eviction_manager.go Admit).
- * Critical pods are always admitted. If only memory is short, pods with requests or a toleration are admitted too.
+ * Returns why a node under pressure rejects the pod, or undefined when it does not (upstream: eviction_manager.go
+ * Admit). Critical pods are always admitted. If only memory is short, pods with requests or a toleration are admitted
+ * too.
  */
 export function rejectionUnderPressure(
   pod: Pod,

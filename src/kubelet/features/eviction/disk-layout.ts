@@ -2,12 +2,12 @@ import type { EvictionSignal } from './signals.ts';
 import { signalFacts } from './signals.ts';
 
 /**
- * Where images and writable layers are. `shared`: on the file system of the root directory. `dedicated`: both on one of
- * their own. `split`: images on one of their own, layers on that of the root directory.
+ * The location of images and writable layers. `shared`: on the file system of the root directory. `dedicated`: both on
+ * a separate one. `split`: images on a separate one, layers on that of the root directory.
  */
 export type DiskLayout = 'shared' | 'dedicated' | 'split';
 
-/** What of a pod lies on the file system of a signal. */
+/** The parts of a pod's disk usage that are on the file system of a signal. */
 export interface DiskParts {
   readonly layers: boolean;
   readonly logs: boolean;
@@ -17,7 +17,7 @@ export interface DiskParts {
 const all: DiskParts = { layers: true, logs: true, volumes: true };
 const none: DiskParts = { layers: false, logs: false, volumes: false };
 
-/** Upstream: helpers.go buildSignalToRankFunc. */
+/** Returns the parts that count for a signal (upstream: helpers.go buildSignalToRankFunc). */
 export function diskPartsOf(signal: EvictionSignal, layout: DiskLayout): DiskParts {
   const { source } = signalFacts[signal];
   if (layout === 'shared') return all;
@@ -25,13 +25,16 @@ export function diskPartsOf(signal: EvictionSignal, layout: DiskLayout): DiskPar
   return source === 'nodefs' ? { layers: false, logs: true, volumes: true } : { ...none, layers: true };
 }
 
-/** What the node can free without a pod: ended containers, unused images. */
+/** What the node can remove without evicting a pod: ended containers, unused images. */
 export interface NodeReclaim {
   readonly containers: boolean;
   readonly images: boolean;
 }
 
-/** Upstream: helpers.go buildSignalToNodeReclaimFuncs. Memory and processes are freed only by pods. */
+/**
+ * Returns what the node can remove for a signal (upstream: helpers.go buildSignalToNodeReclaimFuncs). Memory and
+ * processes are freed only by evicting pods.
+ */
 export function nodeReclaimOf(signal: EvictionSignal, layout: DiskLayout): NodeReclaim {
   const { source } = signalFacts[signal];
   if (source === 'memory' || source === 'pids') return { containers: false, images: false };

@@ -27,10 +27,10 @@ import { signalFacts } from './signals.ts';
 import type { Threshold } from './thresholds.ts';
 import { isHard, isMet } from './thresholds.ts';
 
-/** What the node can free without ending a pod: `Report` says how much. */
+/** Unused things that the node can remove without evicting a pod. `Report` is the amount. */
 export interface UnusedThings<Report> {
   deleteUnused(): Promise<unknown>;
-  /** What `deleteUnused` would remove now. */
+  /** Returns what `deleteUnused` would remove now. */
   countUnused(): Promise<Report>;
 }
 
@@ -46,13 +46,13 @@ export interface EvictionManagerParts {
   readonly pressure: NodePressure;
   readonly findLayout: () => Promise<DiskLayout>;
   readonly usage: PodUsageParts;
-  /** Ended containers that no status needs. */
+  /** Removes ended containers that no status needs. */
   readonly containerGc: Pick<UnusedThings<number>, 'deleteUnused'>;
   readonly imageGc: Pick<UnusedThings<Omit<ReclaimableReport, 'containers'>>, 'deleteUnused'>;
   readonly evictor: Pick<PodEvictor, 'evict' | 'isEvicted'>;
-  /** The pods that have a place on the node and have not ended. */
+  /** Returns the admitted pods that have not ended. */
   readonly activePods: () => readonly Pod[];
-  /** All pods of the node are known: before that, the wrong one might be evicted. */
+  /** Whether all pods of the node are known. Before that, the wrong one might be evicted. */
   readonly isReady: () => boolean;
   /** Whether all resources of the pod have been freed. */
   readonly isCleanedUp: (uid: PodUid) => boolean;
@@ -63,20 +63,21 @@ export interface EvictionManagerParts {
   readonly log: Logger;
 }
 
-/** Upstream: podCleanupTimeout. */
+/** The time limit of a pod's clean-up (upstream: podCleanupTimeout). */
 const CLEANUP_LIMIT_MS = 30_000;
-/** Upstream: monitoringInterval. */
+/** The interval of storage checks (upstream: monitoringInterval). */
 const STORAGE_PERIOD_MS = 10_000;
-/** The same shortage is reported again after this time. */
+/** The time after which the same shortage is reported again. */
 const REPORT_AGAIN_MS = 10_000;
-/** Upstream: immediateEvictionGracePeriodSeconds. */
+/** The grace period of a hard eviction (upstream: immediateEvictionGracePeriodSeconds). */
 const IMMEDIATE_GRACE_MS = 1000;
 
 /**
- * Frees resources of which the node runs short.
- * 1. At most one pod is evicted for a shortage of the node, and none before that one is gone or had 30 s.
- * 2. After an eviction nothing is decided from an older reading.
- * 3. What the node itself can free is freed before any pod is evicted.
+ * Frees resources when the node is short of them.
+ * 1. At most one pod at a time is evicted for a shortage of the node. The next one follows when it is gone or after 30
+ *    s.
+ * 2. After an eviction no decision is based on an older reading.
+ * 3. The node removes unused things before it evicts a pod.
  * 4. Work on disks never delays an eviction for memory.
  */
 export class EvictionManager {
@@ -119,12 +120,12 @@ export class EvictionManager {
     await Promise.all([this.#diskWork, this.#storageWork]);
   }
 
-  /** A file system was read, or the kernel reports pressure. */
+  /** Called when a file system was read, or the kernel reports pressure. */
   wake(): void {
     this.#loop.wake();
   }
 
-  /** The kernel reports pressure: everything is read again now. Reports that follow at once change nothing. */
+  /** Called when the kernel reports pressure: everything is read again now. Reports in quick succession count once. */
   pressureReported(): void {
     const nowMs = this.#parts.clock.monotonicMs();
     if (nowMs - this.#notifiedMs < SHORTEST_PAUSE_MS) return;
@@ -133,7 +134,7 @@ export class EvictionManager {
     this.#loop.wake();
   }
 
-  /** The state of a pod changed: the pod being evicted may be gone. */
+  /** Called when the state of a pod changed. The pod being evicted may be gone. */
   podChanged(uid: PodUid): void {
     if (this.#leaving?.uid === uid && this.#parts.isCleanedUp(uid)) this.#loop.wake();
   }
@@ -149,7 +150,7 @@ export class EvictionManager {
     return activePods().filter(({ metadata }) => !evictor.isEvicted(podUid(metadata.uid)));
   }
 
-  /** The evicted pod that is not cleaned up yet. */
+  /** Returns the evicted pod that is not cleaned up yet. */
   leaving(): PodUid | undefined {
     return this.#leaving?.uid;
   }
@@ -219,7 +220,7 @@ export class EvictionManager {
       }
     }
     const measured = await PodUsage.withDisks(usage, layout, this.candidates());
-    // Meanwhile a pod may have been evicted for memory.
+    // In the meantime a pod may have been evicted for memory.
     if (this.#leaving === undefined) this.#evictFor(threshold, met, measured);
   }
 
@@ -228,7 +229,7 @@ export class EvictionManager {
     return observed !== undefined && isMet(threshold, observed, true);
   }
 
-  /** Whether anything was tried. */
+  /** Removes unused things. Returns whether anything was tried. */
   async #freeOnNode({ signal }: Threshold, layout: DiskLayout): Promise<boolean> {
     const { containerGc, imageGc, log } = this.#parts;
     const { containers, images } = nodeReclaimOf(signal, layout);
@@ -289,7 +290,7 @@ export class EvictionManager {
     return own === undefined ? this.#parts.maxPodGraceMs : Math.min(this.#parts.maxPodGraceMs, Number(own) * 1000);
   }
 
-  /** Every pod above a limit of its own is evicted; others are not affected. */
+  /** Evicts every pod that exceeds one of its own limits. Others are not affected. */
   #enforceStorageLimits(nowMs: number): void {
     this.#storageDueMs = nowMs + STORAGE_PERIOD_MS;
     const limited = this.candidates().filter(hasStorageLimit);

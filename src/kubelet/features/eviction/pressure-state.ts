@@ -3,15 +3,15 @@ import { pressureConditions, signalFacts } from './signals.ts';
 import type { Threshold } from './thresholds.ts';
 import { isMet, thresholdKey } from './thresholds.ts';
 
-/** What must be remembered between two readings. Times are monotonic. */
+/** The state between two readings. Times are monotonic. */
 export interface PressureState {
-  /** Thresholds that are met, with the time since which they are; those past their grace period are acted on. */
+  /** The thresholds that are met, with the time since when. Those past their grace period are acted on. */
   readonly firstMetMs: ReadonlyMap<string, number>;
   /** When each condition was last true. */
   readonly lastTrueMs: ReadonlyMap<PressureCondition, number>;
-  /** Keys of the thresholds that were met and past their grace period: over only with the minimum reclaim. */
+  /** The keys of the thresholds that were met and past their grace period. They end only with the minimum reclaim. */
   readonly acting: ReadonlySet<string>;
-  /** The reading of each signal that was acted on last. */
+  /** The time of the reading of each signal that was acted on last. */
   readonly actedOnMs: ReadonlyMap<EvictionSignal, number>;
 }
 
@@ -24,22 +24,24 @@ export const noPressureYet: PressureState = {
 
 export interface PressureSettings {
   readonly thresholds: readonly Threshold[];
-  /** A condition stays true for this long after it was last observed. */
+  /** The time that a condition stays true after it was last observed. */
   readonly transitionMs: number;
 }
 
 export interface PressureVerdict {
   readonly state: PressureState;
-  /** Sorted by name. */
+  /** The conditions, sorted by name. */
   readonly conditions: readonly PressureCondition[];
-  /** Met, past their grace period and read since they were last acted on: memory first. */
+  /**
+   * The thresholds that are met, past their grace period and read since they were last acted on. Memory comes first.
+   */
   readonly toReclaim: readonly Threshold[];
-  /** Met, whether or not their grace period is over. */
+  /** The thresholds that are met, whether or not their grace period is over. */
   readonly met: readonly Threshold[];
 }
 
 /**
- * What the newest readings mean (upstream: eviction_manager.go synchronize). A signal that was never read meets no
+ * Evaluates the newest readings (upstream: eviction_manager.go synchronize). A signal that was never read meets no
  * threshold.
  */
 export function nextPressure(
@@ -77,14 +79,14 @@ export function nextPressure(
   return { state, conditions: pressureConditions.filter((each) => lastTrueMs.has(each)), toReclaim, met };
 }
 
-/** The state after something was done about these readings: the same readings are not acted on again. */
+/** Returns the state after these readings were acted on, so that they are not acted on again. */
 export function afterActing(state: PressureState, observations: Observations): PressureState {
   return { ...state, actedOnMs: new Map([...observations].map(([signal, { atMs }]) => [signal, atMs])) };
 }
 
 /**
- * When something changes next although no reading does, after `nowMs`: a grace period or a transition period is over.
- * Monotonic.
+ * Returns when something changes next without a new reading, after `nowMs`: a grace period or a transition period ends.
+ * It is monotonic.
  */
 export function nextChangeMs(
   { firstMetMs, lastTrueMs }: PressureState,

@@ -21,7 +21,7 @@ const byClaim: Volume = { name: 'v', persistentVolumeClaim: { claimName: 'c' } }
 const UNREADY =
   'Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: ';
 
-/** The first event of a pod with this volume, in a cluster with an API server unless specified otherwise. */
+/** Returns the first event of a pod with this volume, by default in a cluster with an API server. */
 async function firstEvent(
   objects: { claim?: PersistentVolumeClaim; volume?: PersistentVolume },
   how: { pod?: Volume; device?: boolean } & VolumeWorldOptions = {},

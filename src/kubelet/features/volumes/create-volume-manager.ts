@@ -35,17 +35,19 @@ import type { VolumeOperation } from './volume-operations.ts';
 import { applyFsGroup } from './volume-ownership.ts';
 
 export interface VolumeManagerPorts {
-  /** `--root-dir`. */
+  /** The root directory (`--root-dir`). */
   readonly rootDir: string;
-  /** For the agent's own folders. */
+  /** Accesses the agent's own folders. */
   readonly files: HostFiles;
-  /** For paths of other users: a stat of them must not hang the agent. */
+  /** Accesses paths of other users. A stat of them must not hang the agent. */
   readonly guardedFiles: HostFiles;
   readonly mounts: Mounts;
   readonly processes: Processes;
   readonly objects: ClusterObjects;
   readonly tokens: PodTokens;
-  /** What projected volumes show of certificates.k8s.io; parts are undefined while their feature gates are off. */
+  /**
+   * The sources of projected volumes from certificates.k8s.io. Parts are undefined while their feature gates are off.
+   */
   readonly credentials?: {
     readonly trust: TrustAnchors | undefined;
     readonly certificates: PodCertificates | undefined;
@@ -54,23 +56,23 @@ export interface VolumeManagerPorts {
   readonly random: Random;
   readonly log: Logger;
   readonly recorder: EventRecorder & NodeEventRecorder;
-  /** `volumePluginDir`, for flexVolume. */
+  /** The folder of flexVolume drivers (`volumePluginDir`). */
   readonly driverDir: string;
-  /** Volumes that the control plane attaches; undefined on a standalone node. */
+  /** Waits for volumes that the control plane attaches; undefined on a standalone node. */
   readonly attachWaiter?: VolumeAttachWaiter | undefined;
-  /** The result of the manager's `volumesInUse` changed. */
+  /** Called when the result of the manager's `volumesInUse` changed. */
   readonly onInUseChanged?: (() => void) | undefined;
   readonly onOperation?: (operation: VolumeOperation) => void;
-  /** No API server: manifests define which claims are bound. */
+  /** Whether the node has no API server. Manifests then define which claims are bound. */
   readonly standalone: boolean;
   readonly node: () => NodeIdentity;
-  /** The limits shown in a file for a container without limits; the memory is also the maximum for a tmpfs. */
+  /** Returns the limits shown in a file for a container without limits. The memory is also the maximum of a tmpfs. */
   readonly nodeAllocatable: () => ResourceList;
-  /** Kinds served by other features: CSI. */
+  /** The plugins of other features: CSI. */
   readonly morePlugins?: readonly VolumePlugin[];
 }
 
-/** The volume manager with every kind this agent supports. Starts nothing. */
+/** Creates the volume manager with every kind this agent supports. It starts nothing. */
 export function createVolumeManager(ports: VolumeManagerPorts): VolumeManager {
   const { files, clock, log, recorder, objects, standalone, node } = ports;
   const manager = new VolumeManager({

@@ -11,15 +11,18 @@ export interface MeasurableVolume {
   readonly name: string;
   readonly path: string;
   /**
-   * `tree`: its files, on the node's own disk or in memory; `fileSystem`: it is a file system, with `remote` one that
-   * may be dead.
+   * The way to measure. `tree` counts its files, on the node's own disk or in memory. `fileSystem` reads the statistics
+   * of its file system; a `remote` one may not respond.
    */
   readonly how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined>; source: string };
   readonly ephemeral: boolean;
   readonly claim?: { name: string; namespace: string };
 }
 
-/** Upstream's MetricsProvider of each plugin; the missing ones (hostPath, images) measure nothing. */
+/**
+ * The way to measure each kind (upstream: MetricsProvider of each plugin). Kinds that are not listed (hostPath, images)
+ * are not measured.
+ */
 const HOW: Readonly<Record<string, 'tree' | 'fileSystem' | 'remote'>> = lookupTable({
   'kubernetes.io/empty-dir': 'tree',
   'kubernetes.io/configmap': 'tree',
@@ -33,7 +36,7 @@ const HOW: Readonly<Record<string, 'tree' | 'fileSystem' | 'remote'>> = lookupTa
   'kubernetes.io/flexvolume': 'remote',
 });
 
-/** The volumes of a pod that are ready and can be measured. */
+/** Returns the volumes of a pod that are ready and can be measured. */
 export function measurableVolumes(uid: PodUid, { pod, volumes }: PodEntry): MeasurableVolume[] {
   return [...volumes].flatMap(([name, { volume, resolved, state }]) => {
     const usable = usableVolume(state);

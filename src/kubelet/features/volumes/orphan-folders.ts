@@ -6,12 +6,12 @@ import type { PodUid } from '../../model/ids.ts';
 import { operationBackoff } from './volume-state.ts';
 
 /**
- * Folders of unknown pods. A folder that cannot be removed is not retried in every housekeeping run, and is logged
- * once.
+ * Removes folders of unknown pods. A folder that cannot be removed is not retried in every housekeeping run, and is
+ * logged once.
  */
 export class OrphanFolders {
   readonly #options: { clock: Clock; log: Logger; tearDown: (uid: PodUid) => Promise<void> };
-  /** Not retried before this monotonic time. */
+  /** The monotonic time before which a folder is not retried. */
   readonly #retry = new Map<PodUid, { failures: number; notBeforeMs: number; error: string }>();
   #left = 0;
 
@@ -19,7 +19,7 @@ export class OrphanFolders {
     this.#options = options;
   }
 
-  /** Resolves to the number of folders left. */
+  /** Removes the folders. Resolves to the number of folders left. */
   async remove(orphans: readonly PodUid[]): Promise<number> {
     const { log } = this.#options;
     await Promise.all(orphans.map((uid) => this.#removeOne(uid)));
@@ -35,7 +35,7 @@ export class OrphanFolders {
     return left;
   }
 
-  /** The next run retries all of them. */
+  /** Makes the next run retry all of them. */
   hurry(): void {
     for (const retry of this.#retry.values()) retry.notBeforeMs = 0;
   }

@@ -11,7 +11,7 @@ import type { Resolved } from './set-up-volume.ts';
 import type { VolumeState } from './volume-state.ts';
 import { usableVolume } from './volume-state.ts';
 
-/** Upstream: volume_manager.go, podAttachAndMountTimeout. */
+/** The time limit of the wait for volumes (upstream: volume_manager.go, podAttachAndMountTimeout). */
 const WAIT_LIMIT_MS = 123_000;
 
 export interface VolumeEntry {
@@ -22,9 +22,9 @@ export interface VolumeEntry {
   timer: Timer | undefined;
   /** The running attempt. It may hang; only tearDown waits for it. */
   attempt: Promise<void>;
-  /** Its content does not change any more. */
+  /** Whether its content does not change any more. */
   settled: boolean;
-  /** It waits to be attached to the node. */
+  /** Whether it waits to be attached to the node. */
   unattached: boolean;
 }
 
@@ -32,17 +32,21 @@ export interface PodEntry {
   readonly uid: PodUid;
   pod: Pod;
   readonly volumes: Map<string, VolumeEntry>;
-  /** Two volumes of a pod may be the same one (the same claim): their operations run one after another. */
+  /**
+   * The running operations by volume. Two volumes of a pod may be the same one (the same claim), so their operations
+   * run one after another.
+   */
   readonly queues: Map<string, Promise<unknown>>;
   /** Called whenever a volume has become usable. */
   readonly waiters: Set<() => void>;
-  /** The pod is being stopped: mounted volumes do not change any more. */
+  /** Whether the pod is being stopped. Mounted volumes then do not change any more. */
   ending: boolean;
   readonly gone: AbortController;
 }
 
 /**
- * Resolves when all are ready. Rejects with Aborted (signal, or the pod is torn down), or Timeout in upstream's words.
+ * Waits until all volumes are ready. Rejects with Aborted (signal, or the pod is torn down), or with Timeout in
+ * upstream's words.
  */
 export async function waitForVolumes(
   entry: PodEntry,
@@ -86,13 +90,13 @@ function tooLate(entry: PodEntry, cause: unknown): KubeletError {
   );
 }
 
-/** The volumes that containers use: no others are set up. */
+/** Returns the volumes that containers use. Others are not set up. */
 export function usedVolumes(pod: Pod): Volume[] {
   const { mounts, devices } = volumeUses(pod);
   return (pod.spec.volumes ?? []).filter(({ name }) => mounts.has(name) || devices.has(name));
 }
 
-/** undefined while one is missing. */
+/** Returns the ready volumes, or undefined while one is missing. */
 export function readyVolumes(entry: PodEntry): PodVolumes | undefined {
   const ready = new Map<string, MountedVolume>();
   for (const { name } of usedVolumes(entry.pod)) {
@@ -104,7 +108,10 @@ export function readyVolumes(entry: PodEntry): PodVolumes | undefined {
   return ready;
 }
 
-/** A claim that is not bound yet waits for any claim or PersistentVolume: binding one may free or take another. */
+/**
+ * Whether the change concerns the volume. An unbound claim waits for any claim or PersistentVolume, because binding one
+ * may free or take another.
+ */
 export function concerns(change: VolumeChange, pod: Pod, { volume, resolved }: VolumeEntry): boolean {
   const claimed = claimNameOf(pod, volume);
   const isClaim = change.kind === 'PersistentVolumeClaim' && change.namespace === pod.metadata.namespace;

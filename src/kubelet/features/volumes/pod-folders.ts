@@ -9,7 +9,7 @@ import type { VolumeOnDisk } from '../../ports/volume-plugin.ts';
 
 /** A volume found on disk. */
 export interface FoundVolume extends VolumeOnDisk {
-  /** Of the plugin: `kubernetes.io~empty-dir`. */
+  /** The folder of the plugin: `kubernetes.io~empty-dir`. */
   readonly folder: string;
   readonly mounted: boolean;
 }
@@ -52,12 +52,12 @@ export class PodFolders {
     return `${this.podPath(uid)}/${places[mode]}/${folder}/${safeName(name, 'volume name')}`;
   }
 
-  /** Mounts of parts of volumes, which keep the volumes busy. */
+  /** Returns the folder with the mounts of parts of volumes, which keep the volumes busy. */
   subPathsPath(uid: PodUid): string {
     return `${this.podPath(uid)}/volume-subpaths`;
   }
 
-  /** An empty folder is removed with the pod's. */
+  /** Removes the mounts of parts of volumes. An empty folder is removed with the pod's. */
   async removeSubPaths(uid: PodUid): Promise<void> {
     const path = this.subPathsPath(uid);
     if ((await this.#files.list(path)).length > 0) await this.remove(path);
@@ -74,8 +74,8 @@ export class PodFolders {
   }
 
   /**
-   * All entries below volumes/ and volumeDevices/ of all pods, with one read of the mount table. Unreadable folders are
-   * skipped and logged.
+   * Finds all entries below volumes/ and volumeDevices/ of all pods, with one read of the mount table. Unreadable
+   * folders are skipped and logged.
    */
   async findVolumes(): Promise<Map<PodUid, FoundVolume[]>> {
     const mounted = new Set((await this.#mounts.listBelow(this.#base)).map((mount) => mount.path));
@@ -97,7 +97,7 @@ export class PodFolders {
     return this.#volumesOf(uid, new Set((await this.#mounts.listBelow(this.podPath(uid))).map((mount) => mount.path)));
   }
 
-  /** Lists folders only, and never accesses what is mounted there, which may be dead. */
+  /** Lists the volumes of a pod. It lists folders only, and never accesses what is mounted there, which may hang. */
   async #volumesOf(uid: PodUid, mounted: ReadonlySet<string>): Promise<FoundVolume[]> {
     const volumes: FoundVolume[] = [];
     for (const mode of ['Filesystem', 'Block'] as const) {
@@ -135,7 +135,7 @@ export class PodFolders {
   }
 }
 
-/** Later mounts cover earlier ones, so among mounts of one path the last comes first. */
+/** Sorts mounts for unmounting. Later mounts cover earlier ones, so among mounts of one path the last comes first. */
 function innermostFirst(mounts: readonly MountPoint[]): MountPoint[] {
   return mounts
     .map((mount, order) => ({ mount, order, depth: mount.path.split('/').length }))

@@ -4,7 +4,7 @@ import { podUid } from '../../model/ids.ts';
 import { ReadWriteOncePodTracker } from './read-write-once-pod-tracker.ts';
 import type { Resolved } from './set-up-volume.ts';
 
-/** Of a volume the tracker reads the name, the access modes and the plugin. */
+/** Builds a volume with the fields that the tracker reads: the name, the access modes and the plugin. */
 function volume(
   accessModes: readonly string[] | undefined,
   { name = 'pv', kind = 'persistent', mode = '' } = {},
@@ -18,8 +18,8 @@ const shared = volume(['ReadWriteMany']);
 const [first, second, third] = [podUid('u1'), podUid('u2'), podUid('u3')];
 const refused = /already in use by another pod/;
 
-describe('a volume for one pod', () => {
-  it('a volume for one pod is used by one pod at a time, as often as that pod likes', () => {
+describe('a ReadWriteOncePod volume', () => {
+  it('is used by one pod at a time, any number of times', () => {
     const tracker = new ReadWriteOncePodTracker();
     tracker.use(alone, first);
     tracker.use(alone, first);
@@ -30,7 +30,7 @@ describe('a volume for one pod', () => {
     assert.throws(() => tracker.use(alone, first), refused);
   });
 
-  it('a volume for one pod is refused with the words for mounts or for devices', () => {
+  it('is rejected with the message for mounts or for devices', () => {
     for (const [mode, words] of [
       ['Filesystem', /^Error: MountVolume\.SetUp failed/],
       ['Block', /^Error: MapVolume\.SetUpDevice failed/],
@@ -41,7 +41,7 @@ describe('a volume for one pod', () => {
     }
   });
 
-  it('a volume for one pod is not free while any pod has a folder of it, also from an earlier run of the agent', () => {
+  it('is not free while any pod has a folder of it, even from an earlier run of the agent', () => {
     const tracker = new ReadWriteOncePodTracker();
     tracker.found({ folder: 'kubernetes.io~csi', specName: 'pv' }, first);
     tracker.use(shared, second);
@@ -53,7 +53,7 @@ describe('a volume for one pod', () => {
     tracker.use(alone, third);
   });
 
-  it('a volume for one pod may be waited for until a pod uses it', () => {
+  it('may be awaited until a pod uses it', () => {
     const tracker = new ReadWriteOncePodTracker();
     assert.equal(tracker.waits(alone), true);
     assert.deepEqual(
@@ -69,7 +69,7 @@ describe('a volume for one pod', () => {
   });
 });
 
-it('volumes for many pods, and those in a pod itself, are never refused', () => {
+it('volumes with other access modes, and inline volumes, are never rejected', () => {
   const tracker = new ReadWriteOncePodTracker();
   for (const each of [shared, volume(undefined), volume(['ReadWriteOncePod'], { kind: 'inline', name: 'mine' })])
     for (const uid of [first, second]) tracker.use(each, uid);

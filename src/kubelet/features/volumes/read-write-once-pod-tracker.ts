@@ -8,14 +8,14 @@ import { aloneInUse } from './set-up-volume.ts';
 export class ReadWriteOncePodTracker {
   readonly #users = new Map<string, Set<PodUid>>();
 
-  /** Such a folder was found below the pod's: the pod used, or uses, the volume. */
+  /** Records that such a folder was found below the pod's, so the pod used, or uses, the volume. */
   found(volume: { folder: string; specName: string }, uid: PodUid): void {
     const key = `${volume.folder}/${volume.specName}`;
     const users = this.#users.get(key) ?? new Set();
     this.#users.set(key, users.add(uid));
   }
 
-  /** Throws the message for the pod when another one uses the volume. */
+  /** Records the use. Throws the message for the pod when another one uses the volume. */
   use(resolved: Resolved, uid: PodUid): void {
     const { spec } = resolved;
     if (spec.kind === 'inline') return;

@@ -11,7 +11,7 @@ const removed = new Set([
   'storageos',
 ]);
 
-/** Why no plugin supports a kind that the API still has; undefined for an unknown kind. */
+/** Returns why no plugin supports a kind that the API still has, or undefined for an unknown kind. */
 export function refusedKind(spec: VolumeSpec): string | undefined {
   const source = spec.kind === 'inline' ? spec.volume : spec.persistentVolume.spec;
   return Object.entries(source)

@@ -12,7 +12,8 @@ import type { VolumeSpec } from '../../ports/volume-plugin.ts';
 const PVC_PROTECTION = 'kubernetes.io/pvc-protection';
 
 /**
- * Which volumes containers of the pod use, and how. An unused volume is not set up (upstream: the populator skips it).
+ * Returns which volumes the containers of the pod use, and how. An unused volume is not set up (upstream: the populator
+ * skips it).
  */
 export function volumeUses(pod: Pod): { mounts: ReadonlySet<string>; devices: ReadonlySet<string> } {
   const mounts = new Set<string>();
@@ -25,8 +26,9 @@ export function volumeUses(pod: Pod): { mounts: ReadonlySet<string>; devices: Re
 }
 
 /**
- * The spec of an inline volume; undefined for one that names a claim. A kind that was moved to a CSI driver becomes that
- * driver's PersistentVolume (upstream: csimigration). Throws `Invalid` for one that cannot.
+ * Returns the spec of an inline volume, or undefined for one that names a claim. A kind that was migrated to a CSI
+ * driver becomes that driver's PersistentVolume (upstream: csimigration). Throws `Invalid` if the migration is not
+ * possible.
  */
 export function inlineSpec(volume: Volume, namespace: string): VolumeSpec | undefined {
   if (claimNameOf({ metadata: { name: '' } }, volume) !== undefined) return undefined;
@@ -34,7 +36,7 @@ export function inlineSpec(volume: Volume, namespace: string): VolumeSpec | unde
   if (persistentVolume !== undefined)
     return {
       kind: 'persistent',
-      // It names folders, and some handles are paths (upstream: EscapeQualifiedName).
+      // The name becomes a folder name, and some handles are paths (upstream: EscapeQualifiedName).
       name: persistentVolume.metadata.name.replaceAll('/', '~'),
       podVolume: volume.name,
       persistentVolume,
@@ -56,7 +58,7 @@ export function inlineSpec(volume: Volume, namespace: string): VolumeSpec | unde
   };
 }
 
-/** The name of a volume's claim; that of a generic ephemeral volume consists of pod and volume. */
+/** Returns the name of a volume's claim. That of a generic ephemeral volume consists of pod and volume. */
 export function claimNameOf(pod: { metadata: Pick<Pod['metadata'], 'name'> }, volume: Volume): string | undefined {
   if (volume.persistentVolumeClaim !== undefined) return volume.persistentVolumeClaim.claimName;
   return volume.ephemeral === undefined ? undefined : `${pod.metadata.name}-${volume.name}`;
@@ -65,8 +67,8 @@ export function claimNameOf(pod: { metadata: Pick<Pod['metadata'], 'name'> }, vo
 export interface ClaimContext {
   readonly objects: ClusterObjects;
   /**
-   * A standalone node: claims are neither bound nor created from templates. They are written by hand, and cannot know
-   * the pod's uid.
+   * Whether the node is standalone. Claims are then neither bound nor created from templates: they are written
+   * manually, and cannot contain the pod's UID.
    */
   readonly standalone: boolean;
 }
@@ -97,7 +99,7 @@ export async function claimedSpec(pod: Pod, volume: Volume, context: ClaimContex
   return persistentSpec({ pod, volume, persistentVolume: migratedVolume(found), claim });
 }
 
-/** The PersistentVolume of a claim, or why there is none. */
+/** Returns the PersistentVolume of a claim, or why there is none. */
 async function volumeOf(
   claim: PersistentVolumeClaim,
   { objects, standalone }: ClaimContext,
@@ -133,7 +135,10 @@ function problemOfBinding({ metadata, spec }: PersistentVolume, claim: Persisten
     : `found PV object ${metadata.name} but its pv.Spec.ClaimRef.UID ${bound} does not point to claim.UID ${own}`;
 }
 
-/** Upstream: storage/ephemeral VolumeIsForPod. For claims written by hand, the pod's name has to match. */
+/**
+ * Whether an ephemeral claim belongs to the pod (upstream: storage/ephemeral VolumeIsForPod). For claims written
+ * manually, the pod's name must match.
+ */
 function isMadeFor(claim: PersistentVolumeClaim, pod: Pod, standalone: boolean): boolean {
   const owner = claim.metadata.ownerReferences?.find((reference) => reference.controller === true);
   if (owner === undefined) return false;
@@ -169,7 +174,7 @@ function persistentSpec({
   };
 }
 
-/** The annotation is the older way (upstream: volume/util MountOptionFromSpec). */
+/** Returns the mount options. The annotation is the older form (upstream: volume/util MountOptionFromSpec). */
 function mountOptionsOf({ metadata, spec }: PersistentVolume): readonly string[] {
   const annotated = metadata.annotations?.['volume.beta.kubernetes.io/mount-options'];
   return annotated === undefined
@@ -180,7 +185,7 @@ function mountOptionsOf({ metadata, spec }: PersistentVolume): readonly string[]
         .filter((word) => word !== '');
 }
 
-/** Groups the pod's processes need for the volume. Only numbers count. */
+/** Returns the groups that the pod's processes need for the volume. Only numbers count. */
 export function extraGroupsOf(spec: VolumeSpec): readonly number[] {
   if (spec.kind === 'inline') return [];
   const text = spec.persistentVolume.metadata.annotations?.['pv.beta.kubernetes.io/gid'] ?? '';

@@ -18,7 +18,7 @@ import { refusedKind } from './refused-kinds.ts';
 
 const POD_FOLDER_MODE = 0o750;
 
-/** A step of setting up a volume failed: the event's reason and text, as in upstream's operation_generator.go. */
+/** The error of a step of setting up a volume: the event's reason and text, as in upstream's operation_generator.go. */
 export class SetUpFailed extends Error {
   readonly reason: string;
 
@@ -28,7 +28,9 @@ export class SetUpFailed extends Error {
   }
 }
 
-/** It waits for another component, which will notify when it is done: no event yet. */
+/**
+ * The error that the volume waits for another component, which will notify when it is done. No event is recorded yet.
+ */
 export class NotAttached extends SetUpFailed {
   constructor(message: string) {
     super('', message);
@@ -62,7 +64,8 @@ export interface Made {
 }
 
 /**
- * Throws `Invalid` for a name that leaves its folder; undefined for a claim, and for a kind that no plugin supports.
+ * Resolves an inline volume. Throws `Invalid` for a name that leaves its folder. Returns undefined for a claim, and for
+ * a kind that no plugin supports.
  */
 export function resolveInline(parts: SetUpParts, pod: Pod, volume: Volume): Resolved | undefined {
   const spec = inlineIfUsable(pod, volume);
@@ -107,7 +110,7 @@ function inlineIfUsable(pod: Pod, volume: Volume): VolumeSpec | undefined {
   try {
     return inlineSpec(volume, pod.metadata.namespace);
   } catch (error) {
-    // The pass that sets it up reports it.
+    // The attempt that sets it up reports the error.
     if (isKind(error, 'Invalid')) return undefined;
     throw error;
   }
@@ -125,7 +128,7 @@ async function specOf(parts: SetUpParts, pod: Pod, volume: Volume): Promise<Volu
   }
 }
 
-/** From the staged volume to the path that containers use. Throws SetUpFailed. */
+/** Sets up the volume, from the staged volume to the path that containers use. Throws SetUpFailed. */
 export async function makeVolume(
   parts: SetUpParts,
   pod: Pod,
@@ -147,7 +150,7 @@ export async function makeVolume(
       settled = false,
       ...ready
     } = await plugin.setUp({ pod, spec, path, ...state, staged, fsGroup });
-    // Content that expires is created again, and so are its files.
+    // Expiring content is created again, and its files with it.
     if (ownership === 'apply' && fsGroup !== undefined && (!state.again || againInMs !== undefined))
       await parts.applyFsGroup(pod, ready.hostPath);
     if (block && !state.again)
@@ -180,7 +183,7 @@ async function stage(
     staging,
     { planned, uid: podUid(pod.metadata.uid), isAttachable: attachedBy !== 'byNobody' },
     async (wasFound) => {
-      // What an earlier agent staged was attached then; the API server may be unavailable now.
+      // What an earlier agent staged was attached at that time. The API server may be unavailable now.
       if (attachedBy !== 'byNobody' && !wasFound)
         await awaitAttached(parts, pod, { spec, staging, key: planned.key, byNode: attachedBy === 'byAnyone' });
       return staging.stage({ pod, spec, planned, fsGroup });
@@ -215,7 +218,8 @@ export const failureText = (what: string, name: string, error: string): string =
   `${what} for volume "${name}" : ${error}`;
 
 /**
- * A volume in use by another pod that has exclusive access (upstream: operation_generator.go, mode ReadWriteOncePod).
+ * Builds the error for a volume that another pod uses exclusively (upstream: operation_generator.go, mode
+ * ReadWriteOncePod).
  */
 export function aloneInUse({ name, mode }: VolumeSpec): SetUpFailed {
   const cause = new KubeletError(

@@ -9,25 +9,26 @@ import { operationBackoff } from './volume-state.ts';
 interface Stage {
   readonly staging: VolumeStaging;
   readonly users: Set<PodUid>;
-  /** Whether it needs an attachment to the node; unknown for a volume found on disk. */
+  /** Whether it must be attached to the node. This is unknown for a volume found on disk. */
   isAttachable: boolean | undefined;
-  /** Found on disk, and not staged in this agent's life. */
+  /** Whether it was found on disk and not staged by this agent. */
   wasFound: boolean;
-  /** What is known to be staged, from this agent or from disk. */
+  /** The volume that is known to be staged, by this agent or from disk. */
   staged: StagedVolume | undefined;
-  /** Staged in this agent's life: need not be staged again. */
+  /** Whether this agent staged it, so that it need not be staged again. */
   fresh: boolean;
-  /** The end of the operations requested so far. Never rejects. */
+  /** Resolves when all requested operations have ended. It never rejects. */
   queue: Promise<void>;
   failures: number;
   timer: Timer | undefined;
 }
 
 /**
- * Volumes that are prepared once per node, with the pods that use them.
- * 1. Per key one call at a time; different keys never wait for each other.
- * 2. A key with a user is never unstaged; one whose last user is gone is, with back-off until it succeeds.
- * 3. Volumes found on disk at start count as used by the pods found with them, and are unstaged only after `collect`.
+ * Manages the volumes that are prepared once per node, with the pods that use them.
+ * 1. One call at a time runs per key; different keys never wait for each other.
+ * 2. A key with a user is never unstaged. One whose last user is gone is unstaged, with back-off until it succeeds.
+ * 3. Volumes found on disk at the start count as used by the pods found with them, and are unstaged only after
+ *    `collect`.
  */
 export class StagingArea {
   readonly #clock: Clock;
@@ -43,7 +44,7 @@ export class StagingArea {
     this.#onInUseChanged = options.onInUseChanged ?? ((): void => undefined);
   }
 
-  /** Upstream's volumesInUse: unique names of volumes that are attached and used, or not released yet. */
+  /** Returns the unique names of volumes that are attached and used, or not released yet (upstream: volumesInUse). */
   keysInUse(): string[] {
     return [...this.#stages]
       .filter(([, stage]) => isInUse(stage))
@@ -51,7 +52,7 @@ export class StagingArea {
       .sort();
   }
 
-  /** Found on disk, with or without a pod that uses it. */
+  /** Records a volume found on disk, with or without a pod that uses it. */
   found(staging: VolumeStaging, staged: StagedVolume, uid?: PodUid): void {
     const stage = this.#stage(staging, staged.key);
     stage.staged ??= staged;
@@ -59,7 +60,7 @@ export class StagingArea {
     if (uid !== undefined) stage.users.add(uid);
   }
 
-  /** Stages it unless it is staged, for a pod that keeps it until `release`. */
+  /** Stages the volume unless it is staged, for a pod that keeps it until `release`. */
   async acquire(
     staging: VolumeStaging,
     user: { planned: StagedVolume; uid: PodUid; isAttachable: boolean },
@@ -73,7 +74,7 @@ export class StagingArea {
     stage.timer = undefined;
     return this.#inLane(stage, async () => {
       if (stage.fresh && stage.staged !== undefined) return stage.staged;
-      // What has to be undone if staging fails half-way or never returns.
+      // If staging fails half-way or never returns, this must be undone.
       stage.staged ??= user.planned;
       stage.staged = await make(stage.wasFound);
       stage.fresh = true;
@@ -82,19 +83,19 @@ export class StagingArea {
     });
   }
 
-  /** The pod uses no volume any more. */
+  /** Records that the pod uses no volume any more. */
   release(uid: PodUid): void {
     for (const [key, stage] of this.#stages)
       if (stage.users.delete(uid) && stage.users.size === 0) this.#unstage(key, stage);
   }
 
-  /** All pods are known: volumes that no pod uses are unstaged. */
+  /** Unstages volumes that no pod uses. It is called when all pods are known. */
   collect(): void {
     for (const [key, stage] of this.#stages)
       if (stage.users.size === 0 && stage.timer === undefined && stage.failures === 0) this.#unstage(key, stage);
   }
 
-  /** Pending unstage operations skip their back-off. */
+  /** Makes pending unstage operations skip their back-off. */
   hurry(): void {
     for (const [key, stage] of this.#stages) if (stage.timer !== undefined) this.#unstage(key, stage);
   }
@@ -166,7 +167,7 @@ export class StagingArea {
   }
 }
 
-/** A volume must not be detached from the node before the node has released it. */
+/** Whether the volume counts as in use. It must not be detached from the node before the node has released it. */
 function isInUse({ isAttachable, staging, users, staged }: Stage): boolean {
   return (isAttachable ?? staging.attaches !== undefined) && (users.size > 0 || staged !== undefined);
 }

@@ -17,11 +17,11 @@ export interface TearDownParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly onOperation?: ((operation: VolumeOperation) => void) | undefined;
-  /** The volume of this agent's life, by its folder. */
+  /** Returns the volume that this agent set up in the folder. */
   readonly specAt?: (path: string) => VolumeSpec | undefined;
 }
 
-/** Time limit for reading a folder on disk. */
+/** The time limit for reading a folder on disk. */
 const LOOK_LIMIT_MS = 10_000;
 
 /**
@@ -53,7 +53,7 @@ async function tearDownVolume(parts: TearDownParts, volume: FoundVolume): Promis
   });
 }
 
-/** Records which staged volume it uses, which is only known before it is torn down. */
+/** Records which staged volume the volume uses, which is known only before it is torn down. */
 export async function identifyStaged(
   { plugins, staging, clock, log }: TearDownParts,
   uid: PodUid,
@@ -75,7 +75,7 @@ export async function identifyStaged(
   }
 }
 
-/** Everything that plugins report as staged on this node. */
+/** Returns everything that plugins report as staged on this node. */
 export async function findStaged({ plugins, staging, clock, log }: TearDownParts): Promise<void> {
   await Promise.all(
     plugins.map(async (plugin) => {

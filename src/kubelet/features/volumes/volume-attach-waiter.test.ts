@@ -7,7 +7,7 @@ import { testPod, volumeWorld } from './testing/volume-world.ts';
 
 const KEY = 'kubernetes.io/csi/d^h';
 
-/** A pod with one attachable volume; `seen` is the node's report of its volumes in use. */
+/** Creates a waiter with a pod and one attachable volume; `seen` records the node's reports of its volumes in use. */
 function setUp({ byController = true, attachedBy = 'byController' as AttachedBy } = {}) {
   const staged: StagedVolume = { key: KEY, path: '/global' };
   const calls: string[] = [];

@@ -1,12 +1,12 @@
 /** Why a volume may not be set up on the node yet. */
 export type AttachProblem =
-  /** Another component is working on it and will notify when done. Upstream records no event. */
+  /** Another component works on it and will notify when done. Upstream records no event. */
   | { readonly kind: 'wait'; readonly message: string }
-  /** It will not happen. */
+  /** The volume will not be attached. */
   | { readonly kind: 'refused'; readonly message: string };
 
 export interface VolumeAttachWaiterOptions {
-  /** `enableControllerAttachDetach`: the control plane attaches. */
+  /** Whether the control plane attaches volumes (`enableControllerAttachDetach`). */
   readonly byController: boolean;
 }
 
@@ -32,14 +32,14 @@ export class VolumeAttachWaiter {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** The volumes that the API server knows as in use. */
+  /** Records the volumes that the API server knows as in use. */
   reported(volumes: readonly string[]): void {
     const before = this.#reported;
     this.#reported = new Set(volumes);
     if (hasNew(before, volumes)) this.#notify();
   }
 
-  /** The volumes that the node's status lists as attached. */
+  /** Records the volumes that the node's status lists as attached. */
   attached(volumes: readonly string[]): void {
     const before = this.#attached;
     this.#attached = new Set(volumes);
@@ -47,8 +47,8 @@ export class VolumeAttachWaiter {
   }
 
   /**
-   * undefined: it may be used. `byNode`: the node itself could attach it (upstream's kubelet cannot attach CSI
-   * volumes).
+   * Returns why the volume may not be used yet, or undefined if it may. `byNode` means that the node itself could
+   * attach it (upstream's kubelet cannot attach CSI volumes).
    */
   problem(key: string, volume: string, { byNode }: { byNode: boolean }): AttachProblem | undefined {
     if (!this.#options.byController)

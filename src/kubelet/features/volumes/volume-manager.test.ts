@@ -330,7 +330,7 @@ test('folders of vanished pods are removed, those with a stuck mount are counted
     await world.clock.advance(1000);
     left.push(await world.manager.cleanupOrphans(known));
   }
-  // Tried at 0 s, 1 s and 2 s (500 ms, 1 s back-off), gone with the fourth try, 2 s later.
+  // The attempts are at 0 s, 1 s and 2 s (500 ms, 1 s back-off), and the fourth succeeds 2 s later.
   assert.deepEqual(left, [1, 1, 1, 0, 0, 0, 0, 0, 0, 0]);
 });
 

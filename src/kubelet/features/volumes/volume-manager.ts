@@ -32,9 +32,9 @@ export interface VolumeManagerOptions extends SetUpParts {
   readonly onOperation?: ((operation: VolumeOperation) => void) | undefined;
 }
 
-/** An attempt that takes longer is reported as not responding. */
+/** The time after which an attempt is reported as not responding. */
 const SLOW_MS = 30_000;
-/** How long tearDown waits for a hung attempt, and for the unmounts. */
+/** The time that tearDown waits for a hung attempt, and for the unmounts. */
 const TEAR_DOWN_LIMIT_MS = 120_000;
 
 /**
@@ -52,7 +52,7 @@ export class VolumeManager {
   readonly #tearingDown = new Map<PodUid, Promise<void>>();
   readonly #orphans: OrphanFolders;
   readonly #readWriteOncePod = new ReadWriteOncePodTracker();
-  /** Volumes found at start and not requested yet. */
+  /** The volumes found at the start and not requested yet. */
   #found = new Map<PodUid, FoundVolume[]>();
   #reconstructed = 0;
   #orphanCounts = { found: 0, left: 0 };
@@ -106,7 +106,7 @@ export class VolumeManager {
     return waitForVolumes(entry, this.#options.clock, signal);
   }
 
-  /** What is ready now, without waiting. */
+  /** Returns what is ready now, without waiting. */
   volumesOf(uid: PodUid): PodVolumes {
     const found = new Map<string, MountedVolume>();
     for (const [name, { state }] of this.#pods.get(uid)?.volumes ?? []) {
@@ -117,19 +117,20 @@ export class VolumeManager {
   }
 
   /**
-   * Unique names of the volumes that are prepared on this node and used by a pod (upstream: node.status.volumesInUse).
+   * Returns the unique names of the volumes that are prepared on this node and used by a pod (upstream:
+   * node.status.volumesInUse).
    */
   volumesInUse(): string[] {
     return this.#options.staging.keysInUse();
   }
 
-  /** The ready volumes that use space of their own, to be measured. */
+  /** Returns the ready volumes that use their own space, to be measured. */
   measurable(uid: PodUid): MeasurableVolume[] {
     const entry = this.#pods.get(uid);
     return entry === undefined ? [] : measurableVolumes(uid, entry);
   }
 
-  /** A volume may have been attached to the node: volumes that wait for that retry. */
+  /** Called when a volume may have been attached to the node: volumes that wait for that retry. */
   attachmentsChanged(): void {
     for (const entry of this.#pods.values())
       for (const volume of entry.volumes.values()) if (volume.unattached) this.#refresh(entry, volume);
@@ -154,8 +155,8 @@ export class VolumeManager {
   }
 
   /**
-   * An object appeared, changed or vanished: volumes that show it are refreshed, those that wait for it are tried at
-   * once.
+   * Called when an object appeared, changed or vanished. Volumes that show it are refreshed, and those that wait for it
+   * are tried at once.
    */
   objectChanged(change: VolumeChange): void {
     for (const entry of this.#pods.values()) {
@@ -165,8 +166,8 @@ export class VolumeManager {
   }
 
   /**
-   * The pod is being stopped: its mounted volumes no longer follow their objects, so that objects removed with the pod
-   * are not a failure.
+   * Called when the pod is being stopped. Its mounted volumes no longer follow their objects, so that objects removed
+   * with the pod are not a failure.
    */
   podEnds(uid: PodUid): void {
     const entry = this.#pods.get(uid);
@@ -208,8 +209,8 @@ export class VolumeManager {
   }
 
   /**
-   * What prevented volumes from being removed may be resolved (a driver registered): the next attempts skip their
-   * back-off.
+   * Makes the next attempts to remove volumes skip their back-off, because the cause may be resolved (a driver
+   * registered).
    */
   undoAgain(): void {
     this.#orphans.hurry();
@@ -243,7 +244,7 @@ export class VolumeManager {
     const fresh = usedVolumes(pod)
       .filter((volume) => !entry.volumes.has(volume.name))
       .map((volume) => this.#newVolume(pod, volume));
-    // Only now, after every name was checked.
+    // The pod is stored only after every name was checked.
     entry.pod = pod;
     this.#pods.set(uid, entry);
     const known = [...entry.volumes.values()];
@@ -283,7 +284,7 @@ export class VolumeManager {
     volume.attempt = this.#attempt(entry, volume);
   }
 
-  /** Never rejects. */
+  /** Runs one attempt. It never rejects. */
   async #attempt(entry: PodEntry, volume: VolumeEntry): Promise<void> {
     const slow = this.#options.clock.setTimer(SLOW_MS, () => {
       this.#step(volume, { kind: 'slow' });

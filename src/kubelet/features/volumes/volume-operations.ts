@@ -1,33 +1,36 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { VolumeSpec } from '../../ports/volume-plugin.ts';
 
-/** A finished operation on a volume, as upstream names it (volume/util/operationexecutor). */
+/** A finished operation on a volume, with upstream's name (volume/util/operationexecutor). */
 export interface VolumeOperation {
-  /** For CSI followed by the driver's name: `kubernetes.io/csi:driver`. */
+  /** The name of the plugin. For CSI, the driver's name follows: `kubernetes.io/csi:driver`. */
   readonly plugin: string;
   readonly name: 'volume_mount' | 'map_volume' | 'volume_unmount' | 'unmap_volume';
   readonly durationMs: number;
   readonly failed: boolean;
 }
 
-/** The content of the manager: desired and actual volumes. */
+/** The numbers of desired and actual volumes of the manager. */
 export interface VolumeCounts {
   readonly desired: ReadonlyMap<string, number>;
   readonly actual: ReadonlyMap<string, number>;
-  /** Volumes found on disk at start. */
+  /** The number of volumes found on disk at the start. */
   readonly reconstructed: number;
-  /** Folders of unknown pods at the last clean-up, and how many of them remained. */
+  /** The number of folders of unknown pods at the last clean-up, and how many of them remained. */
   readonly orphans: { found: number; left: number };
 }
 
-/** Upstream: GetFullQualifiedPluginNameForVolume. */
+/** Returns the full plugin name (upstream: GetFullQualifiedPluginNameForVolume). */
 export function qualifiedPlugin(plugin: string, spec: VolumeSpec | undefined): string {
   if (spec === undefined) return plugin;
   const driver = spec.kind === 'inline' ? spec.volume.csi?.driver : spec.persistentVolume.spec.csi?.driver;
   return driver === undefined ? plugin : `${plugin}:${driver}`;
 }
 
-/** Reports the result. An error for which `isNone` is true is not an operation: it has not begun. */
+/**
+ * Runs the operation and reports its result. An error for which `isNone` is true means that the operation has not
+ * begun.
+ */
 export async function observedOperation<T>(
   parts: { clock: Clock; onOperation?: ((operation: VolumeOperation) => void) | undefined },
   what: Pick<VolumeOperation, 'plugin' | 'name'>,

@@ -13,14 +13,17 @@ export interface OwnershipParts {
   readonly recorder: EventRecorder;
 }
 
-/** Upstream: volume_linux.go, firstEventReportDuration and progressReportDuration. */
+/**
+ * The times of the first and of further progress reports (upstream: volume_linux.go, firstEventReportDuration and
+ * progressReportDuration).
+ */
 const FIRST_REPORT_MS = 30_000;
 const REPORT_EVERY_MS = 60_000;
 const ADVICE =
   'consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods';
 
 /**
- * Whether the root of a volume already belongs to the group as required; then its content does too: the root is changed
+ * Whether the root of a volume already belongs to the group. Then its content does too, because the root is changed
  * last.
  */
 export async function belongsToGroup(

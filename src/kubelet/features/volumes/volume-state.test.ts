@@ -13,7 +13,7 @@ const mounted = (hostPath: string): MountedVolume => ({
 const [old, fresh] = [mounted('/old'), mounted('/fresh')];
 const succeeded: VolumeEvent = { kind: 'succeeded', mounted: fresh };
 const failed: VolumeEvent = { kind: 'failed', error: 'no server' };
-/** The state after events that happen at 1000 ms, 2000 ms and so on. */
+/** Returns the state after events at 1000 ms, 2000 ms and so on. */
 const after = (from: VolumeState, ...events: (VolumeEvent | 'begin' | 'changed' | 'slow')[]): VolumeState =>
   events.reduce<VolumeState>(
     (state, event, index) =>
@@ -28,7 +28,7 @@ describe('setting a volume up', () => {
     assert.deepEqual(after(waiting, 'begin', succeeded), { phase: 'mounted', mounted: fresh });
   });
 
-  it('setting a volume up is tried again half a second after the first failure, and then after twice as long', () => {
+  it('is retried half a second after the first failure, and then after twice as long', () => {
     const once = after(waiting, 'begin', failed);
     assert.deepEqual(once, {
       phase: 'waiting',
@@ -44,7 +44,7 @@ describe('setting a volume up', () => {
     assert.equal(many.phase === 'waiting' && many.retryAtMs, 2_000 + 122_000);
   });
 
-  it('setting a volume up is tried again at once when something changed meanwhile', () => {
+  it('is retried at once if something changed during the attempt', () => {
     const state = after(waiting, 'begin', 'changed', failed);
     assert.deepEqual(state, {
       phase: 'waiting',
@@ -62,7 +62,7 @@ describe('setting a volume up', () => {
     });
   });
 
-  it('waits no longer for its next try when something changed', () => {
+  it('does not wait for its next attempt if something changed', () => {
     const state = after(waiting, 'begin', failed, 'changed');
     assert.deepEqual(
       [state.phase, state.phase === 'waiting' && state.retryAtMs, state.phase === 'waiting' && state.failures],
@@ -101,12 +101,12 @@ it('an event that does not apply changes nothing', () => {
 });
 
 describe('reasons that keep a pod from starting', () => {
-  it('reasons that keep a pod from starting is nothing once the volume can be used', () => {
+  it('are absent once the volume can be used', () => {
     for (const state of [ready, after(ready, 'changed'), after(ready, 'begin', failed)])
       assert.equal(volumeBlocker('data', state), undefined);
   });
 
-  it('reasons that keep a pod from starting is the last error, and when the next try is', () => {
+  it('contain the last error and the time of the next attempt', () => {
     assert.deepEqual(volumeBlocker('data', after(waiting, 'begin', failed)), {
       ...{ step: 'volume data', cause: 'no server', sinceMs: 0, lastError: 'no server', nextTryAtMs: 2_500 },
     });
@@ -114,7 +114,7 @@ describe('reasons that keep a pod from starting', () => {
     assert.equal(volumeBlocker('data', after(waiting, 'begin', failed, 'begin', 'slow'))?.cause, 'no server');
   });
 
-  it('reasons that keep a pod from starting is the host when it does not respond, and otherwise that it takes its time', () => {
+  it('mention the host if it does not respond, and otherwise that the attempt is slow', () => {
     assert.equal(volumeBlocker('data', waiting)?.cause, 'is being set up');
     assert.equal(volumeBlocker('data', after(waiting, 'begin'))?.cause, 'is being set up');
     assert.equal(volumeBlocker('data', after(waiting, 'begin', 'slow'))?.cause, 'the host does not respond');

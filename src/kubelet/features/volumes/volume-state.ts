@@ -31,20 +31,23 @@ export type VolumeState =
 
 export type VolumeEvent =
   | { kind: 'begin' }
-  /** Its content may be out of date. */
+  /** The content may be outdated. */
   | { kind: 'changed' }
   | { kind: 'slow' }
   | { kind: 'succeeded'; mounted: MountedVolume }
   | { kind: 'failed'; error: string };
 
-/** Upstream: goroutinemap/exponentialbackoff, 500 ms to 2 min 2 s. */
+/** The back-off, 500 ms to 2 min 2 s (upstream: goroutinemap/exponentialbackoff). */
 export const operationBackoff: BackoffCurve = { initialMs: 500, maxMs: 122_000, factor: 2 };
 
 export function initialVolumeState(nowMs: number): VolumeState {
   return { phase: 'waiting', failures: 0, sinceMs: nowMs };
 }
 
-/** Total: an event that does not apply to a phase changes nothing. `nowMs` is wall time, for display. */
+/**
+ * Returns the next state. It is total: an event that does not apply to a phase changes nothing. `nowMs` is wall time,
+ * for display.
+ */
 export function nextVolumeState(state: VolumeState, event: VolumeEvent, nowMs: number): VolumeState {
   switch (event.kind) {
     case 'begin':
@@ -86,7 +89,7 @@ function failed(state: Extract<VolumeState, { phase: 'working' }>, error: string
   };
 }
 
-/** What a container may use now; a volume whose refresh fails stays usable with its old content. */
+/** Returns what a container may use now. A volume whose refresh fails stays usable with its old content. */
 export function usableVolume(state: VolumeState): MountedVolume | undefined {
   return state.phase === 'mounted' ? state.mounted : state.last;
 }

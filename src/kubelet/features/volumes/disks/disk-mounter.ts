@@ -11,9 +11,9 @@ const OUTPUT_LIMIT_BYTES = 256 * 1024;
 /** fsck(8). */
 const CORRECTED = 1;
 const UNCORRECTED = 4;
-/** blkid(8): nothing found. */
+/** The exit code of blkid(8) when it finds nothing. */
 const NOTHING_FOUND = 2;
-/** Packages with the same name in Debian, Fedora, SUSE and Alpine. */
+/** The packages of the mkfs programs. They have the same names in Debian, Fedora, SUSE and Alpine. */
 const packagesOfFsTypes: ReadonlyMap<string, string> = new Map([
   ['ext2', 'e2fsprogs'],
   ['ext3', 'e2fsprogs'],
@@ -45,9 +45,9 @@ export class DiskMounter {
     this.#log = parts.log;
   }
 
-  /** At an existing directory. */
+  /** Mounts the disk at an existing directory. */
   async mount(device: string, target: string, { fsType, options }: DiskMount): Promise<void> {
-    // It becomes part of a program's name.
+    // The type becomes part of a program's name.
     if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(fsType))
       throw new KubeletError('Invalid', `fsType ${JSON.stringify(fsType)} is not a file system name`);
     const readOnly = options.includes('ro');
@@ -75,7 +75,7 @@ export class DiskMounter {
     }
   }
 
-  /** '' for an empty disk. */
+  /** Returns the format of the disk, or '' for an empty one. */
   async #formatOf(device: string): Promise<string> {
     const { exitCode, stdout, stderr } = await this.#run(
       'blkid',

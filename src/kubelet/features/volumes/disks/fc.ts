@@ -16,8 +16,8 @@ function sourceOf(spec: VolumeSpec): FCVolumeSource | undefined {
 }
 
 /**
- * Disks of a Fibre Channel network, by WWN and LUN or by WWID (upstream: fc_util.go): the multipath device if there is
- * one.
+ * Attaches disks of a Fibre Channel network, by WWN and LUN or by WWID (upstream: fc_util.go). A multipath device is
+ * preferred.
  */
 export class FibreChannelDisks implements DiskSource {
   readonly name = 'kubernetes.io/fc';
@@ -44,7 +44,10 @@ export class FibreChannelDisks implements DiskSource {
     };
   }
 
-  /** No scan for a disk that exists already; if multipath has only one path, it is given time to find more. */
+  /**
+   * Attaches the disk. A disk that exists already causes no scan. If multipath has only one path, it gets time to find
+   * more.
+   */
   async attach(spec: VolumeSpec): Promise<string> {
     const found = await this.#find(spec);
     if (found?.multipath === true) return found.device;

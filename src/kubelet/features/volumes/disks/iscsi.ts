@@ -33,7 +33,7 @@ interface Target {
   readonly iqn: string;
   readonly lun: number;
   readonly iface: string;
-  /** The interface from which a new one is created, where the volume names an initiator. */
+  /** The interface from which a new one is created, if the volume names an initiator. */
   readonly copyOf: string | undefined;
   readonly initiator: string;
 }
@@ -50,7 +50,8 @@ function sourceOf(spec: VolumeSpec): Source | undefined {
 }
 
 /**
- * iscsiadm uses these values as file names and writes them as lines into files: no paths, no options, no line breaks.
+ * Whether iscsiadm may use the name as a file name and write it as a line into files: it is no path and no option, and
+ * has no line break.
  */
 const isRecordName = (name: string): boolean => !name.startsWith('-') && name !== '..' && !/[/\s\p{Cc}]/u.test(name);
 
@@ -79,16 +80,16 @@ function targetOf(spec: VolumeSpec): Target {
 }
 
 /**
- * Disks of iSCSI targets through iscsiadm (upstream: iscsi_util.go): discovery, login, one LUN, the device by its path;
- * logout when no other disk of the target is in use. iscsiadm accepts CHAP secrets as arguments only, so during a call
- * they are visible in the process list, as in upstream.
+ * Attaches disks of iSCSI targets through iscsiadm (upstream: iscsi_util.go): discovery, login, one LUN, and the device
+ * by its path. It logs out when no other disk of the target is in use. iscsiadm accepts CHAP secrets as arguments only,
+ * so during a call they are visible in the process list, as in upstream.
  */
 export class IscsiDisks implements DiskSource {
   readonly name = 'kubernetes.io/iscsi';
   readonly sourceOf = sourceOf;
   readonly #parts: IscsiParts;
   readonly #bus: ScsiBus;
-  /** Logins and logouts of one target run one after another. */
+  /** Runs logins and logouts of one target one after another. */
   readonly #targets = new KeyedQueue();
 
   constructor(parts: IscsiParts) {
@@ -206,7 +207,7 @@ export class IscsiDisks implements DiskSource {
         cause: error,
       });
     }
-    // So that a reboot does not wait for an unreachable target.
+    // Otherwise a reboot would wait for an unreachable target.
     await this.#call([
       '-m',
       'node',
@@ -223,7 +224,7 @@ export class IscsiDisks implements DiskSource {
     ]).catch(() => undefined);
   }
 
-  /** Errors name the key, never the value. */
+  /** Sets the secrets. Errors name the key, never the value. */
   async #setSecrets(
     record: readonly string[],
     { method, keys, secret }: { method: string; keys: readonly string[]; secret: Readonly<Record<string, string>> },
@@ -283,7 +284,7 @@ export class IscsiDisks implements DiskSource {
     }
   }
 
-  /** `/dev/sdx` of `/dev/disk/by-path/...`. */
+  /** Returns `/dev/sdx` for `/dev/disk/by-path/...`. */
   async #diskOf(device: string): Promise<string> {
     const info = await this.#parts.files.lstat(device);
     if (info?.type !== 'symlink') return device;

@@ -27,7 +27,7 @@ const MOUNT_FOLDER_MODE = 0o750;
 export interface LocalVolumeParts {
   readonly rootDir: string;
   readonly files: HostFiles;
-  /** For the volume's own path, access to which may hang. */
+  /** Accesses the volume's own path, which may hang. */
   readonly guardedFiles: HostFiles;
   readonly mounts: Mounts;
   readonly disks: DiskMounter;
@@ -38,7 +38,7 @@ function sourceOf(spec: VolumeSpec): LocalVolumeSource | undefined {
   return spec.kind === 'persistent' ? spec.persistentVolume.spec.local : undefined;
 }
 
-/** Upstream fails before it begins, with this message. */
+/** Builds upstream's error for a volume that it cannot mount. */
 function noMounter({ name }: VolumeSpec, why: string): SetUpFailed {
   return new SetUpFailed(
     volumeEvents.failedMount,
@@ -120,7 +120,7 @@ export class LocalVolumePlugin implements VolumePlugin, VolumeStaging {
     return ready;
   }
 
-  /** The first pod's group stays (upstream: local.go). */
+  /** Records a warning for another group. The group of the first pod stays (upstream: local.go). */
   async #warnOfOtherGroup(
     pod: Pod,
     { path, name, fsGroup }: { path: string; name: string; fsGroup: number },

@@ -16,7 +16,7 @@ export class ScsiBus {
     for (const host of await this.#files.list(HOSTS)) await this.#files.appendFile(`${HOSTS}/${host}/scan`, '- - -');
   }
 
-  /** For one LUN only: other LUNs of the target do not concern this node. */
+  /** Scans for one LUN only. Other LUNs of the target do not concern this node. */
   async scanLun(host: string, lun: number): Promise<void> {
     await this.#files.appendFile(`${HOSTS}/${host}/scan`, `0 0 ${lun}`);
   }
@@ -27,7 +27,7 @@ export class ScsiBus {
     if ((await this.#files.lstat(path)) !== undefined) await this.#files.appendFile(path, '1');
   }
 
-  /** `/dev/dm-0` when multipath uses the disk. */
+  /** Returns `/dev/dm-0` if multipath uses the disk. */
   async multipathOf(device: string): Promise<string | undefined> {
     const disk = device.slice(device.lastIndexOf('/') + 1);
     if (disk.startsWith('dm-')) return device;

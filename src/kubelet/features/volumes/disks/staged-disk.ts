@@ -22,11 +22,11 @@ const FOLDER_MODE = 0o750;
 
 /** The source of a disk: the part that differs between kinds of network disks. */
 export interface DiskSource {
-  /** `kubernetes.io/iscsi`. */
+  /** The name of the plugin, for example `kubernetes.io/iscsi`. */
   readonly name: string;
   /**
-   * The disk of this kind in the volume, inline or claimed; undefined when it is of another kind. No fsType, or '',
-   * means the default.
+   * Returns the disk of this kind in the volume, inline or claimed, or undefined if it is of another kind. No fsType,
+   * or '', means the default.
    */
   sourceOf(spec: VolumeSpec): { fsType?: string } | undefined;
   /**
@@ -34,9 +34,9 @@ export interface DiskSource {
    * `detach` needs. Never a secret.
    */
   describe(spec: VolumeSpec): { id: string; folder: string; context: Readonly<Record<string, string>> };
-  /** Makes the disk appear and resolves to its device. Repeatable. */
+  /** Attaches the disk and resolves to its device. It may be repeated. */
   attach(spec: VolumeSpec, pod: Pod): Promise<string>;
-  /** A missing disk is success. `others`: disks of this kind that are still in use. */
+  /** Detaches the disk. A missing disk is success. `others` are disks of this kind that are still in use. */
   detach(context: Readonly<Record<string, string>>, others: readonly StagedVolume[]): Promise<void>;
 }
 
@@ -48,9 +48,9 @@ export interface StagedDiskParts {
 }
 
 /**
- * Network disks, attached and mounted once per node and bound for each pod. Two notes record them for a later agent:
- * one next to the shared mount, written before the disk is attached, and one in the pod's folder, which names the disk
- * that the pod uses.
+ * Network disks that are attached and mounted once per node and bind-mounted for each pod. Two notes record them for a
+ * later agent: one next to the shared mount, written before the disk is attached, and one in the pod's folder, which
+ * names the disk that the pod uses.
  */
 export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
   readonly name: string;
@@ -71,7 +71,7 @@ export class StagedDiskPlugin implements VolumePlugin, VolumeStaging {
     return this.#source.sourceOf(spec) !== undefined;
   }
 
-  /** The node itself logs in; the control plane only records which node has it. */
+  /** Returns who attaches: the node itself logs in, and the control plane only records which node has the disk. */
   attaches(): 'byAnyone' {
     return 'byAnyone';
   }

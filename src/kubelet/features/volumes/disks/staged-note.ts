@@ -5,11 +5,11 @@ import type { StagedVolume } from '../../../ports/volume-plugin.ts';
 const NOTE_MODE = 0o600;
 const NOTE_LIMIT_BYTES = 64 * 1024;
 
-/** Notes what is staged, for the next agent. The folder must exist. */
+/** Records what is staged, for the next agent. The folder must exist. */
 export const writeStaged = (files: HostFiles, path: string, staged: StagedVolume): Promise<void> =>
   files.writeFileAtomic(path, JSON.stringify(staged), NOTE_MODE);
 
-/** Undefined if there is no such note, or it is damaged. */
+/** Reads the note. Returns undefined if there is none, or if it is damaged. */
 export async function readStaged(files: HostFiles, path: string): Promise<StagedVolume | undefined> {
   try {
     const value: unknown = JSON.parse(await files.readText(path, NOTE_LIMIT_BYTES));

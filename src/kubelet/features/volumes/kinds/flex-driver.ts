@@ -19,13 +19,16 @@ interface Capabilities {
 }
 
 export interface FlexDriverParts {
-  /** `volumePluginDir`. */
+  /** The folder of the drivers (`volumePluginDir`). */
   readonly driverDir: string;
   readonly processes: Processes;
   readonly objects: ClusterObjects;
 }
 
-/** What node-wide calls get: nothing of a pod, and no secret (upstream: driver-call.go AppendSpec). */
+/**
+ * Returns the options of node-wide calls, without data of a pod and without secrets (upstream: driver-call.go
+ * AppendSpec).
+ */
 export function specOptions(spec: VolumeSpec): string {
   return JSON.stringify({ ...baseOptions(spec), ...flexSourceOf(spec)?.options });
 }
@@ -92,7 +95,7 @@ export class FlexDriver {
     };
   }
 
-  /** Still in base64, as drivers expect them. The secret must be of the driver's own type. */
+  /** Returns the secrets in base64, as drivers expect them. The Secret must have the driver's own type. */
   async #secretsOf(source: Source | undefined, pod: Pod): Promise<Record<string, string>> {
     if (source?.secretRef === undefined) return {};
     const { name = '' } = source.secretRef;
@@ -111,7 +114,7 @@ export class FlexDriver {
     );
   }
 
-  /** Rejects with `Unimplemented` for a call the driver does not know. */
+  /** Calls the driver. Rejects with `Unimplemented` for a call that it does not know. */
   async call(driver: string, args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
     const program = driver.split('/').at(-1) ?? '';
     const [command] = args;

@@ -47,7 +47,7 @@ test('a driver attaches and mounts a disk once for two pods, and undoes both aft
   await manager.tearDown(podUid('u1'));
   assert.equal(calls().at(-1), `unmount ${one}`);
   await manager.tearDown(podUid('u2'));
-  // What is node-wide goes after the pod has gone.
+  // Node-wide state is removed after the pod.
   await clock.settle();
   assert.deepEqual(calls().slice(-3), [`unmount ${two}`, `unmountdevice ${MOUNT}`, 'detach f node-1']);
   assert.deepEqual([mounts.mounted, disk.attached], [[], false]);
@@ -65,7 +65,7 @@ test('node-wide calls get the options of the volume and nothing of a pod', async
   });
 });
 
-test('an agent that was restarted goes on where the other one was, and undoes all of it', async () => {
+test('a restarted agent continues the work of the previous one, and undoes all of it', async () => {
   const made = world();
   await made.manager.ensure(testPod('u1', [flex]));
   made.manager.stop();

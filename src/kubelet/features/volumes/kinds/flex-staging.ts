@@ -19,9 +19,9 @@ export interface FlexStagingParts {
   readonly disks: DiskMounter;
   readonly driver: FlexDriver;
   readonly nodeName: () => string;
-  /** `<root>/plugins/kubernetes.io/flexvolume`, where upstream has the shared mounts of all drivers. */
+  /** The folder with the shared mounts of all drivers, as in upstream: `<root>/plugins/kubernetes.io/flexvolume`. */
   readonly folder: string;
-  /** In the pod's own folder: which staged volume it uses. */
+  /** Returns the path of the note in the pod's folder that names the staged volume in use. */
   readonly podNote: (volume: { readonly podUid: string; readonly specName: string }) => string;
 }
 
@@ -44,7 +44,7 @@ export class FlexStaging implements VolumeStaging {
     if (!attach) return undefined;
     const answer = await this.#optional(driver, ['getvolumename', specOptions(spec)]);
     const volume = typeof answer?.['volumeName'] === 'string' ? answer['volumeName'] : spec.name;
-    // It becomes a path and a name of a file.
+    // The name becomes a path and a file name.
     const isPath = volume.split('/').some((part) => part === '' || part === '.' || part === '..');
     if (isPath || encodeURIComponent(`${driver}/${volume}`).length > LONGEST_NAME)
       throw new KubeletError(
@@ -118,7 +118,7 @@ export class FlexStaging implements VolumeStaging {
     return { device: deviceIn(answer), isOurs: answer !== undefined };
   }
 
-  /** undefined for a call that the driver does not support. */
+  /** Calls the driver. Returns undefined for a call that it does not support. */
   async #optional(driver: string, args: readonly string[]): Promise<Readonly<Record<string, unknown>> | undefined> {
     try {
       return await this.#parts.driver.call(driver, args);

@@ -22,7 +22,7 @@ const NOTE_LIMIT_BYTES = 4096;
 
 export interface FlexVolumeParts {
   readonly rootDir: string;
-  /** `volumePluginDir`. */
+  /** The folder of the drivers (`volumePluginDir`). */
   readonly driverDir: string;
   readonly files: HostFiles;
   readonly mounts: Mounts;
@@ -92,7 +92,7 @@ export class FlexVolumePlugin implements VolumePlugin {
     try {
       await this.#driver.call((await files.readText(note, NOTE_LIMIT_BYTES)).trim(), ['unmount', path]);
     } catch (error) {
-      // Then it is unmounted like any other.
+      // The volume is then unmounted like any other.
       if (!isKind(error, 'Unimplemented')) throw error;
     }
   }
@@ -105,7 +105,7 @@ export class FlexVolumePlugin implements VolumePlugin {
     return `${folderPrefix(this.#parts.rootDir)}/pods/${podUid}/plugins/kubernetes.io~flexvolume/${specName}/${name}`;
   }
 
-  /** For an unmount only the folder is known. */
+  /** Records the driver, because only the folder is known at an unmount. */
   async #noteDriver(podUid: string, specName: string, driver: string): Promise<void> {
     const path = this.#notePath(podUid, specName);
     await this.#parts.files.makeDirectory(path.slice(0, path.lastIndexOf('/')), FOLDER_MODE);

@@ -7,9 +7,8 @@ const PREFIX = 'hugepages-';
 const MEDIUM_PREFIX = 'HugePages-';
 
 /**
- * The page size of a volume with this medium, as the quantity in the pod (upstream: empty_dir.go
- * getPageSizeMountOption): that of the medium, or the one size the pod's containers request. Throws Invalid with the
- * message users see.
+ * Returns the page size of a volume as a quantity (upstream: empty_dir.go getPageSizeMountOption): that of the medium,
+ * or the only size that the pod's containers request. Throws Invalid with a message for users.
  */
 export function hugePageSizeOf(pod: Pod, medium: string): string {
   const requested = requestedSizes(pod);
@@ -26,7 +25,7 @@ export function hugePageSizeOf(pod: Pod, medium: string): string {
   return first;
 }
 
-/** Limits count as requests: for huge pages both must be equal. */
+/** Returns the requested page sizes. Limits count as requests, because for huge pages both must be equal. */
 function requestedSizes({ spec }: Pod): string[] {
   return [spec, ...spec.containers, ...(spec.initContainers ?? [])]
     .flatMap(({ resources }) => Object.keys({ ...resources?.limits, ...resources?.requests }))
@@ -34,7 +33,7 @@ function requestedSizes({ spec }: Pod): string[] {
     .map((name) => name.slice(PREFIX.length));
 }
 
-/** Volumes in huge pages. */
+/** Mounts volumes in huge pages. */
 export class HugePages {
   readonly #mounts: Mounts;
 

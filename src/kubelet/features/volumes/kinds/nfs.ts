@@ -61,7 +61,9 @@ export class NfsPlugin implements VolumePlugin {
     return ready;
   }
 
-  /** If the server does not respond, the mount is forced off once the normal unmount has timed out. */
+  /**
+   * Unmounts the volume. If the server does not respond, a forced unmount follows once the normal one has timed out.
+   */
   async tearDown({ path }: VolumeOnDisk): Promise<void> {
     try {
       await this.#mounts.unmount(path);
@@ -71,7 +73,7 @@ export class NfsPlugin implements VolumePlugin {
     }
   }
 
-  /** A mount that timed out may have succeeded after all. */
+  /** Cleans up after a mount that timed out, because it may have succeeded. */
   async #cleanUp(path: string): Promise<void> {
     if (await isMounted(this.#mounts, path)) await this.#mounts.unmount(path);
     await this.#files.remove(path);

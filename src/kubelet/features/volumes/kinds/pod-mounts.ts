@@ -33,7 +33,7 @@ export async function bindIntoPod(
   }
 }
 
-/** The link through which containers get a raw device. */
+/** Creates the link through which containers access a raw device. */
 export async function linkDevice(
   files: HostFiles,
   device: string,

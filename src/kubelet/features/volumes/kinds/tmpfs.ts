@@ -9,7 +9,10 @@ import type { HostFiles } from '../../../ports/host-files.ts';
 import type { Mounts } from '../../../ports/mounts.ts';
 import type { NodeEventRecorder } from '../../../ports/recorder.ts';
 
-/** The memory limit of a pod as a whole; undefined when there is none. Same rule as for the limit of its cgroup. */
+/**
+ * Returns the memory limit of the pod as a whole, or undefined if there is none. The rule is that of the cgroup's
+ * limit.
+ */
 function podMemoryLimitBytes(pod: Pod): number | undefined {
   if (podQos(pod) === 'BestEffort') return undefined;
   const limited = (list: Readonly<Record<string, string>> | undefined): boolean =>
@@ -23,8 +26,8 @@ function podMemoryLimitBytes(pod: Pod): number | undefined {
 }
 
 /**
- * The smallest limit that applies (upstream: emptydir, calculateEmptyDirMemorySize); undefined without one: the
- * kernel's half of memory.
+ * Returns the smallest limit that applies (upstream: emptydir, calculateEmptyDirMemorySize), or undefined without one;
+ * the kernel then uses half of the memory.
  */
 export function computeTmpfsSizeBytes(
   pod: Pod,
@@ -44,13 +47,13 @@ export interface TmpfsOptions {
   readonly mounts: Mounts;
   readonly recorder: NodeEventRecorder;
   readonly log: Logger;
-  /** 0 when unknown. */
+  /** Returns the node's allocatable memory; 0 when unknown. */
   readonly nodeAllocatableMemoryBytes: () => number;
 }
 
 /**
- * Memory-backed volumes, kept out of swap where the kernel supports it; where it does not and swap is on, a node event
- * says so once.
+ * Mounts memory-backed volumes, and keeps them out of swap if the kernel supports it. If it does not and swap is on, a
+ * node event reports it once.
  */
 export class Tmpfs {
   readonly #options: TmpfsOptions;
@@ -75,7 +78,7 @@ export class Tmpfs {
     await (this.#warning ??= this.#warnOfSwap());
   }
 
-  /** In upstream's words (container_manager_linux.go), when the first such volume is set up. */
+  /** Records the warning in upstream's words (container_manager_linux.go), when the first such volume is set up. */
   async #warnOfSwap(): Promise<void> {
     if (!(await this.#maySwap())) return;
     this.#options.recorder.nodeEvent(

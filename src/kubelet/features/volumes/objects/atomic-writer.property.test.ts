@@ -20,7 +20,7 @@ const payloadOf = (content: Contents): Payload =>
     Object.entries(content).map(([name, text]) => [name, { content: new TextEncoder().encode(text), mode: 0o644 }]),
   );
 
-/** The agent dies (every call fails) after `calls` calls. */
+/** Simulates that the agent is killed after `calls` calls: every later call fails. */
 function dyingAfter(files: FakeHostFiles, calls: number): HostFiles {
   let left = calls;
   return new Proxy<HostFiles>(files, {
@@ -33,7 +33,7 @@ function dyingAfter(files: FakeHostFiles, calls: number): HostFiles {
   });
 }
 
-/** What a reader in the pod sees: all files reachable by visible names. */
+/** Returns what a reader in the pod sees: all files reachable by visible names. */
 async function visible(files: FakeHostFiles): Promise<Contents> {
   const found: Contents = {};
   const walk = async (folder: string, prefix: string): Promise<void> => {

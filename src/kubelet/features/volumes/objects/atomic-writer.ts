@@ -41,7 +41,10 @@ export class AtomicWriter {
     this.#options = options;
   }
 
-  /** Resolves to whether anything was written. `fsGroup` can read all of it. One call at a time per folder. */
+  /**
+   * Writes the files. Resolves to whether anything was written. `fsGroup` can read all of it. Only one call at a time
+   * may run per folder.
+   */
   async write(folder: string, wanted: Payload, fsGroup?: number): Promise<boolean> {
     const payload = validatedPayload(wanted);
     const current = await this.#currentHidden(folder);
@@ -69,7 +72,7 @@ export class AtomicWriter {
     }
   }
 
-  /** Same files with the same content, and nothing else. */
+  /** Whether the folder has the same files with the same content, and nothing else. */
   async #isSame(hidden: string, payload: Payload): Promise<boolean> {
     const found = await this.#filesBelow(hidden, '');
     if (found === undefined || found.length !== payload.size) return false;
@@ -82,7 +85,7 @@ export class AtomicWriter {
     return true;
   }
 
-  /** undefined when it contains anything that this writer does not create. */
+  /** Lists the files, or returns undefined if there is anything that this writer does not create. */
   async #filesBelow(folder: string, prefix: string): Promise<string[] | undefined> {
     const found: string[] = [];
     for (const name of await this.#options.files.list(`${folder}/${prefix}`)) {
@@ -121,7 +124,9 @@ export class AtomicWriter {
     }
   }
 
-  /** A rename replaces a link, but not a directory that another user created in its place. */
+  /**
+   * Removes what blocks a name. A rename replaces a link, but not a directory that another user created in its place.
+   */
   async #clearTheWay(folder: string): Promise<void> {
     const { files, log } = this.#options;
     if ((await files.lstat(`${folder}/${DATA}`))?.type !== 'directory') return;
@@ -129,7 +134,7 @@ export class AtomicWriter {
     await files.removeTree(`${folder}/${DATA}`);
   }
 
-  /** Never an existing one: writing into it would mix old and new content. */
+  /** Returns an unused name. Writing into an existing folder would mix old and new content. */
   async #newHiddenName(folder: string): Promise<string> {
     const stamp = new Date(this.#options.clock.nowMs())
       .toISOString()

@@ -18,7 +18,7 @@ export interface ObjectVolumeOptions {
   readonly writer: AtomicWriter;
   readonly objects: ClusterObjects;
   readonly tmpfs: Tmpfs;
-  /** The resources available to a container without a limit, for downwardAPI files. */
+  /** Returns the resources available to a container without a limit, for downwardAPI files. */
   readonly nodeAllocatable: () => ResourceList;
 }
 
@@ -37,7 +37,7 @@ export async function showPayload(
   return { hostPath: path, readOnly: true, selinuxRelabel: true, settled: content.settled };
 }
 
-/** The content of one ConfigMap; its absence is an error unless optional. */
+/** Loads the content of one ConfigMap. Its absence is an error unless it is optional. */
 export async function loadConfigMap(objects: ClusterObjects, pod: Pod, source: { name: string; optional: boolean }) {
   const found = await objects.get('ConfigMap', pod.metadata.namespace, source.name);
   if (found === undefined && !source.optional)
@@ -84,7 +84,7 @@ export class ConfigMapPlugin implements VolumePlugin {
   }
 }
 
-/** Secrets are never written to disk: their folder is a tmpfs. */
+/** Shows Secrets as files. They are never written to disk: their folder is a tmpfs. */
 export class SecretPlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/secret';
   readonly mountOptions = false;

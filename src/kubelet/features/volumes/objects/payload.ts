@@ -11,7 +11,7 @@ export type Payload = ReadonlyMap<string, PayloadFile>;
 export interface PayloadFile {
   readonly content: Uint8Array;
   readonly mode: number;
-  /** Its owner; root when not given. */
+  /** The owner of the file; by default root. */
   readonly uid?: number;
 }
 
@@ -24,7 +24,7 @@ export interface KeySelection {
 const LONGEST_NAME = 255;
 const LONGEST_PATH = 4096;
 
-/** Throws Invalid when a key that `items` names is missing and the source is not optional. */
+/** Selects the content. Throws Invalid when a key that `items` names is missing and the source is not optional. */
 export function configMapPayload(selection: KeySelection, configMap: ConfigMap | undefined): Payload {
   const values = new Map<string, () => Uint8Array>();
   for (const [key, value] of Object.entries(configMap?.binaryData ?? {}))

@@ -30,7 +30,7 @@ import { configMapPayload, secretPayload } from './payload.ts';
 
 const READABLE_BY_ALL = 0o644;
 const OWNER_ONLY = 0o600;
-/** Upstream's default of the API. */
+/** The lifetime of a token by default, as in upstream. */
 const TOKEN_LIFE_SECONDS = 3600;
 
 interface DownwardSource {
@@ -53,7 +53,9 @@ function downwardPayload(pod: Pod, { items, defaultMode, nodeAllocatable }: Down
   return payload;
 }
 
-/** Fields of the pod as files; follows labels and annotations. In memory, as in upstream. */
+/**
+ * Shows fields of the pod as files, and follows its labels and annotations. The files are in memory, as in upstream.
+ */
 export class DownwardApiPlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/downward-api';
   readonly mountOptions = false;
@@ -86,7 +88,7 @@ const sourceOf = (spec: VolumeSpec): ProjectedVolumeSource | undefined =>
   spec.kind === 'inline' ? spec.volume.projected : undefined;
 
 /**
- * The one user that all containers of the pod run as; undefined when they differ or one sets none (upstream:
+ * Returns the user as which all containers of the pod run, or undefined when they differ or one sets none (upstream:
  * volume/util FsUserFrom).
  */
 export function commonUserOf(pod: Pod): number | undefined {
@@ -107,12 +109,12 @@ interface Projection {
 
 export interface ProjectedOptions extends ObjectVolumeOptions {
   readonly tokens: PodTokens;
-  /** Undefined while their feature gates are off. */
+  /** The trust anchors; undefined while their feature gates are off. */
   readonly trust?: TrustAnchors | undefined;
   readonly certificates?: PodCertificates | undefined;
 }
 
-/** Several sources in one folder, which may hold tokens of the pod's service account and its certificates. */
+/** Shows several sources in one folder, which may contain tokens of the pod's service account and its certificates. */
 export class ProjectedPlugin implements VolumePlugin {
   readonly name = 'kubernetes.io/projected';
   readonly mountOptions = false;
@@ -209,7 +211,7 @@ export class ProjectedPlugin implements VolumePlugin {
     throw refusedSource(source);
   }
 
-  /** A token is readable only by its users: the group by fsGroup, or the one user of all containers. */
+  /** Projects a token. It is readable only by its users: the group by fsGroup, or the one user of all containers. */
   async #token(
     request: VolumeRequest,
     { path, audience = '', expirationSeconds = TOKEN_LIFE_SECONDS }: ServiceAccountTokenProjection,
@@ -234,7 +236,10 @@ export class ProjectedPlugin implements VolumePlugin {
 
 type Access = Omit<PayloadFile, 'content'>;
 
-/** Credentials are readable only by their users: the group by fsGroup, or the one user of all containers. */
+/**
+ * Returns owner and mode. Credentials are readable only by their users: the group by fsGroup, or the one user of all
+ * containers.
+ */
 function accessOf({ pod, fsGroup }: VolumeRequest, defaultMode: number): Access {
   const user = commonUserOf(pod);
   const mode = user !== undefined || fsGroup !== undefined ? OWNER_ONLY : defaultMode;
@@ -256,7 +261,7 @@ async function showTrust(
   return { payload: new Map([[path, { content: Buffer.from(pem), ...access }]]), settled: false };
 }
 
-/** The key comes before its certificates in the one file for both. */
+/** Builds the certificate files. In a file for both, the key precedes its certificates. */
 function certificatePayload(
   { credentialBundlePath, keyPath, certificateChainPath }: PodCertificateProjection,
   { key, chain }: { readonly key: string; readonly chain: string },
@@ -274,7 +279,7 @@ function certificatePayload(
   );
 }
 
-/** Sources that upstream supports only with feature gates that are off by default; its messages with the gates off. */
+/** Builds the error for sources whose feature gates are off by default, with upstream's messages. */
 function refusedSource(source: VolumeProjection): KubeletError {
   if (source.clusterTrustBundle !== undefined)
     return new KubeletError(
