@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { isApiError } from '../../../api/status/api-status-error.ts';
 import { systemClock } from '../../../base/clock.ts';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import type { ApiBackend, ApiBackends } from '../../model/api-backends.ts';
@@ -256,5 +257,33 @@ describe('an API of another server', () => {
     await assert.rejects(apisOf({ ...backend, isAvailable: false }).get(asked, things), {
       message: 'the server is currently unable to handle the request',
     });
+  });
+
+  it('an API of another server says that an object does not exist only if it names that object', async () => {
+    const apis = backendApis({ ...parts(), clock: systemClock }, { name: 'gc', groups: [] });
+    const asked = { group: 'example.com', version: 'v1' };
+    const isNotFound = async (status: object): Promise<boolean> => {
+      answer = (_, response) => response.writeHead(404).end(JSON.stringify(status));
+      const error = await apis.get(asked, `${things}/a`).catch((thrown: unknown) => thrown);
+      assert.ok(error instanceof Error);
+      return isApiError(error, 'NotFound');
+    };
+    const missing = { kind: 'Status', reason: 'NotFound', message: 'things "a" not found' };
+    assert.equal(await isNotFound({ ...missing, details: { name: 'a', kind: 'things' } }), true);
+    // An unknown path, or a page of something else.
+    for (const other of [missing, { ...missing, details: {} }, { ...missing, details: { name: 1 } }, {}])
+      assert.equal(await isNotFound(other), false);
+  });
+
+  it('the resource of a kind of another server is known while that server is away', () => {
+    const backends = backendsOf([
+      { ...backend, version: 'v0', versionPriority: 5 },
+      { ...backend, isAvailable: false },
+    ]);
+    const apis = backendApis({ ...parts(), backends, clock: systemClock }, { name: 'gc', groups: [] });
+    const thing = { group: 'example.com', version: 'v1', plural: 'things', verbs: ['get'], namespaced: true };
+    assert.deepEqual(apis.find('example.com', 'Thing'), thing);
+    assert.equal(apis.find('example.com', 'Other'), undefined);
+    assert.equal(apis.find('other.com', 'Thing'), undefined);
   });
 });
