@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { DueHeap } from './due-heap.ts';
 
-it('gives back what is due by time, then by order of adding, without what was cancelled', () => {
+it('returns due calls by time, then by creation, and omits cancelled ones', () => {
   const entries = fc.array(fc.record({ dueMs: fc.integer({ min: 0, max: 20 }), cancelled: fc.boolean() }));
   fc.assert(
     fc.property(entries, fc.integer({ min: 0, max: 20 }), (list, nowMs) => {

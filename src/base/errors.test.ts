@@ -34,7 +34,7 @@ describe('errors', () => {
     assert.equal(isKind(new KubeletError('Conflict', 'x'), 'Conflict'), true);
   });
 
-  it('count what is gone as deleted, and nothing else', async () => {
+  it('deleting a missing object counts as success, and other errors do not', async () => {
     await ignoreNotFound(Promise.reject(new KubeletError('NotFound', 'x')));
     await assert.rejects(ignoreNotFound(Promise.reject(new KubeletError('Unavailable', 'x'))), (error) =>
       isKind(error, 'Unavailable'),

@@ -43,7 +43,7 @@ function isOrdinary(kind: ErrorKind): boolean {
   return kind === 'NotFound' || kind === 'Aborted';
 }
 
-/** The kind of any thrown value: `Aborted` for an abort, `Internal` for other foreign errors. */
+/** Returns the kind of any thrown value: `Aborted` for an abort, `Internal` for other foreign errors. */
 export function errorKind(error: unknown): ErrorKind {
   if (error instanceof KubeletError) return error.kind;
   if (error instanceof Error && error.name === 'AbortError') return 'Aborted';
@@ -54,13 +54,13 @@ export function isKind(error: unknown, kind: ErrorKind): boolean {
   return errorKind(error) === kind;
 }
 
-/** The text of any thrown value, for logs, events and `explain`. */
+/** Returns the text of any thrown value, for logs, events and `explain`. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 /**
- * The code of a failed system call, such as `ENOENT`; for an error of Node itself, such as
+ * Returns the code of a failed system call, such as `ENOENT`, or of an error of Node, such as
  * `ERR_PARSE_ARGS_UNKNOWN_OPTION`.
  */
 export function errnoOf(error: unknown): string | undefined {

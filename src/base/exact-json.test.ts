@@ -29,7 +29,7 @@ describe('exact JSON', () => {
     fc.assert(
       fc.property(fc.json(), fc.boolean(), (text, isLong) => {
         const whole = isLong ? `[${text},"0123456789012345"]` : text;
-        // Long whole numbers apart, which are shown with the digits that they had.
+        // Long whole numbers are excluded, because they are written with all their digits.
         assert.deepEqual(
           JSON.parse(JSON.stringify(parseExactJson(whole))),
           JSON.parse(JSON.stringify(JSON.parse(whole))),
@@ -38,7 +38,7 @@ describe('exact JSON', () => {
     );
   });
 
-  it('exact JSON is a number for what is no int64', () => {
+  it('values beyond an int64 become numbers', () => {
     for (const text of [
       '9223372036854775808',
       '-9223372036854775809',

@@ -1,4 +1,4 @@
-/** What JSON has besides the declarations of the compiler (proposal-json-parse-with-source). */
+/** The type of JSON with features that the compiler does not declare (proposal-json-parse-with-source). */
 interface SourceJson {
   parse(
     text: string,
@@ -29,9 +29,9 @@ Object.defineProperty(BigInt.prototype, 'toJSON', {
 });
 
 /**
- * Like JSON.parse, but integers that a double cannot represent are bigints if they fit into an int64; others are the
- * nearest double, as usual in JSON. Throws SyntaxError. It takes a multiple of JSON.parse's time for texts with long
- * numbers, and no more for others. Nesting is limited by the stack.
+ * Parses JSON like JSON.parse, but integers that a double cannot represent become bigints if they fit into an int64;
+ * others become the nearest double, as usual in JSON. Throws SyntaxError. It is several times slower than JSON.parse
+ * for texts with long numbers, and equally fast for others. Nesting is limited by the stack.
  */
 export function parseExactJson(text: string): unknown {
   if (!longDigits.test(text)) return JSON.parse(text);

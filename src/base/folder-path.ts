@@ -1,4 +1,7 @@
-/** A folder's path as the start of longer ones: without slashes at its end, and '' for `/`. Linear in its length. */
+/**
+ * Returns a folder's path without slashes at its end, so that names can be appended; '' for `/`. The cost is linear in
+ * its length.
+ */
 export function folderPrefix(path: string): string {
   return path.replace(/(?<!\/)\/+$/, '');
 }

@@ -2,8 +2,8 @@
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * For one connection only, whatever `Connection` says (RFC 9110 sections 7.6.1, 11.7 and 6.6.2, and what HTTP/2 has
- * taken over from HTTP/1.1).
+ * The headers that are always for one connection only (RFC 9110 sections 7.6.1, 11.7 and 6.6.2, and the corresponding
+ * headers of HTTP/2).
  */
 const fixed: ReadonlySet<string> = new Set([
   'connection',
@@ -19,7 +19,7 @@ const fixed: ReadonlySet<string> = new Set([
   'proxy-authentication-info',
 ]);
 
-/** The headers for the next hop, without those of the standard's list and those that `Connection` names. */
+/** Returns the headers for the next hop, without the standard hop-by-hop headers and those that `Connection` names. */
 export function endToEndHeaders(headers: Headers): Record<string, string | readonly string[]> {
   const named = listedIn(headers.connection);
   return Object.fromEntries(

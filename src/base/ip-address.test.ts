@@ -23,7 +23,7 @@ const shown = (bytes: Uint8Array | undefined): string | undefined =>
   bytes === undefined ? undefined : formatIp(bytes);
 
 describe('an address', () => {
-  it('an address comes back from every one of its spellings', () => {
+  it('is parsed the same from each of its notations', () => {
     fc.assert(
       fc.property(address, fc.boolean(), fc.boolean(), fc.nat(7), (bytes, isUpper, isDotted, from) => {
         assert.deepEqual(parseIp(formatIp(bytes)), bytes);
@@ -45,7 +45,7 @@ describe('an address', () => {
     );
   });
 
-  it('an address is none that Node takes for none, and the other way round', () => {
+  it('is rejected exactly if Node rejects it', () => {
     const text = fc.oneof(
       fc.ipV4(),
       fc.ipV6(),
@@ -81,7 +81,7 @@ describe('an address', () => {
     );
   });
 
-  it('an address is read from numbers as the system reads them', () => {
+  it('with numbers is parsed as the system parses them', () => {
     const hosts = [
       '127.0.0.1',
       '127.1',
@@ -156,7 +156,7 @@ describe('an address', () => {
     );
   });
 
-  it('an address has leading zeros in decimal where a field was always read so', () => {
+  it('may have leading zeros, read as decimal, in the lenient parser', () => {
     assert.deepEqual(
       [
         shown(parseSloppyIp('010.000.000.001')),
@@ -168,7 +168,7 @@ describe('an address', () => {
     );
   });
 
-  it('an address is the same whatever it is written like', () => {
+  it('is the same whatever its notation', () => {
     const same: readonly (readonly [string, string])[] = [
       ['fd01::1234', 'FD01:0:0:0:0:0:0:1234'],
       ['10.0.0.1', '010.0.0.001'],
@@ -186,7 +186,7 @@ describe('an address', () => {
     assert.equal(shown(unmapped(parseIp('::ffff:1.2.3.4') ?? new Uint8Array())), '1.2.3.4');
   });
 
-  it('leads where the addresses in it lead', () => {
+  it('with an embedded IPv4 address has the scope of that address', () => {
     const inside = (quad: string): readonly string[] => {
       const [a = 0, b = 0, c = 0, d = 0] = quad.split('.').map(Number);
       const hex = [(a << 8) | b, (c << 8) | d].map((group) => group.toString(16)).join(':');

@@ -14,23 +14,25 @@ export type AddressScope =
   | 'broadcast'
   | 'other';
 
-/** The standard notations: dotted decimals without leading zeros, and RFC 4291's of IPv6 without a zone. */
+/** Parses the standard notations: dotted decimals without leading zeros, and RFC 4291's of IPv6 without a zone. */
 export const parseIp = (text: string): IpBytes | undefined =>
   text.includes(':') ? parseIpv6(text, decimal) : parseQuad(text, decimal);
 
-/** Go's ParseIPSloppy: leading zeros are decimal. For fields that upstream has always parsed this way. */
+/**
+ * Parses like Go's ParseIPSloppy: leading zeros are decimal. It is for fields that upstream has always parsed this way.
+ */
 export const parseSloppyIp = (text: string): IpBytes | undefined =>
   text.includes(':') ? parseIpv6(text, sloppyDecimal) : parseQuad(text, sloppyDecimal);
 
 /**
- * Every notation that the system accepts as an address in place of a host name: those of inet_aton (`127.1`,
- * `0x7f000001`, `0177.0.0.1`, `2130706433`), and IPv6 with a zone, which is ignored.
+ * Parses every notation that the system accepts in place of a host name: those of inet_aton (`127.1`, `0x7f000001`,
+ * `0177.0.0.1`, `2130706433`), and IPv6 with a zone, which is ignored.
  */
 export function parseHostAddress(host: string): IpBytes | undefined {
   return host.includes(':') ? parseIpv6(host.split('%', 1)[0] ?? '', decimal) : parseNumbers(host);
 }
 
-/** RFC 5952. */
+/** Formats an address as RFC 5952 defines. */
 export function formatIp(bytes: IpBytes): string {
   if (bytes.length === 4) return bytes.join('.');
   const mapped = unmapped(bytes);
@@ -102,8 +104,8 @@ function ipv6Scope(bytes: IpBytes): AddressScope {
 const mappedPrefix = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 
 /**
- * IPv4 addresses that gateways and the kernel make out of an IPv6 address: mapped, compatible, translated, NAT64, 6to4,
- * Teredo, ISATAP.
+ * Returns the IPv4 addresses that gateways and the kernel derive from an IPv6 address: mapped, compatible, translated,
+ * NAT64, 6to4, Teredo, ISATAP.
  */
 function embeddedIpv4(bytes: IpBytes): readonly IpBytes[] {
   const tail = bytes.subarray(12);
@@ -128,7 +130,7 @@ const decimal: ReadNumber = (text) => (/^(?:0|[1-9]\d{0,2})$/.test(text) ? Numbe
 
 const sloppyDecimal: ReadNumber = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined);
 
-/** As in C: `0x` is hexadecimal, a leading zero octal. */
+/** Parses a number as C does: `0x` is hexadecimal, a leading zero octal. */
 const cNumber: ReadNumber = (text) => {
   if (/^0x[\da-f]{0,16}$/i.test(text)) return Number(`0x0${text.slice(2)}`);
   if (/^0[0-7]{0,20}$/.test(text)) return Number(`0o0${text.slice(1)}`);
@@ -142,7 +144,7 @@ function parseQuad(text: string, read: ReadNumber): IpBytes | undefined {
     : undefined;
 }
 
-/** One to four numbers, of which the last fills what is left (inet_aton). */
+/** Parses one to four numbers. The last one fills the remaining bytes (inet_aton). */
 function parseNumbers(text: string): IpBytes | undefined {
   const numbers = text.split('.').map(cNumber);
   const last = numbers.pop();
@@ -187,7 +189,7 @@ function parseGroups(half: string, read: ReadNumber): readonly number[] | undefi
   return bytes;
 }
 
-/** The longest run of at least two zeros becomes two colons, the first of equals. */
+/** Shortens the longest run of at least two zeros to two colons, the first one among equals. */
 function shortenZeros(groups: readonly string[]): string {
   let best = { start: -1, length: 1 };
   for (let start = 0; start < groups.length; start++) {

@@ -25,7 +25,7 @@ it('knows the addresses that services can get from a range', () => {
     assert.equal(hasServiceAddress(prefix(cidr), ip), expected, `${cidr} ${ip}`);
 });
 
-it('knows which ranges lie in each other, and what is no range', () => {
+it('tells which ranges contain each other, and rejects invalid ranges', () => {
   const contains = (outer: string, inner: string): boolean => containsPrefix(prefix(outer), prefix(inner));
   assert.deepEqual(
     [contains('10.0.0.0/8', '10.1.0.0/16'), contains('10.1.0.0/16', '10.0.0.0/8'), contains('::/0', '10.0.0.0/8')],

@@ -48,7 +48,7 @@ export function overlapsPrefix(left: IpPrefix, right: IpPrefix): boolean {
   return left.bits === right.bits && left.first <= right.last && right.first <= left.last;
 }
 
-/** Who has which range. A question and an addition cost as many steps as an address has bits. */
+/** Maps ranges to owners. A look-up and an addition take as many steps as an address has bits. */
 export class PrefixOwners {
   readonly #ranges = new Map<string, string>();
   /** The first owner of a range within each of these. */

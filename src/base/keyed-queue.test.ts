@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { KeyedQueue } from './keyed-queue.ts';
 
 describe('a queue per key', () => {
-  it('runs the work of one key in order, and that of another beside it', async () => {
+  it('runs the work of one key in order, and work of different keys concurrently', async () => {
     const queue = new KeyedQueue();
     const first = Promise.withResolvers<void>();
     const order: string[] = [];
@@ -20,7 +20,7 @@ describe('a queue per key', () => {
     assert.deepEqual(order, ['one begins', 'other begins', 'other ends', 'one ends', 'two begins', 'two ends']);
   });
 
-  it('gives a failure to its caller alone', async () => {
+  it('reports a failure only to its caller', async () => {
     const queue = new KeyedQueue();
     const failing = queue.run('a', () => Promise.reject(new Error('no')));
     const next = queue.run('a', () => Promise.resolve('yes'));
@@ -28,7 +28,7 @@ describe('a queue per key', () => {
     assert.equal(await next, 'yes');
   });
 
-  it('takes up a key again after its work has ended', async () => {
+  it('runs new work of a key whose earlier work has ended', async () => {
     const queue = new KeyedQueue();
     assert.equal(await queue.run('a', () => Promise.resolve(1)), 1);
     assert.equal(await queue.run('a', () => Promise.resolve(2)), 2);

@@ -16,7 +16,7 @@ function harness(run: (key: string, items: readonly number[]) => Promise<void>) 
 }
 
 describe('keyed workers', () => {
-  it('keyed workers run the first item at once, and fold what comes meanwhile into one', async () => {
+  it('run the first item at once, and merge the items that arrive during the run', async () => {
     const clock = new FakeClock();
     const runs: (readonly number[])[] = [];
     const { workers } = harness(async (_key, items) => {
@@ -41,7 +41,7 @@ describe('keyed workers', () => {
     assert.deepEqual(seen, [1, 2, 3]);
   });
 
-  it('keyed workers go on after a run that throws, and after a report of it that throws', async () => {
+  it('continue after a run that throws, and after an error handler that throws', async () => {
     const seen: number[] = [];
     const workers = new KeyedWorkers<string, number>({
       run: async (_key, item) => {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { LineSplitter } from './line-splitter.ts';
 
 describe('lines of text in pieces', () => {
-  it('lines of text in pieces are the same wherever the pieces end', () => {
+  it('are the same wherever the pieces end', () => {
     const piece = fc.stringMatching(/^[ab\n]{0,4}$/);
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {
@@ -17,7 +17,7 @@ describe('lines of text in pieces', () => {
     );
   });
 
-  it('lines of text in pieces of many pieces are joined once', () => {
+  it('are joined once, even for many pieces', () => {
     const splitter = new LineSplitter();
     for (let count = 0; count < 300_000; count++) assert.equal(splitter.push('x'.repeat(50)).length, 0);
     assert.equal(splitter.push('\n')[0]?.length, 15_000_000);

@@ -6,12 +6,12 @@ export class LineSplitter {
   #pieces: string[] = [];
   #length = 0;
 
-  /** Of the line whose end has not come, in UTF-16 units. */
+  /** The length of the incomplete line, in UTF-16 units. */
   get heldLength(): number {
     return this.#length;
   }
 
-  /** The lines that `text` completes, without their ends. */
+  /** Adds a piece. Returns the lines that it completes, without their line ends. */
   push(text: string): readonly string[] {
     const [first = '', ...others] = text.split('\n');
     const held = others.pop();

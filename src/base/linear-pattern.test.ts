@@ -17,7 +17,7 @@ describe('a pattern', () => {
     );
   });
 
-  it('finds all its matches in order, and an empty one only where none ends', () => {
+  it('finds all matches in order, and an empty one only where no match ends', () => {
     assert.deepEqual([...compiled('[0-9]+').matches('a1b22')], ['1', '22']);
     assert.deepEqual([...compiled('x*').matches('axb')], ['', 'x', '']);
     assert.deepEqual([...compiled('x*').matches('xx')], ['xx']);
@@ -26,11 +26,11 @@ describe('a pattern', () => {
     assert.deepEqual([...compiled('z').matches('a')], []);
   });
 
-  it('costs more to match the larger its program is', () => {
+  it('costs more with a larger program', () => {
     assert.ok(compiled('a{100}').size > 10 * compiled('a').size);
   });
 
-  it('a pattern is refused with its fault: what Go refuses, what is too long, and what is short but makes a large program', () => {
+  it('is rejected if Go rejects it, if it is too long, or if its program is too large', () => {
     assert.equal(compilePattern('('), 'error parsing regexp: missing closing ): `(`');
     assert.match(String(compilePattern('(?=a)')), /^error parsing regexp: invalid or unsupported Perl syntax/);
     assert.equal(typeof compilePattern('a'.repeat(10_000)), 'object');

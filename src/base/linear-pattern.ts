@@ -1,12 +1,12 @@
 import { RE2JS } from 're2js';
 
-/** A regular expression in RE2's syntax, as Go has it. Matching takes time linear in the text, whatever the pattern. */
+/** A regular expression in RE2's syntax, as in Go. Matching takes time linear in the text, for any pattern. */
 export interface LinearPattern {
   /** Whether it matches anywhere in the text. */
   test(text: string): boolean;
   /** The matches, in order. */
   matches(text: string): Iterable<string>;
-  /** How much a character of the text may cost: the length of the compiled program. */
+  /** The maximum cost of a character of the text: the length of the compiled program. */
   readonly size: number;
 }
 
@@ -14,7 +14,7 @@ const LONGEST_PATTERN = 10_000;
 /** The limit of instructions: `(abc){1000}` is short but compiles to thousands. */
 const LARGEST_PROGRAM = 20_000;
 
-/** A string says what is wrong with the pattern. Back references and look-around are errors, as in Go. */
+/** Compiles a pattern. A string is the error. Back references and look-around are errors, as in Go. */
 export function compilePattern(pattern: string, longest = LONGEST_PATTERN): LinearPattern | string {
   if (pattern.length > longest)
     return `error parsing regexp: the pattern is longer than ${longest} characters; write a shorter one`;
@@ -34,7 +34,7 @@ export function compilePattern(pattern: string, longest = LONGEST_PATTERN): Line
       const matcher = regex.matcher(text);
       let end = -1;
       while (matcher.find()) {
-        // As in Go, an empty match does not count where the match before it ends.
+        // As in Go, an empty match does not count where the previous match ends.
         if (matcher.end() > end) yield matcher.group() ?? '';
         end = matcher.end();
       }

@@ -4,7 +4,7 @@
  * indexed with a string.
  */
 export function lookupTable<Value>(entries: Readonly<Record<string, Value>>): Readonly<Record<string, Value>> {
-  // Without a prototype there is nothing but what is listed.
+  // Without a prototype, the object has only the listed names.
   return Object.assign(Object.create(null) as Record<string, Value>, entries);
 }
 

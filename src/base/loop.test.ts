@@ -57,7 +57,7 @@ describe('loop', () => {
     assert.ok(Math.max(...pauses) - Math.min(...pauses) > 300, 'the pauses differ');
   });
 
-  it('loop goes on after a pass that throws, and does not count it as a success', async () => {
+  it('continues after a pass that throws, and does not count it as a success', async () => {
     let passes = 0;
     const { clock, loop, log } = harness({
       pass: () => {

@@ -23,19 +23,19 @@ test('a result is computed once and returned again', () => {
   assert.deepEqual(computed, ['ab', 'c']);
 });
 
-test('everything is forgotten before more than `limit` results are held', () => {
+test('all results are dropped before more than `limit` are kept', () => {
   const { lengthOf, computed } = counted({ limit: 2 });
   for (const text of ['a', 'b', 'c', 'c', 'a']) lengthOf(text);
   assert.deepEqual(computed, ['a', 'b', 'c', 'a']);
 });
 
-test('results of texts longer than `longest` are not held', () => {
+test('results of texts longer than `longest` are not kept', () => {
   const { lengthOf, computed } = counted({ limit: 2, longest: 3 });
   for (const text of ['abc', 'abcd', 'abc', 'abcd']) lengthOf(text);
   assert.deepEqual(computed, ['abc', 'abcd', 'abcd']);
 });
 
-test('the results are those of the function, whatever was asked before', () => {
+test('the results equal those of the function after any earlier calls', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 3 })), fc.integer({ min: 1, max: 4 }), (texts, limit) => {
       const { lengthOf } = counted({ limit, longest: 2 });

@@ -1,7 +1,7 @@
 /**
- * The function, with a memory of its results. `compute` must depend on the text alone and its results must not change:
- * then all parts of a process can share the memory, and what it forgets only costs time. It holds at most `limit`
- * results, and none of texts longer than `longest` characters; when it is full, it forgets everything.
+ * Wraps a function with a cache of its results. `compute` must depend only on the text, and its results must be
+ * immutable. Then all parts of a process can share the cache, and a dropped result only costs time. It keeps at most
+ * `limit` results, and none of texts longer than `longest` characters. When it is full, it drops all of them.
  */
 export function memoizeText<Result>(
   compute: (text: string) => Result,

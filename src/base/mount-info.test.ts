@@ -29,7 +29,7 @@ test('escaped names and optional fields are read, invalid lines are skipped', ()
   ]);
 });
 
-test('a path lies on the last of the deepest mounts, and not on a neighbour with the same beginning', () => {
+test('a path is on the last of the deepest mounts, and not on one that only has a common prefix', () => {
   const mounts = parseMountInfo(
     ['/', '/data', '/data/x', '/data'].map((path, id) => `${id} 0 0:1 / ${path} rw - tmpfs t rw`).join('\n'),
   );

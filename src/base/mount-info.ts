@@ -4,18 +4,21 @@
  */
 export interface MountInfo {
   readonly id: number;
-  /** `MAJOR:MINOR` of the file system, as `st_dev` of its files has it. */
+  /** The device of the file system as `MAJOR:MINOR`, which equals `st_dev` of its files. */
   readonly device: string;
   readonly path: string;
   readonly fsType: string;
   readonly source: string;
-  /** Mounts made below it are propagated to its peers, in other mount namespaces too, and theirs to here. */
+  /** Whether mounts below it are propagated to its peers, in other mount namespaces too, and back. */
   readonly shared: boolean;
-  /** Of the super block: for cgroup v1 they name the controllers, for ext4 and XFS the quotas. */
+  /** The options of the super block. For cgroup v1 they name the controllers, for ext4 and XFS the quotas. */
   readonly superOptions: readonly string[];
 }
 
-/** Later lines cover earlier ones with the same path. Invalid lines are skipped. The cost is linear in the text. */
+/**
+ * Parses the file. Later lines cover earlier ones with the same path. Invalid lines are skipped. The cost is linear in
+ * the text.
+ */
 export function parseMountInfo(text: string): MountInfo[] {
   return text.split('\n').flatMap((line) => parseMountLine(line) ?? []);
 }
@@ -37,14 +40,14 @@ export function parseMountLine(line: string): MountInfo | undefined {
   };
 }
 
-/** The kernel writes space, tab, newline and backslash as octal. */
+/** Decodes space, tab, newline and backslash, which the kernel writes as octal. */
 function unescape(text: string): string {
   return text.includes('\\')
     ? text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
     : text;
 }
 
-/** The mount that `path`, without symlinks, lies on: the last of the deepest. */
+/** Returns the mount that contains `path`, which must have no symlinks: the last of the deepest. */
 export function mountOf(mounts: readonly MountInfo[], path: string): MountInfo | undefined {
   let best: MountInfo | undefined;
   for (const mount of mounts)

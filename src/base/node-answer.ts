@@ -23,7 +23,7 @@ export function answerTo(request: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-/** Why a response cannot be used, whatever its body is. */
+/** Returns why a response cannot be used, whatever its body is. */
 export function answerFault({
   statusCode = 0,
   headers,

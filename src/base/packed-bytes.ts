@@ -2,10 +2,10 @@ import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { unsharedCopy } from './unshared-copy.ts';
 
 const settings = { level: constants.Z_BEST_SPEED };
-/** Shorter ones are kept as they are. */
+/** The length below which bytes are not compressed. */
 const SHORT = 4096;
 
-/** Bytes that are seldom read, kept compressed; readers at about the same time share one copy. */
+/** Bytes that are rarely read, kept compressed. Concurrent readers share one copy. */
 export class PackedBytes {
   readonly #kept: Buffer;
   readonly #isShort: boolean;
@@ -17,7 +17,7 @@ export class PackedBytes {
     this.#kept = unsharedCopy(this.#isShort ? bytes : deflateRawSync(bytes, settings));
   }
 
-  /** The memory that is held as long as this object lives. */
+  /** The memory that this object holds. */
   get heldBytes(): number {
     return this.#kept.buffer.byteLength;
   }

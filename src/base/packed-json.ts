@@ -12,7 +12,7 @@ export class PackedJson {
 
   constructor(value: object) {
     this.#text = new PackedBytes(JSON.stringify(value));
-    // Those who read it soon need not parse it.
+    // Readers in the near future need not parse it.
     this.#parsed = new WeakRef(value);
   }
 

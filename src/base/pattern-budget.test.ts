@@ -12,13 +12,13 @@ function compiled(source: string): LinearPattern {
 const many = compiled('^.*a.{30}b$');
 
 describe('a budget for patterns', () => {
-  it('lets patterns match while there is time', () => {
+  it('lets patterns match while time is left', () => {
     const budget = new PatternBudget(() => 0);
     assert.equal(budget.test(many, `${'a'.repeat(31)}b`), true);
     assert.equal(budget.test(many, 'b'), false);
   });
 
-  it('refuses a text that is too long for a pattern with many states', () => {
+  it('rejects a text that is too long for a pattern with many states', () => {
     const budget = new PatternBudget(() => 0);
     const longest = Math.floor(500_000 / many.size);
     assert.equal(budget.test(many, 'b'.repeat(longest)), false);
@@ -26,7 +26,7 @@ describe('a budget for patterns', () => {
     assert.equal(budget.test(compiled('^b*$'), 'b'.repeat(1_000_000)), true, 'few states take no time');
   });
 
-  it('ends after its processor time, however many texts there are', () => {
+  it('ends after its processor time, for any number of texts', () => {
     let micros = 0;
     const pattern: LinearPattern = {
       size: 50,

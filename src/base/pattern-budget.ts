@@ -1,17 +1,20 @@
 import type { LinearPattern } from './linear-pattern.ts';
 
 /**
- * What a character costs at most for each instruction of the program (measured: `^.*a.{14}b$` on random text, whose
- * automaton has a state for each set of places). Most patterns have few states and take a few nanoseconds.
+ * The maximum cost of a character for each instruction of the program (measured with `^.*a.{14}b$` on random text,
+ * whose automaton has a state for each set of positions). Most patterns have few states and take a few nanoseconds.
  */
 const WORST_NANOSECONDS = 100;
-/** Programs so small have at most some thousand states, which take 20 ms to find, and then nanoseconds a character. */
+/**
+ * The size of a small program. It has at most some thousand states, which take 20 ms to find; then each character takes
+ * nanoseconds.
+ */
 const SMALL_PROGRAM = 14;
-/** One text must not hold the event loop for longer, whatever the pattern. */
+/** The limit for one text, which must not hold the event loop for longer, for any pattern. */
 const MOST_MICROS_OF_A_TEXT = 50_000;
-/** Processor time for all texts together. */
+/** The limit of processor time for all texts together. */
 const MOST_MICROS = 100_000;
-/** The processor's clock is read when so much may have been spent. */
+/** The estimated time after which the processor time is read. */
 const MICROS_BETWEEN_READINGS = 5000;
 
 const ownTime = (): number => {
@@ -31,7 +34,7 @@ export class PatternBudget {
     this.#micros = micros;
   }
 
-  /** Whether the pattern matches anywhere in the text; undefined: there is no time left to find out. */
+  /** Whether the pattern matches anywhere in the text. Undefined means that no time is left to find out. */
   test(pattern: LinearPattern, text: string): boolean | undefined {
     const worst = worstMicros(pattern, text);
     if (this.#isSpent || worst > MOST_MICROS_OF_A_TEXT) return undefined;
@@ -49,7 +52,7 @@ const walkMicros = ({ size }: LinearPattern, { length }: string): number => (len
 const worstMicros = (pattern: LinearPattern, text: string): number =>
   pattern.size <= SMALL_PROGRAM ? 0 : walkMicros(pattern, text);
 
-/** Whether one text could hold the event loop: tested, or searched for what matches, which uses no automaton. */
+/** Whether one text could hold the event loop. A `test` uses an automaton, a search does not. */
 export function couldHoldLoop(pattern: LinearPattern, text: string, use: 'test' | 'search'): boolean {
   return (use === 'test' ? worstMicros(pattern, text) : walkMicros(pattern, text)) > MOST_MICROS_OF_A_TEXT;
 }

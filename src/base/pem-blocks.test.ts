@@ -8,11 +8,11 @@ const read = (text: string): readonly string[] =>
   readPemBlocks(text).map(({ type, hasHeaders, der }) => `${type}${hasHeaders ? '+' : ''}=${Buffer.from(der)}`);
 
 describe('readPemBlocks', () => {
-  it('reads blocks in order and passes over what is between them', () => {
+  it('reads blocks in order and skips other text', () => {
     assert.deepEqual(read(`words\n${block('A', 'one')}\nmore: words\n${block('B', 'two')}tail`), ['A=one', 'B=two']);
   });
 
-  it('says which blocks have headers', () => {
+  it('reports which blocks have headers', () => {
     assert.deepEqual(read(block('A', 'one', 'Proc-Type: 4\nX: y\n\n')), ['A+=one']);
   });
 
@@ -20,7 +20,7 @@ describe('readPemBlocks', () => {
     assert.deepEqual(read(block('A', 'one').replaceAll('\n', '\r\n')), ['A=one']);
   });
 
-  it('passes over blocks that are cut off, of two types, or not base64, and reads what follows them', () => {
+  it('skips blocks that are incomplete, have two types or are not base64, and reads the following ones', () => {
     const good = block('B', 'two');
     assert.deepEqual(read(`-----BEGIN A-----\n${good}`), ['B=two']);
     assert.deepEqual(read(`-----BEGIN A-----\nb25l\n-----END C-----\n${good}`), ['B=two']);
@@ -30,7 +30,7 @@ describe('readPemBlocks', () => {
   });
 
   it('reads a text of many heads before one foot', () => {
-    // Where each head looked for its own foot, this would take hours.
+    // A search for the footer of each header would take hours.
     assert.deepEqual(read(`${'-----BEGIN A-----\n'.repeat(500_000)}x\n-----END B-----\n`), []);
   });
 });

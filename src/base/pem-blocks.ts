@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 
 /** One block of a PEM text. */
 export interface PemBlock {
-  /** Of its armour, such as `CERTIFICATE`. */
+  /** The type in its header, such as `CERTIFICATE`. */
   readonly type: string;
   readonly hasHeaders: boolean;
   readonly der: Uint8Array;
@@ -12,8 +12,8 @@ const BEGIN = '-----BEGIN ';
 const DASHES = '-----';
 
 /**
- * The well-formed blocks of a text, in order. Text between them and malformed blocks are skipped, as Go's encoding/pem
- * does. The cost grows linearly with the text.
+ * Reads the well-formed blocks of a text, in order. Text between them and malformed blocks are skipped, as in Go's
+ * encoding/pem. The cost is linear in the text.
  */
 export function readPemBlocks(text: string): readonly PemBlock[] {
   const blocks: PemBlock[] = [];
@@ -37,7 +37,7 @@ export function readPemBlocks(text: string): readonly PemBlock[] {
   return blocks;
 }
 
-/** Of the next line that begins as a head does. */
+/** Finds the next line that begins like a header. */
 function headAt(text: string, from: number): number {
   if (from === 0 && text.startsWith(BEGIN)) return 0;
   const found = text.indexOf(`\n${BEGIN}`, Math.max(from - 1, 0));
@@ -49,7 +49,7 @@ function endOfLine(text: string, from: number): number {
   return found < 0 ? text.length : found;
 }
 
-/** `Key: value` lines come first, if any; undefined for what is not base64. */
+/** Reads the body. `Key: value` lines may precede it. Returns undefined if it is not base64. */
 function readBody(type: string, body: string): PemBlock | undefined {
   const lines = body.split('\n');
   const first = lines.findIndex((line) => !line.includes(':'));

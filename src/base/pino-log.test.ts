@@ -37,7 +37,7 @@ it('writes debug lines only up to the verbosity', () => {
   );
 });
 
-it('follows a change of the verbosity, in loggers made before it as well', () => {
+it('follows a change of the verbosity, even in loggers created before', () => {
   const { lines, log: logger } = log('json');
   const child = logger.with({ pod: 'a' });
   logger.setVerbosity(4);
@@ -50,7 +50,7 @@ it('follows a change of the verbosity, in loggers made before it as well', () =>
   );
 });
 
-describe('a log line with foreign text', () => {
+describe('a log line with external text', () => {
   const HOSTILE = [
     'a\nE1121 15:04:05.000000 42 kubelet] "forged"',
     'a\r\nb',
@@ -69,7 +69,7 @@ describe('a log line with foreign text', () => {
     /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff]*\n$/.test(line);
 
   for (const format of ['text', 'json'] as const) {
-    it(`what others write into a log is one line of printable characters, as a message, a field, a part of a field, a name of a field or of a child: ${format}`, () => {
+    it(`is one line of printable characters, for messages, fields, nested fields, field names and child fields: ${format}`, () => {
       for (const text of HOSTILE) {
         const { lines, log: logger } = log(format);
         logger.error(text);
@@ -103,7 +103,7 @@ describe('a log line with foreign text', () => {
     assert.match(lines[0] ?? '', /^I1121 /);
   });
 
-  it('long text is cut, with the omitted length', () => {
+  it('truncates long text, and shows the omitted length', () => {
     for (const format of ['text', 'json'] as const) {
       const { lines, log: logger } = log(format);
       logger.with({ pod: 'p'.repeat(50_000) }).error('m'.repeat(1_000_000), { output: 'x'.repeat(16_000_000) });

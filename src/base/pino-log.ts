@@ -8,26 +8,27 @@ export interface LogOptions {
   readonly format: 'text' | 'json';
   /** klog's -v: debug lines up to this level are written. */
   readonly verbosity: number;
-  /** `isError`: of the severity error. */
+  /** Writes a line. `isError` means the severity error. */
   readonly write: (line: string, isError: boolean) => void;
-  /** Whether a debug line above `verbosity` is written all the same, because of where it is logged. */
+  /** Whether a debug line above `verbosity` is written, because of its source. */
   readonly isVerbose?: ((level: number) => boolean) | undefined;
   readonly nowMs: () => number;
   readonly pid: number;
-  /** Takes the place of the source file in klog's format. */
+  /** The name that replaces the source file in klog's format. */
   readonly program: string;
 }
 
 /**
- * Numbers beside pino's own levels, so that -v maps onto one level each: the higher the klog level, the lower pino's.
+ * The lowest of the numbers below pino's own levels. Each -v level has one: the higher the klog level, the lower
+ * pino's.
  */
 const DEBUG_BASE = 20;
-/** How pino begins the line of an error. */
+/** The beginning of an error line of pino. */
 const ERROR_LINE = '{"level":"error"';
-/** Of one value. */
+/** The maximum length of one value. */
 const MAX_TEXT_LENGTH = 16_384;
 
-/** A log whose verbosity can be changed; loggers made of it by `with` follow. */
+/** A log whose verbosity can be changed. Loggers created by `with` follow the change. */
 export interface AdjustableLogger extends Logger {
   setVerbosity(level: number): void;
 }
@@ -93,7 +94,7 @@ const letters: ReadonlyMap<string, string> = new Map([
   ['info', 'I'],
 ]);
 
-/** `I1121 15:04:05.000000   1234 kubelet] "message" key="value"`, as klog's structured text format. */
+/** Formats a line in klog's structured text format: `I1121 15:04:05.000000   1234 kubelet] "message" key="value"`. */
 function klogLine(json: string, { pid, program }: LogOptions): string {
   const { level, ts, msg, ...fields } = JSON.parse(json) as LogFields & { level: string; ts: number; msg: string };
   const at = new Date(ts);

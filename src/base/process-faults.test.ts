@@ -34,7 +34,7 @@ class Fixture {
 }
 
 describe('a program', () => {
-  it('runs until it is asked to stop', async () => {
+  it('runs until it is stopped', async () => {
     const fixture = new Fixture();
     const code = fixture.run();
     await fixture.clock.settle();
@@ -43,7 +43,7 @@ describe('a program', () => {
     assert.deepEqual([await code, fixture.did], [0, ['start', 'stop']]);
   });
 
-  it('a program goes on after a promise that was rejected and not handled, and stops in order after an exception that was not caught', async () => {
+  it('continues after an unhandled rejection, and stops in order after an uncaught exception', async () => {
     const fixture = new Fixture();
     const code = fixture.run();
     fixture.source.emit('unhandledRejection', new Error('one'));
@@ -63,14 +63,14 @@ describe('a program', () => {
     );
   });
 
-  it('stops also when it has not started', async () => {
+  it('can be stopped before it has started', async () => {
     const fixture = new Fixture();
     const code = fixture.run({ start: () => new Promise(() => undefined) });
     fixture.source.emit('uncaughtException', new Error('early'));
     assert.deepEqual([await code, fixture.did], [255, ['stop']]);
   });
 
-  it('ends without order when it cannot stop, or not in time', async () => {
+  it('is terminated if stopping fails or takes too long', async () => {
     const failing = new Fixture();
     const code = failing.run({ stop: () => Promise.reject(new Error('torn')) });
     failing.source.emit('uncaughtException', new Error('x'));
@@ -82,7 +82,7 @@ describe('a program', () => {
     assert.deepEqual(hanging.exits, [255]);
   });
 
-  it('says so when it cannot start', async () => {
+  it('reports why it cannot start', async () => {
     await assert.rejects(new Fixture().run({ start: () => Promise.reject(new Error('no store')) }), /no store/);
   });
 });

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import { errorMessage } from './errors.ts';
 import type { Logger } from './log.ts';
 
-/** The process, by what is needed of it. */
+/** The parts of the process that are used here. */
 export interface FaultSource {
   on(event: 'uncaughtException' | 'unhandledRejection', listener: (error: unknown) => void): unknown;
 }
@@ -15,13 +15,12 @@ export interface FaultCounts {
 export interface ProcessFaults {
   readonly counts: FaultCounts;
   /**
-   * Resolves with the first exception that nothing caught. What it was about is half done, so the program is to stop,
-   * in order.
+   * Resolves with the first uncaught exception. The interrupted work is incomplete, so the program must stop in order.
    */
   readonly fatal: Promise<'fault'>;
 }
 
-/** Logs and counts errors that nothing handled. A rejected promise is a bug, but ends only what waited for it. */
+/** Logs and counts unhandled errors. A rejected promise is a bug, but affects only the code that awaits it. */
 export function watchFaults(source: FaultSource, log: Logger): ProcessFaults {
   const counts = { exceptions: 0, rejections: 0 };
   const fatal = Promise.withResolvers<'fault'>();
@@ -44,7 +43,7 @@ export interface Program {
 
 export interface ProgramEnd {
   readonly faults: ProcessFaults;
-  /** Resolves when the program is asked to stop. Called once it has started. */
+  /** Resolves when the program should stop. It is called once the program has started. */
   readonly asked: () => Promise<void>;
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
@@ -52,12 +51,15 @@ export interface ProgramEnd {
   readonly log: Logger;
 }
 
-/** As of a process that ended by a fault of its own (upstream's programs, and the agent, exit so). */
+/** The exit code after an uncaught exception, as in upstream's programs. */
 const FAULTED = 255;
-/** After a fault a part may never stop. */
+/** The time limit for stopping after an uncaught exception, because a part may never stop. */
 const STOP_MS = 20_000;
 
-/** Runs until the program is asked to stop or something in it was not caught; then stops it in order. The exit code. */
+/**
+ * Runs until the program should stop or an exception is not caught, then stops the program in order. Resolves to the
+ * exit code.
+ */
 export async function runToEnd(
   { start, stop }: Program,
   { faults, asked, exit, clock, log }: ProgramEnd,

@@ -1,4 +1,4 @@
-// What children of programs that run as root are given, and where their programs are looked for.
+// These tests cover the environment of child programs of root, and where those programs are searched.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,14 +14,14 @@ const folder = (name: string, mode = 0o755): string => {
   return join(root, name);
 };
 
-test('a search path keeps absolute folders that are there and in which not every user may put a program', () => {
+test('a search path keeps existing absolute folders that are not world-writable', () => {
   const [good, open, sticky] = [folder('good'), folder('open', 0o777), folder('sticky', 0o1777)];
   const below = folder('open/below');
   for (const bad of ['', '.', './bin', 'bin', '..', open, sticky, below, join(root, 'absent'), '~/bin'])
     assert.equal(safeSearchPath(`${bad}:${good}:${bad}`), good, bad);
 });
 
-test('a search path of which nothing is left is not the working directory', () => {
+test('an empty search path does not mean the working directory', () => {
   for (const path of ['', ':', '.', 'bin:.']) assert.equal(safeSearchPath(path), '/usr/sbin:/usr/bin:/sbin:/bin', path);
 });
 
@@ -59,7 +59,7 @@ test("variables that change a program's code, or are meant for this process alon
   });
 });
 
-test('a program is found by its folder alone, and only where it can be run', () => {
+test('a program is found by its folder alone, and only if it is executable', () => {
   const bin = folder('bin');
   writeFileSync(join(bin, 'tool'), '#!/bin/sh\n', { mode: 0o755 });
   writeFileSync(join(bin, 'text'), 'no program', { mode: 0o644 });

@@ -1,15 +1,15 @@
-// What other programs get of this one's environment, and where they are looked for.
+// This file selects the environment of other programs, and finds those programs.
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Meant for this process alone: systemd's sockets, the channel and the options of its own Node. */
+/** The variables for this process alone: systemd's sockets, and the channel and options of Node. */
 const ownVariables =
   /^(?:NOTIFY_SOCKET|WATCHDOG_(?:USEC|PID)|LISTEN_(?:FDS|PID|FDNAMES)|NODE_(?:OPTIONS|PATH|CHANNEL_FD|CHANNEL_SERIALIZATION_MODE|UNIQUE_ID)|KUBERNETES_EXEC_INFO)$/;
 /**
- * Makes a program run what stands elsewhere: the loader's variables, and those of shells. What a package manager adds
- * for its own scripts is of no use to others, and may hold its credentials.
+ * Matches variables that make a program run other code: those of the loader and of shells. Variables of package
+ * managers are irrelevant to other programs, and may contain credentials.
  */
 const steering = /^(?:LD_.*|GCONV_PATH|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|BASH_FUNC_.*|npm_.*)$/i;
 
@@ -18,8 +18,8 @@ const OTHERS_WRITE = 0o002;
 const STICKY = 0o1000;
 
 /**
- * The environment of a program: that of this process without what is meant for it alone or steers what code runs, then
- * `extra` as it is.
+ * Returns the environment of a program: that of this process without private variables and those that change the
+ * executed code, then `extra` unchanged.
  */
 export function programEnvironment(own: Environment, extra: Environment = {}): Record<string, string | undefined> {
   const kept = Object.fromEntries(
@@ -29,8 +29,8 @@ export function programEnvironment(own: Environment, extra: Environment = {}): R
 }
 
 /**
- * Without what depends on the working directory (an empty entry, `.`, and what else is relative), folders that are not
- * there, and those in which any user may put a program.
+ * Returns the search path without relative entries (empty, `.`), missing folders, and folders in which any user may
+ * create a program.
  */
 export function safeSearchPath(searchPath: string): string {
   const folders = searchPath.split(':').filter((folder) => folder.startsWith('/') && isClosedFolder(folder));
@@ -38,7 +38,10 @@ export function safeSearchPath(searchPath: string): string {
   return (folders.length === 0 ? systemFolders : folders).join(':');
 }
 
-/** Sticky or not: a name that is not there yet is what a search finds first. */
+/**
+ * Whether only the owner may create files in the folder. A sticky bit does not help, because any user may add a name
+ * that is found first.
+ */
 function isClosedFolder(folder: string): boolean {
   try {
     return (statSync(folder).mode & OTHERS_WRITE) === 0 && writableByAll(folder) === undefined;
@@ -47,7 +50,7 @@ function isClosedFolder(folder: string): boolean {
   }
 }
 
-/** The absolute path of a program named without a folder; undefined when no absolute folder of `searchPath` has it. */
+/** Returns the absolute path of a program, or undefined if no absolute folder of `searchPath` contains it. */
 export function findProgram(name: string, searchPath: string): string | undefined {
   return safeSearchPath(searchPath)
     .split(':')
@@ -65,9 +68,10 @@ function isExecutable(file: string): boolean {
 }
 
 /**
- * The first of the file and its parent folders that any user may change, because running it as root would give that
- * user root. Undefined if there is none, or if the file does not exist. Folders of symbolic links on the way are
- * included. Group-writable ones are the administrator's decision. In a sticky folder others cannot replace names.
+ * Returns the first of the file and its parent folders that any user may change: running the file as root would give
+ * that user root. Returns undefined if there is none, or if the file does not exist. The targets of symbolic links are
+ * included. Group-writable folders are the administrator's decision. In a sticky folder other users cannot replace
+ * names.
  */
 export function writableByAll(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false });

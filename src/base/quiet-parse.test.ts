@@ -15,7 +15,7 @@ const messageOf = (parse: () => unknown): string => {
 };
 
 describe('errors of parsers', () => {
-  it('errors of parsers quote nothing of the text, wherever it is cut or broken', () => {
+  it('quote nothing of the text, wherever it is truncated or broken', () => {
     const canary = 'CANARY';
     const [json, yaml] = [
       JSON.stringify({ users: [{ token: canary, key: [`${canary}${canary}`] }] }),
@@ -34,7 +34,7 @@ describe('errors of parsers', () => {
     );
   });
 
-  it('errors of parsers name the position', () => {
+  it('contain the position', () => {
     assert.equal(
       messageOf(() => parseYamlQuietly('a: [1')),
       'it is not YAML: BAD_INDENT at line 1, column 6',
@@ -50,7 +50,7 @@ describe('errors of parsers', () => {
     assert.deepEqual([parseYamlQuietly('a: [1]'), parseJsonQuietly('{"a":[1]}')], [{ a: [1] }, { a: [1] }]);
   });
 
-  it('YAML aliases that multiply are refused', () => {
+  it('YAML with aliases that grow exponentially is rejected', () => {
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x]',
       ...['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].map(

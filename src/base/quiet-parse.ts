@@ -1,12 +1,12 @@
 import { parse, YAMLParseError } from 'yaml';
 
 /**
- * The error of a text that is not what it should be. Its message tells where, and quotes nothing of the text: that may
- * be a secret, and errors go into logs.
+ * The error of a text that cannot be parsed. Its message contains the position and nothing of the text, which may be
+ * secret, because errors are logged.
  */
 export class UnreadableText extends Error {}
 
-/** As JSON.parse, whose own errors quote what they stumble over. Throws UnreadableText. */
+/** Parses JSON like JSON.parse, whose own errors quote the text. Throws UnreadableText. */
 export function parseJsonQuietly(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -16,7 +16,7 @@ export function parseJsonQuietly(text: string): unknown {
   }
 }
 
-/** One YAML document. Aliases count as long as they do not multiply. Throws UnreadableText. */
+/** Parses one YAML document. Aliases are allowed unless they grow exponentially. Throws UnreadableText. */
 export function parseYamlQuietly(
   text: string,
   { maxAliasCount = 100 }: { readonly maxAliasCount?: number } = {},

@@ -9,7 +9,7 @@ const draw = (seed: number, count: number): number[] => {
 };
 
 describe('chance', () => {
-  it('gives the same run for the same seed, today and tomorrow, and another for another', () => {
+  it('gives the same sequence for the same seed, and another for another seed', () => {
     assert.deepEqual(draw(42, 100), draw(42, 100));
     assert.deepEqual(draw(42, 2), [0.6011037519201636, 0.44829055899754167]);
     assert.notDeepEqual(draw(42, 3), draw(43, 3));
@@ -31,7 +31,7 @@ describe('chance', () => {
     assert.equal(new Set(uuids).size, 100);
   });
 
-  it('stretches by at least nothing and less than the factor', () => {
+  it('stretches by at least zero and less than the factor', () => {
     assert.equal(jitter({ next: () => 0, uuid: () => '' }, 60_000, 0.5), 60_000);
     assert.ok(jitter({ next: () => 0.999999, uuid: () => '' }, 60_000, 0.5) < 90_000);
   });

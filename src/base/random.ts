@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** The only source of chance, so that a simulation can replay a run from its seed. */
+/** The only source of randomness, so that a simulation can replay a run from its seed. */
 export interface Random {
   /** A number in [0, 1). */
   next(): number;
@@ -28,7 +28,7 @@ export function seededRandom(seed: number): Random {
   return { next, uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}` };
 }
 
-/** `baseMs` stretched by a random share of up to `factor`: jitter(60 s, 0.5) lies in [60 s, 90 s). */
+/** Stretches `baseMs` by a random share of up to `factor`: jitter(60 s, 0.5) is in [60 s, 90 s). */
 export function jitter(random: Random, baseMs: number, factor: number): number {
   return baseMs * (1 + random.next() * factor);
 }

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 
 /**
- * The whole of a stream as text, or undefined when it is longer than `limitBytes`: then the rest is not read, and a
- * stream of Node is destroyed. Rejects with the reason of `signal` when that aborted meanwhile: Node may report the
- * end of an answer without a length as its regular end, although the abort cut it off.
+ * Reads a whole stream as text. Returns undefined if it is longer than `limitBytes`; the rest is then not read, and a
+ * stream of Node is destroyed. Rejects with the reason of `signal` if it has aborted: for a response without a length,
+ * Node may report the abort as its regular end.
  */
 export async function readText(
   chunks: AsyncIterable<Uint8Array>,

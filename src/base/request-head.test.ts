@@ -14,7 +14,7 @@ const outcome = (changes: Partial<SentHead>): unknown => {
 };
 
 describe('the head of a request', () => {
-  it('the head of a request has a path and a query, whichever form the target has', () => {
+  it('has a path and a query, for any form of the target', () => {
     const targets = ['/', '/a/b?c=d?e', '//a', '/a%2Fb', 'http://n', 'HTTPS://n:1/a?b', 'http://n?b'];
     assert.deepEqual(
       targets.map((target) => outcome({ target })),
@@ -30,7 +30,7 @@ describe('the head of a request', () => {
     );
   });
 
-  it('the head of a request is refused with a target that is none', () => {
+  it('is rejected with an invalid target', () => {
     for (const target of [
       '',
       '*',
@@ -53,7 +53,7 @@ describe('the head of a request', () => {
     assert.equal(outcome({ target: 'http://n/a', version: '2.0' }), 400, 'HTTP/2 has no absolute form');
   });
 
-  it('the head of a request is refused without exactly one well-formed host', () => {
+  it('is rejected without exactly one well-formed host', () => {
     for (const rawHeaders of [
       [],
       ['Host', ''],
@@ -73,7 +73,7 @@ describe('the head of a request', () => {
     );
   });
 
-  it('the head of a request has one authority in HTTP/2, which a Host header may repeat', () => {
+  it('has one authority in HTTP/2, which a Host header may repeat', () => {
     const h2 = (...rawHeaders: string[]): unknown => outcome({ version: '2.0', endsWithHead: true, rawHeaders });
     assert.deepEqual(
       [h2(':authority', 'n:1', 'host', 'N:1'), h2('host', 'n')],
@@ -94,12 +94,12 @@ describe('the head of a request', () => {
     );
   });
 
-  it('the head of a request is refused with 405 for methods that are not served', () => {
+  it('is rejected with 405 for unsupported methods', () => {
     for (const method of ['CONNECT', 'TRACE', 'get', 'Get', 'PURGE', 'constructor', '__proto__', ''])
       assert.equal(outcome({ method }), 405, method);
   });
 
-  it('says how long the body is', () => {
+  it('contains the length of the body', () => {
     const body = (version: SentHead['version'], endsWithHead: boolean, ...rawHeaders: string[]): unknown => {
       const reading = read({ version, endsWithHead, rawHeaders: ['host', 'n', ...rawHeaders] });
       return reading.outcome === 'head' ? reading.head.body : reading.status;
@@ -117,7 +117,7 @@ describe('the head of a request', () => {
     );
   });
 
-  it('the head of a request is refused where its body has two lengths, or none that is clear', () => {
+  it('is rejected if its body has two lengths, or an ambiguous one', () => {
     const unclear = [
       ['Content-Length', '5', 'Transfer-Encoding', 'chunked'],
       ['Content-Length', '5', 'Content-Length', '5'],
@@ -139,10 +139,10 @@ describe('the head of a request', () => {
   });
 });
 
-describe('a path with one reading', () => {
+describe('an unambiguous path', () => {
   const path = (rawPath: string): string | undefined => plainPath({ rawPath, search: '' });
 
-  it('a path with one reading is given percent-decoded', () => {
+  it('is percent-decoded', () => {
     assert.deepEqual(['/', '/pods/', '/%65xec/a%20b', '/a;b=c', '/%C3%BC', '/a..b', '/...', "/a'%40"].map(path), [
       '/',
       '/pods/',
@@ -155,7 +155,7 @@ describe('a path with one reading', () => {
     ]);
   });
 
-  it('a path with one reading is absent where another parser could read a different one', () => {
+  it('is undefined if another parser could read a different path', () => {
     for (const raw of [
       '//',
       '/a//b',

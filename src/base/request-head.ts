@@ -1,31 +1,31 @@
-/** Methods that the servers here serve. Others are answered 405 before anything else is checked. */
+/** The supported methods. Others are rejected with 405 before anything else is checked. */
 export type RequestMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 
-/** Where a request goes. It is parsed once; what is judged and what is routed is this value. */
+/** The target of a request. It is parsed once; authorization and routing use this value. */
 export interface RequestTarget {
-  /** As sent, without the query: begins with `/`, printable ASCII without `?` and `#`. */
+  /** The path as sent, without the query. It begins with `/` and is printable ASCII without `?` and `#`. */
   readonly rawPath: string;
-  /** As sent, with its `?`; empty without one. Printable ASCII without `#`. */
+  /** The query as sent, with its `?`; empty without one. It is printable ASCII without `#`. */
   readonly search: string;
 }
 
-/** How long a request's body is: in bytes, or `chunked` when only its end tells. */
+/** The length of a request's body in bytes, or `chunked` if it is known only at the end. */
 export type BodyLength = number | 'chunked';
 
 /** The head of a request, checked. No header of the request changes any of it afterwards. */
 export interface RequestHead {
   readonly method: RequestMethod;
   readonly target: RequestTarget;
-  /** 0 for a request without a body. */
+  /** The length of the body; 0 without a body. */
   readonly body: BodyLength;
 }
 
 export interface SentHead {
   readonly method: string;
-  /** The request target, or `:path`. */
+  /** The request target, or `:path` in HTTP/2. */
   readonly target: string;
   readonly version: '0.9' | '1.0' | '1.1' | '2.0';
-  /** Names and values in turns, as they came. */
+  /** Alternating names and values, as received. */
   readonly rawHeaders: readonly string[];
   /** HTTP/2 only: whether the stream ended with its head. */
   readonly endsWithHead?: boolean;
@@ -49,13 +49,13 @@ const methods: ReadonlySet<string> = new Set<RequestMethod>([
   'OPTIONS',
 ]);
 const hostPattern = /^[A-Za-z0-9._:[\]-]+$/;
-/** Lengths beyond this are no lengths: they would lose digits. */
+/** Matches lengths that a number can represent exactly. */
 const lengthPattern = /^\d{1,15}$/;
 const LONGEST_DECODED_PATH = 4096;
 
 /**
- * Reads the head of a request strictly. What two readers could understand in two ways is refused; the connection ends
- * with the refusal.
+ * Reads the head of a request strictly. Anything that two parsers could interpret differently is rejected, and the
+ * connection is closed.
  */
 export function readRequestHead(sent: SentHead): HeadReading {
   if (sent.version === '0.9') return refused('the version of HTTP is not served');
@@ -88,7 +88,7 @@ function valuesOf(rawHeaders: readonly string[]): Values {
   return values;
 }
 
-/** One host, of the letters hosts have. It is checked and then used for nothing. */
+/** Returns the problem of the host. There must be one host with valid characters. It is not used otherwise. */
 function hostProblem(version: SentHead['version'], values: Values): string | undefined {
   const hosts = values.get('host') ?? [];
   const authorities = values.get(':authority') ?? [];
@@ -99,7 +99,10 @@ function hostProblem(version: SentHead['version'], values: Values): string | und
   return all.every((host) => hostPattern.test(host)) ? undefined : 'the host is malformed';
 }
 
-/** Origin form, or the absolute form that every server of HTTP/1.1 has to take. The text is a refusal. */
+/**
+ * Reads the target in origin form, or in the absolute form that every HTTP/1.1 server must accept. A text is a
+ * rejection.
+ */
 function readTarget({ target, version }: SentHead): RequestTarget | string {
   const local = target.startsWith('/') ? target : version === '2.0' ? undefined : afterAuthority(target);
   if (local === undefined || !/^[!"$-~]*$/.test(local)) return 'the request target is malformed';
@@ -113,7 +116,7 @@ function afterAuthority(target: string): string | undefined {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** RFC 9112 section 6.3, without its exceptions. Undefined for anything that is not plain. */
+/** Reads the body length by RFC 9112 section 6.3, without its exceptions. Returns undefined for anything ambiguous. */
 function readLength({ version, endsWithHead = false }: SentHead, values: Values): BodyLength | undefined {
   const codings = values.get('transfer-encoding') ?? [];
   const lengths = values.get('content-length') ?? [];
@@ -127,8 +130,9 @@ function readLength({ version, endsWithHead = false }: SentHead, values: Values)
 }
 
 /**
- * The path percent-decoded, where that has one reading. Undefined where encoded slashes, percent, question or number
- * signs, backslashes, control characters, empty parts or parts of dots would let two readers see two paths.
+ * Returns the percent-decoded path if it has one interpretation. Returns undefined if encoded slashes, percent,
+ * question or number signs, backslashes, control characters, empty parts or dot parts could let two parsers see two
+ * paths.
  */
 export function plainPath({ rawPath }: RequestTarget): string | undefined {
   if (rawPath.length > LONGEST_DECODED_PATH) return undefined;
@@ -137,7 +141,7 @@ export function plainPath({ rawPath }: RequestTarget): string | undefined {
   return /[\\%?#\p{Cc}]|\/\/|\/\.{1,2}(?:\/|$)/u.test(path) ? undefined : path;
 }
 
-/** Percent-decoded; undefined for escapes that are none, or no UTF-8. */
+/** Percent-decodes a part. Returns undefined for invalid escapes, and for invalid UTF-8. */
 export function decodePart(raw: string): string | undefined {
   if (!raw.includes('%')) return raw;
   try {

@@ -6,7 +6,7 @@ import type { Program } from './process-faults.ts';
 import { exitAfter, runMain } from './run-main.ts';
 import type { MainProcess } from './run-main.ts';
 
-/** Records what a real process would do. */
+/** Records the effects on a real process. */
 class FakeProcess extends EventEmitter implements MainProcess {
   readonly argv: readonly string[];
   readonly pid = 7;
@@ -40,7 +40,7 @@ function run(process: FakeProcess, program: Partial<Program> = {}): Promise<void
 }
 
 describe('a main program', () => {
-  it('prints its usage, or what is wrong with its command line', async () => {
+  it('prints its usage, or the error in its command line', async () => {
     const [helped, misused] = [new FakeProcess('--help'), new FakeProcess('--wrong')];
     await Promise.all([run(helped), run(misused)]);
     assert.deepEqual([helped.out, helped.errors, helped.exits], [['usage: kubelet-thing\n'], [], [0]]);
@@ -69,7 +69,7 @@ describe('a main program', () => {
     assert.deepEqual(process.exits, [1, 0]);
   });
 
-  it('says why it cannot start, and stops after an exception that nothing caught', async () => {
+  it('reports why it cannot start, and stops after an uncaught exception', async () => {
     const unable = new FakeProcess();
     await run(unable, { start: () => Promise.reject(new Error('no kubeconfig')) });
     assert.deepEqual([unable.errors, unable.exits], [['no kubeconfig\n'], [1]]);
@@ -81,7 +81,7 @@ describe('a main program', () => {
     assert.deepEqual(faulty.exits, [255]);
   });
 
-  it('a main program without an exit code goes on until nothing is left to do', async () => {
+  it('without an exit code runs until no work is left', async () => {
     const process = new FakeProcess();
     await exitAfter(process, async () => undefined);
     assert.deepEqual(process.exits, []);

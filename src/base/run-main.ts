@@ -7,7 +7,7 @@ import { runToEnd, watchFaults } from './process-faults.ts';
 import { nameProcess } from './process-name.ts';
 import type { FaultSource, Program } from './process-faults.ts';
 
-/** The process, by what a main file needs of it. */
+/** The parts of the process that a main file uses. */
 export interface MainProcess extends FaultSource {
   readonly argv: readonly string[];
   readonly pid: number;
@@ -18,25 +18,25 @@ export interface MainProcess extends FaultSource {
   exit(code: number): void;
 }
 
-/** What a command line asks for. */
+/** The parsed command line. */
 export type ParsedArguments<Options> =
   | { readonly kind: 'run'; readonly options: Options }
   | { readonly kind: 'help' }
   | { readonly kind: 'error'; readonly errors: readonly string[] };
 
 export interface MainOptions<Options> {
-  /** As in `bin/`, for messages and as the name of the process. */
+  /** The name as in `bin/`, for messages and as the name of the process. */
   readonly name: string;
-  /** In log lines, where klog has the source file. */
+  /** The name in log lines, at the position of klog's source file. */
   readonly logName: string;
   readonly usage: string;
   readonly parse: (args: readonly string[]) => ParsedArguments<Options>;
-  /** Throws when the program cannot run at all: the text is all that the user gets. */
+  /** Creates the program. If it throws, the program cannot run, and the user gets only this text. */
   readonly create: (options: Options, log: Logger) => Program;
 }
 
 const FAILED = 1;
-/** The exit code of a wrong command line. */
+/** The exit code of an invalid command line. */
 const MISUSED = 2;
 
 /** Runs a program until a signal or a fault stops it, then ends the process with the exit code. */
@@ -64,7 +64,7 @@ export function runMain<Options>(process: MainProcess, main: MainOptions<Options
   });
 }
 
-/** Ends the process with the code that `run` resolves with; without one, it ends when nothing is left to do. */
+/** Ends the process with the code to which `run` resolves. Without one, the process ends when no work is left. */
 export async function exitAfter(process: MainProcess, run: () => Promise<number | undefined>): Promise<void> {
   let code: number | undefined;
   try {

@@ -5,10 +5,10 @@ import { KubeletError } from './errors.ts';
 
 export interface RunProgramOptions {
   readonly stdin?: string;
-  /** All of it: nothing is inherited. */
+  /** The complete environment; nothing is inherited. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs: number;
-  /** Of each of the two outputs. */
+  /** The limit of each of the two outputs. */
   readonly outputLimitBytes: number;
   readonly cwd?: string;
 }
@@ -19,18 +19,18 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/** How long what was written before the end of a program may take to arrive while its children still hold the pipes. */
+/** The time for output to arrive after the program ended while its children still hold the pipes. */
 const PIPE_GRACE_MS = 1000;
 
 /**
- * Runs a program to its end. argv only, never a shell.
- * 1. The program leads a process group of its own, which is killed as a whole at the deadline and when it writes more
- *    than it may; a child in uninterruptible sleep is not waited for.
- * 2. Its end counts, not that of its pipes: children that keep them open are killed after a second. What has left the
- *    group lives on, without a reader.
- * 3. Rejects with `Timeout`, `Invalid` (too much output, or words that no program can be given), `NotFound` or
- *    `Unavailable` (cannot be started). None of these texts holds arguments, input, output or environment. Killed by a
- *    signal counts as exit code 137.
+ * Runs a program to its end, with argv only and never a shell.
+ * 1. The program leads its own process group, which is killed as a whole at the deadline and when it exceeds its output
+ *    limit. A child in uninterruptible sleep is not awaited.
+ * 2. The end of the program counts, not that of its pipes: children that keep them open are killed after a second. A
+ *    process that has left the group keeps running, without a reader.
+ * 3. It rejects with `Timeout`, `Invalid` (too much output, or arguments that cannot be passed), `NotFound` or
+ *    `Unavailable` (cannot be started). None of these texts contains arguments, input, output or environment. An end by
+ *    a signal counts as exit code 137.
  */
 export function runProgram(
   program: string,
@@ -95,7 +95,7 @@ function supervise(
     if (isOver) return;
     const lingering = setTimeout(() => {
       killGroup(child);
-      // What left the group and holds the pipes must not hold descriptors of this process for as long as it lives.
+      // A process that left the group and holds the pipes must not keep descriptors of this process open.
       releaseChild(child);
     }, PIPE_GRACE_MS);
     child.once('close', () => {
@@ -108,7 +108,7 @@ function supervise(
         });
     });
   });
-  // A program that does not read its input is no error.
+  // It is no error if a program does not read its input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.stdin ?? '');
 }

@@ -39,7 +39,7 @@ test('a field that is undefined is missing, on either side and in depth', () => 
   assert.ok(sameContent({ a: { c: 1 } }, { a: { b: undefined, c: 1 }, d: undefined }));
 });
 
-test('inherited properties are no fields', () => {
+test('inherited properties do not count as fields', () => {
   assert.ok(!sameContent({ toString: Object.prototype.toString }, {}));
   assert.ok(!sameContent(JSON.parse('{"__proto__":{}}'), {}));
 });

@@ -6,7 +6,7 @@ import { createSettlingLoop } from './settling-loop.ts';
 import { FakeClock } from './testing/fake-clock.ts';
 import { recordingLog } from './testing/recording-log.ts';
 
-/** A loop whose passes come out as scripted, and settle after that. */
+/** Creates a loop whose passes have these outcomes, and settle after that. */
 function fixture(outcomes: (boolean | Error)[], more: Partial<SettlingLoopOptions> = {}) {
   const clock = new FakeClock();
   const log = recordingLog();
@@ -58,7 +58,7 @@ describe('a loop that settles', () => {
     await loop.stop();
   });
 
-  it('serves wakes that come together by one pass, when it is asked to gather them', async () => {
+  it('merges wakes within the gathering time into one pass', async () => {
     const { clock, loop, passesAtMs } = fixture([], { gatherMs: () => 30 });
     loop.start();
     await clock.advance(100);

@@ -4,19 +4,22 @@ import type { LoopOptions } from './loop.ts';
 import { createLoop } from './loop.ts';
 
 export interface SettlingLoopOptions extends Pick<LoopOptions, 'name' | 'clock' | 'random' | 'log'> {
-  /** Makes the actual state equal to the desired one. False: its inputs are not known yet. An error is logged and retried. */
+  /**
+   * Makes the actual state equal to the desired one. It returns false if its inputs are not known yet. An error is
+   * logged and retried.
+   */
   readonly settle: () => Promise<boolean>;
-  /** Between two passes. */
+  /** The time between two passes. */
   readonly checkMs: number;
-  /** After a pass that failed. */
+  /** The time after a failed pass. */
   readonly retryMs: number;
-  /** What the log says of a pass that failed. */
+  /** The log message of a failed pass. */
   readonly failure: string;
-  /** How long a wake waits for others, so that one pass serves them all; not at all when absent. */
+  /** The time that a wake waits for others, so that one pass handles them all. By default it does not wait. */
   readonly gatherMs?: () => number;
 }
 
-/** Constructing one starts nothing. */
+/** A settling loop. Creating one starts nothing. */
 export interface SettlingLoop {
   start(): void;
   wake(): void;

@@ -1,4 +1,4 @@
-/** A URL for messages and logs: as Go shows it, without the password. What is no URL is shown as it is. */
+/** Formats a URL for messages and logs as Go does, without the password. A text that is not a URL is unchanged. */
 export function shownUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);

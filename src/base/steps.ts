@@ -1,7 +1,7 @@
 /** A long computation in steps. Other work may run between two steps. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
-/** Takes all steps at once. */
+/** Runs all steps at once. */
 export function runThrough<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const step = steps.next();

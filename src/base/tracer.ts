@@ -10,7 +10,7 @@ export interface SpanStart {
   /** `internal` when not given. */
   readonly kind?: 'internal' | 'server' | 'client';
   readonly attributes?: Readonly<Record<string, SpanValue>>;
-  /** Of a request that came in: its trace continues here. */
+  /** The headers of a received request, whose trace continues here. */
   readonly incoming?: TraceHeaders;
   /** Requests of unknown clients begin their own trace, linked to that of the client. */
   readonly isPublic?: boolean;
@@ -19,11 +19,11 @@ export interface SpanStart {
 /** A named piece of work with a beginning and an end. No method throws. */
 export interface Span {
   set(attributes: Readonly<Record<string, SpanValue>>): void;
-  /** Marks the span as failed; the first message counts. */
+  /** Marks the span as failed. The first message is kept. */
   fail(error: unknown): void;
-  /** For a request to another process: it can continue the trace. */
+  /** Returns the headers for a request to another process, which continues the trace. */
   headers(): TraceHeaders;
-  /** A second call does nothing. */
+  /** Ends the span. A second call does nothing. */
   end(): void;
 }
 
@@ -33,13 +33,13 @@ export interface Span {
  * were started during a span are not its children for ever.
  */
 export interface Tracer {
-  /** A child of the span that is current here. The caller ends it. */
+  /** Begins a child of the current span. The caller ends it. */
   begin(start: SpanStart): Span;
-  /** A span that is current during `work`, and fails and ends with it. */
+  /** Runs `work` in a span that is current during it, and ends with it. */
   during<T>(start: SpanStart, work: (span: Span) => Promise<T>): Promise<T>;
 }
 
-/** `work` in a span, or as it is where there is no tracer. */
+/** Runs `work` in a span, or without one if there is no tracer. */
 export function inSpan<T>(tracer: Tracer | undefined, start: SpanStart, work: () => Promise<T>): Promise<T> {
   return tracer === undefined ? work() : tracer.during(start, work);
 }

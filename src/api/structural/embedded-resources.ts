@@ -11,7 +11,7 @@ import type { SchemaNode } from './schema-node.ts';
 
 const hasEmbedded = new WeakMap<SchemaNode, boolean>();
 
-/** Whether the schema has any below: most kinds have none, and then their objects are not visited. */
+/** Whether the schema contains embedded resources. Most do not, and then their objects are not searched. */
 function mayEmbed(node: SchemaNode): boolean {
   let known = hasEmbedded.get(node);
   if (known === undefined) {

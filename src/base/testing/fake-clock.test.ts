@@ -4,7 +4,7 @@ import { sleep } from '../clock.ts';
 import { FakeClock } from './fake-clock.ts';
 
 describe('virtual time', () => {
-  it('fires by time and then by order of making, each at its own moment', async () => {
+  it('fires timers by time and then by creation, each at its own moment', async () => {
     const clock = new FakeClock();
     const fired: string[] = [];
     for (const [name, delayMs] of [
@@ -35,7 +35,7 @@ describe('virtual time', () => {
     assert.deepEqual([wokenAtMs, clock.monotonicMs()], [[10, 20, 30], 100]);
   });
 
-  it('virtual time does not fire what was cancelled, also when its time has come', async () => {
+  it('does not fire a cancelled timer when its time comes', async () => {
     const clock = new FakeClock();
     const fired: string[] = [];
     const second = clock.setTimer(10, () => fired.push('second'));
@@ -55,7 +55,7 @@ describe('virtual time', () => {
     assert.equal(fired, true);
   });
 
-  it('advances until something holds, or says that it does not', async () => {
+  it('advances until a condition holds, or returns that it does not', async () => {
     const clock = new FakeClock();
     let count = 0;
     clock.setTimer(10, () => count++);

@@ -64,7 +64,9 @@ function* schemasBelow(at: SchemaAt): Iterable<SchemaAt> {
 const multiply = (left: number | undefined, right: number | undefined): number | undefined =>
   left === undefined || right === undefined ? undefined : left * right;
 
-/** The factor of values on the next level (upstream: extractMaxElements). */
+/**
+ * Returns the maximum number of values on the next level, by which costs are multiplied (upstream: extractMaxElements).
+ */
 function mostElements(schema: JsonSchema): number | undefined {
   const bound = (most: number | undefined): number | undefined => most && Math.max(0, most);
   if (schema.type === 'array') return bound(schema.maxItems);

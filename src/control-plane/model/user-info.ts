@@ -49,7 +49,7 @@ export interface AuthorizationAttributes {
   readonly resourceRequest: boolean;
   readonly apiGroup: string;
   readonly apiVersion: string;
-  /** The plural. */
+  /** The plural name of the resource. */
   readonly resource: string;
   readonly subresource: string;
   readonly namespace: string;

@@ -136,8 +136,8 @@ test('after any updates every field has an owner', () => {
   fc.assert(
     fc.property(anyHistory, (history) => {
       const updates = history.map(([manager, , config]) => [manager, 'update', config] as const);
-      // What is created without any field that can be owned has no entries, and then updates are not tracked, as upstream
-      // (ProbabilisticSkipNonAppliedManager).
+      // An object created without ownable fields has no managed fields, and then updates are not tracked, as in
+      // upstream (ProbabilisticSkipNonAppliedManager).
       fc.pre(ownership(replay(updates.slice(0, 1))).length > 0);
       const object = replay(updates);
       const all = ownership(object).reduce<FieldSet | undefined>((set, { fields }) => union(set, fields), undefined);

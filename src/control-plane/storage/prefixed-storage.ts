@@ -3,7 +3,7 @@ import type { Storage, StoredValue, WriteGuard, WriteResult } from './storage.ts
 /** How keys begin in this program. */
 const OWN_PREFIX = '/registry/';
 
-/** The prefix as keys have it: with one slash before and behind, as upstream joins it. */
+/** Normalizes a prefix: it begins and ends with one slash, as in upstream. */
 export function normalizePrefix(prefix: string): string {
   const words = prefix.split('/').filter((word) => word !== '');
   return words.length === 0 ? '/' : `/${words.join('/')}/`;

@@ -9,11 +9,14 @@ import type { ObserveClient } from '../../api/client/client-observations.ts';
 export interface ClusterApi {
   /** Node status and lease: never queued behind other requests, and timed out before the next one is due. */
   readonly heartbeat: ApiClient;
-  /** Pod statuses and deletions: before everything else that shares the budget (kubeAPIQPS, kubeAPIBurst). */
+  /**
+   * The client for pod statuses and deletions. They precede other requests that share the limits kubeAPIQPS and
+   * kubeAPIBurst.
+   */
   readonly status: ApiClient;
-  /** Lists, watches, gets, tokens, certificate requests, mirror pods. */
+  /** The client for lists, watches, gets, tokens, certificate requests and mirror pods. */
   readonly objects: ApiClient;
-  /** Events have a budget of their own (eventRecordQPS, eventBurst). */
+  /** The client for events, which have separate limits (eventRecordQPS, eventBurst). */
   readonly events: ApiClient;
   /** Resolves when the node has client credentials; absent where it always has them. Never rejects. */
   whenJoined?(): Promise<void>;

@@ -9,7 +9,7 @@ function errorsOf(...items: string[]): readonly string[] {
   return errors;
 }
 
-test('a resource has the servers behind its name', () => {
+test('an override maps a resource to its etcd servers', () => {
   const errors: string[] = [];
   const read = parseStorageOverrides(
     ['/events#http://b:2379;https://c:2379', 'apps/deployments#http://d:2379'],

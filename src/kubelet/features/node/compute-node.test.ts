@@ -364,7 +364,7 @@ describe('the patch of a status', () => {
   });
 });
 
-it('conditions of the machine are shown with the time of their last transition; without any, those of others stay', () => {
+it('conditions of the machine keep the time of their last transition, and a node without such facts keeps the existing conditions', () => {
   const problem = { type: 'ReadonlyFilesystem', status: 'True', reason: 'FilesystemIsReadOnly', message: 'm' } as const;
   const healthy = { ...problem, status: 'False', reason: 'FilesystemIsNotReadOnly' } as const;
   const of = (before: Node, machine: NodeFacts['machine'], nowMs: number): Node =>

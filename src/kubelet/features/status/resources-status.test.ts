@@ -102,7 +102,7 @@ describe('resources in the status of a pod', () => {
   });
 });
 
-test('only the conditions of a resize are in the status, while the pod is not over', () => {
+test('only resize conditions appear in the status, and only until the pod is over', () => {
   const pod = buildPod({
     'status.conditions': [
       { type: 'PodResizePending', status: 'True' },

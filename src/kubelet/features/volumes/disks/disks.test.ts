@@ -167,7 +167,7 @@ test("the first pod's fsGroup stays, and a second pod with another one gets a wa
   );
 });
 
-test('two volumes of a pod may be one claim: it is mounted once', async () => {
+test('a claim that a pod uses in two volumes is mounted once', async () => {
   const made = world({ local: { path: '/data' } });
   const both = testPod(
     'u1',
