@@ -24,6 +24,8 @@ export interface ClusterRecord extends ClusterRanges {
   readonly seeded: boolean;
   /** Flags of the control plane at the last start, for machines that run a control plane too. */
   readonly controlPlaneArgs?: readonly string[];
+  /** The nodes of this machine at the last start; absent in records of older releases. */
+  readonly nodeNames?: readonly string[];
 }
 
 /**
@@ -33,15 +35,15 @@ export interface ClusterRecord extends ClusterRanges {
 export function readClusterRecord(instance: Instance): ClusterRecord | undefined {
   if (!existsSync(instance.clusterRecord)) return undefined;
   try {
-    const { subnet, serviceRange, podRange, second, apiPort, registryPort, seeded, controlPlaneArgs } = JSON.parse(
-      readFileSync(instance.clusterRecord, 'utf8'),
-    ) as Partial<ClusterRecord>;
+    const { subnet, serviceRange, podRange, second, apiPort, registryPort, seeded, controlPlaneArgs, nodeNames } =
+      JSON.parse(readFileSync(instance.clusterRecord, 'utf8')) as Partial<ClusterRecord>;
     if (subnet !== undefined && serviceRange !== undefined && apiPort !== undefined && registryPort !== undefined)
       return {
         ...{ subnet, serviceRange, apiPort, registryPort, seeded: seeded === true },
         ...(podRange !== undefined && { podRange }),
         ...(second !== undefined && { second }),
         ...(controlPlaneArgs !== undefined && { controlPlaneArgs }),
+        ...(nodeNames !== undefined && { nodeNames }),
       };
   } catch (cause) {
     throw new KubeletError(
@@ -122,5 +124,6 @@ export async function chooseClusterRecord(
     apiPort: await freePort(before?.apiPort ?? API_PORT, address),
     registryPort: await freePort(before?.registryPort ?? REGISTRY_PORT, registryAddress),
     seeded: before?.seeded ?? false,
+    ...(before?.nodeNames !== undefined && { nodeNames: before.nodeNames }),
   };
 }

@@ -60,6 +60,7 @@ import { firewallLines, offerJoin } from './offer-join.ts';
 import type { Program, RunningProgram } from './program.ts';
 import { keepRunning } from './program.ts';
 import { prepareRegistry, publish } from './registry.ts';
+import { releaseNodes } from './release-nodes.ts';
 import { startNodeRuntime } from './runtime.ts';
 import { applyExample } from './seed.ts';
 import { waitUntilServed } from './wait-until-served.ts';
@@ -386,9 +387,16 @@ class ClusterStart {
         defaultStorageClass(listen === undefined ? this.#nodeNames(record) : undefined),
       );
     }
+    const nodeNames = this.#nodeNames(record);
+    await releaseNodes(
+      client.api,
+      (record.nodeNames ?? []).filter((name) => !nodeNames.includes(name)),
+    );
+    const settled = { ...record, nodeNames };
+    writeClusterRecord(this.#instance, settled);
     if (this.#options.example && !record.seeded) {
       const by = await applyExample(client.api, this.#instance.adminConfig);
-      writeClusterRecord(this.#instance, { ...record, seeded: true });
+      writeClusterRecord(this.#instance, { ...settled, seeded: true });
       this.#done(`the example was applied with ${by}`);
     }
     return client;
