@@ -36,8 +36,8 @@ export class KubeletError extends Error {
 }
 
 /**
- * Callers expect these and handle them without a look at the stack. Recording a stack takes most of the time of making
- * an error, and a node asks for missing files and containers all the time.
+ * Whether callers expect the error, so that no stack is needed. Recording a stack takes most of the time of creating an
+ * error, and missing files and containers are frequent.
  */
 function isOrdinary(kind: ErrorKind): boolean {
   return kind === 'NotFound' || kind === 'Aborted';

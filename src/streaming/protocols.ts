@@ -19,8 +19,8 @@ export interface CommandStreams {
 }
 
 /**
- * How the bytes of a client come to who runs the command: as they are, out of a tunnel of WebSocket messages, or from
- * channels to SPDY streams.
+ * The way in which a client's bytes reach the process that runs the command: unchanged, from a tunnel of WebSocket
+ * messages, or converted from channels to SPDY streams.
  */
 export type StreamMode =
   | { readonly kind: 'raw' }

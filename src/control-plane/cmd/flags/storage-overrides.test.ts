@@ -23,7 +23,7 @@ test('an override maps a resource to its etcd servers', () => {
   ]);
 });
 
-test('what names no resource or no server, and what stands there twice, is refused', () => {
+test('an unknown resource, an invalid server and a duplicate resource are rejected', () => {
   assert.deepEqual(errorsOf('events', '/thing#http://b', '/pods#b:2379', '/pods#http://b'), [
     '--etcd-servers-overrides: "events" is not of the form GROUP/RESOURCE#URL;URL',
     '--etcd-servers-overrides: thing: this server stores no such resource',

@@ -217,7 +217,7 @@ describe('an attachment with earlier output', () => {
       await until(() => heard.stdout === 'one\ntwo\n$ ');
     }));
 
-  it('waits longer for the log where lines repeat, because it cannot be compared', () =>
+  it('waits longer for the log if lines repeat, because repeated lines cannot be matched to the earlier output', () =>
     attached({}, async ({ log, heard, peer, until, clock, quiet }) => {
       const line = 'y\n';
       // The client came after the first fifty of a hundred lines, and the runtime wrote only eighty to the log so far.

@@ -8,7 +8,7 @@ import { LateFile } from './late-file.ts';
 export interface WatchedPairOptions {
   readonly certificateFile: string;
   readonly keyFile: string;
-  /** Of the gate ReloadKubeletServerCertificateFile. */
+  /** Whether the pair is reloaded when its files change (feature gate ReloadKubeletServerCertificateFile). */
   readonly follows: boolean;
   readonly clock: Clock;
   readonly log: Logger;

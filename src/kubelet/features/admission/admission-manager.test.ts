@@ -475,7 +475,7 @@ describe("an operator's own step", () => {
     assert.deepEqual(names, ['1', '2']);
   });
 
-  it("an operator's own step with an `until` that is always settled does not keep the agent busy", async () => {
+  it("an operator's own step is not called in a busy loop if its `until` has already settled", async () => {
     const { step, control } = scripted();
     const { add, clock } = harness([step]);
     control.answer = { kind: 'hold', why: 'x', until: Promise.resolve() };

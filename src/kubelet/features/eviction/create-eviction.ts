@@ -34,7 +34,7 @@ export interface CreateEvictionParts
   readonly pressure: NodePressure;
   readonly record: EvictedRecord;
   readonly events: EvictionManagerParts['events'] & PodEvictorParts['events'];
-  /** Writes the record now. */
+  /** Writes the record of evicted pods now. */
   readonly saveEvicted: () => Promise<void>;
   readonly kill: (uid: PodUid, graceMs: number) => void;
   readonly onEvicted: (signal: string) => void;
@@ -50,7 +50,7 @@ export interface EvictionParts {
   readonly diskConsumers: () => Promise<DiskConsumer[]>;
 }
 
-/** Eviction under pressure, as this node is configured. Starts nothing. */
+/** Creates eviction under pressure, as this node is configured. It starts nothing. */
 export function createEviction(parts: CreateEvictionParts): EvictionParts {
   const { config, rootDir, sources, podsGroup, record, kill, events, onEvicted, clock, random, log } = parts;
   const { eviction, reserved, versioned } = config;
@@ -108,7 +108,7 @@ export function createEviction(parts: CreateEvictionParts): EvictionParts {
   return { manager, reporter, diskConsumers };
 }
 
-/** The file system of containers is known once the runtime has reported it. */
+/** Returns the thresholds. The file system of containers is known only when the runtime has reported it. */
 function thresholdsOf(
   configured: readonly Threshold[],
   reader: Pick<SignalReader, 'layout'>,

@@ -20,7 +20,7 @@ const names: Record<string, string> = { u1: 'default/web', u2: 'default/db' };
 const consumers = (layout: Parameters<typeof computeDiskConsumers>[2]) =>
   computeDiskConsumers(uses, (uid) => names[uid], layout);
 
-test('logs and volumes are named with their largest users, and the largest layers one by one', () => {
+test('logs and volumes are listed with their largest users, and the largest layers one by one', () => {
   assert.deepEqual(consumers('shared'), [
     { what: 'logs of containers (most: default/db/app, default/web/app, default/web/side)', bytes: 3015 },
     { what: 'volumes of pods (most: default/web/cache)', bytes: 70 },
@@ -29,7 +29,7 @@ test('logs and volumes are named with their largest users, and the largest layer
   ]);
 });
 
-test('only what lies on the file system of images is named', () => {
+test('only data on the file system of images is listed', () => {
   assert.deepEqual(
     consumers('dedicated').map(({ what }) => what),
     ['default/db/app', 'default/web/app'],

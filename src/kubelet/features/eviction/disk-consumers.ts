@@ -3,8 +3,8 @@ import { diskPartsOf } from './disk-layout.ts';
 import type { PodDiskUse, TreeAmount } from './pod-usage.ts';
 
 /**
- * A consumer of space on the images' file system, as a text for people. `isLayer`: the runtime counts it among its own
- * data.
+ * A consumer of space on the images' file system, as a text for users. `isLayer` means that the runtime counts it among
+ * its own data.
  */
 export interface DiskConsumer {
   readonly what: string;
@@ -21,8 +21,8 @@ interface Part {
 }
 
 /**
- * Logs and volumes of pods on the file system of images, each with its largest users, and the largest writable layers.
- * `nameOf` returns the name of a pod; undefined for one that is gone.
+ * Lists the logs and volumes of pods on the file system of images, each with its largest users, and the largest
+ * writable layers. `nameOf` returns the name of a pod, or undefined for a deleted one.
  */
 export function computeDiskConsumers(
   uses: ReadonlyMap<string, PodDiskUse>,

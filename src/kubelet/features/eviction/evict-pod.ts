@@ -9,13 +9,13 @@ import type { EvictedRecord } from './evicted-record.ts';
 import type { LocalStorageSignal } from './local-storage.ts';
 import type { EvictionSignal } from './signals.ts';
 
-/** Why and how a pod is evicted. */
+/** The reason for an eviction, and how it is done. */
 export interface Eviction {
   readonly signal: EvictionSignal | LocalStorageSignal;
   readonly message: string;
   readonly annotations: Readonly<Record<string, string>>;
   readonly graceMs: number;
-  /** Evicted because the node is short of a resource, not because the pod exceeded its own limits. */
+  /** Whether the node is short of a resource, and not only the pod over its own limits. */
   readonly isDisruption: boolean;
 }
 
@@ -52,7 +52,7 @@ export class PodEvictor {
     return this.#parts.record.has(uid);
   }
 
-  /** Does nothing to a critical pod, even when it was selected (upstream: evictPod). */
+  /** Evicts the pod. It does nothing to a critical pod, even if it was selected (upstream: evictPod). */
   evict(pod: Pod, { signal, message, annotations, graceMs, isDisruption }: Eviction): void {
     const { record, save, kill, events, onEvicted, log } = this.#parts;
     const uid = podUid(pod.metadata.uid);

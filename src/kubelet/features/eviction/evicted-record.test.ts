@@ -20,12 +20,12 @@ test('the first verdict is kept, survives a restart and is removed with the pod'
   assert.deepEqual([next.has(podUid('a')), next.has(podUid('b')), changes], [false, true, 2]);
 });
 
-test('a file that holds something else is no such record', () => {
+test('a file with other content is not a valid record', () => {
   for (const value of [null, [], 'x', { a: 1 }, { a: { reason: 'Evicted' } }, { a: { ...verdict, condition: 7 } }])
     assert.equal(isEvictedPods(value), false, JSON.stringify(value));
 });
 
-test('what may be recorded is a verdict with or without a condition, and each change is announced once', () => {
+test('a verdict may have a condition, and each change is announced once', () => {
   const condition = { type: 'DisruptionTarget', status: 'True' };
   for (const value of [{}, { a: verdict }, { a: { ...verdict, condition }, b: verdict }])
     assert.equal(isEvictedPods(value), true, JSON.stringify(value));
@@ -45,7 +45,7 @@ test('what may be recorded is a verdict with or without a condition, and each ch
   assert.equal(changes, 1);
 });
 
-test('of more than 10,000 evicted pods the newest are saved', () => {
+test('only the newest 10,000 evicted pods are saved', () => {
   const all = Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`pod-${index}`, verdict]));
   const saved = new EvictedRecord(all).snapshot();
   assert.deepEqual([Object.keys(saved).length, 'pod-0' in saved, 'pod-10000' in saved], [10_000, false, true]);

@@ -2,15 +2,15 @@ import { isRecord } from '../../../base/json-record.ts';
 import type { PodCondition } from '../../../api/core/pod-status.ts';
 import type { PodUid } from '../../model/ids.ts';
 
-/** Why a pod was evicted, as its status shows it. */
+/** The reason of an eviction, as the pod's status shows it. */
 export interface EvictionVerdict {
   readonly reason: string;
   readonly message: string;
-  /** Absent for a pod that exceeded its own limit, which is not a disruption by the node. */
+  /** The condition. It is absent for a pod that exceeded its own limit, which is not a disruption by the node. */
   readonly condition?: PodCondition;
 }
 
-/** Limit of recorded pods. */
+/** The maximum number of recorded pods. */
 const MOST_SAVED = 10_000;
 
 /**
@@ -33,7 +33,7 @@ export class EvictedRecord {
     return this.#verdicts.has(uid);
   }
 
-  /** The first reason is kept. */
+  /** Records an eviction. If the pod is already recorded, the first reason is kept. */
   add(uid: PodUid, verdict: EvictionVerdict): void {
     if (this.#verdicts.has(uid)) return;
     this.#verdicts.set(uid, verdict);
@@ -44,7 +44,7 @@ export class EvictedRecord {
     if (this.#verdicts.delete(uid)) this.#changed();
   }
 
-  /** To be called when all sources have reported. */
+  /** Drops unknown pods. It must be called when all sources have reported. */
   forgetUnknown(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
     for (const uid of this.#verdicts.keys()) if (!known.has(uid)) this.forget(uid);
   }

@@ -45,7 +45,7 @@ describe('a hard threshold', () => {
     await world.clock.advance(4900);
     assert.equal(world.killed.length, 1);
     await world.clock.advance(200);
-    // 3 GiB are free: enough.
+    // 3 GiB are free, which is enough.
     assert.equal(world.killed.length, 1);
     world.change('b', { memoryBytes: 5 * GiB });
     await world.clock.advance(10_000);
@@ -196,7 +196,7 @@ describe('after a shortage', () => {
     for (const name of ['a', 'b', 'c']) world.add(name, { memoryBytes: 2.1 * GiB });
     world.manager.start();
     await world.clock.advance(20_000);
-    // After the first 2.8 GiB are free, which is less than 1 + 2.
+    // The first eviction frees 2.8 GiB, which is less than 1 + 2.
     assert.deepEqual(
       world.killed.map(({ name }) => name),
       ['a', 'b'],
@@ -208,7 +208,7 @@ describe('after a shortage', () => {
 describe('a shortage of disk', () => {
   const full = { 'nodefs.available': '10%', 'nodefs.inodesFree': '5%' };
 
-  test('is ended by dead containers and unused images alone where these suffice', async () => {
+  test('is resolved by removing ended containers and unused images if that suffices', async () => {
     const world = hard(full);
     world.root.otherBytes = 95 * GiB;
     world.unused = { containers: GiB, images: 10 * GiB };
@@ -263,7 +263,7 @@ describe('a shortage of disk', () => {
     await world.manager.stop();
   });
 
-  test('is tried to be ended with a pod when the node cannot free anything', async () => {
+  test('leads to an eviction if the node cannot remove anything', async () => {
     const world = hard(full);
     world.root.otherBytes = 95 * GiB;
     world.reclaiming = Promise.reject(new Error('the runtime is gone'));
@@ -274,7 +274,7 @@ describe('a shortage of disk', () => {
     await world.manager.stop();
   });
 
-  test('of inodes counts files', async () => {
+  test('of inodes is measured by the number of files', async () => {
     const world = hard(full);
     world.root.inodes = 1000;
     world.add('files', { inodes: 970 });
@@ -286,7 +286,7 @@ describe('a shortage of disk', () => {
     await world.manager.stop();
   });
 
-  test('removes no image for the root directory where images have a file system of their own', async () => {
+  test('removes no image for the root directory if images have a separate file system', async () => {
     const world = hard({ ...full, 'imagefs.available': '15%' });
     world.images = { capacityBytes: 10 * GiB, usedBytes: GiB };
     world.root.otherBytes = 95 * GiB;
@@ -297,7 +297,7 @@ describe('a shortage of disk', () => {
     await world.manager.stop();
   });
 
-  test('on a disk that does not answer delays no eviction for memory', async () => {
+  test('on a disk that does not respond delays no eviction for memory', async () => {
     const world = hard({ ...full, 'memory.available': '1Gi' });
     world.hung = new Promise(() => undefined);
     world.add('hog', { memoryBytes: 6.5 * GiB });
@@ -307,7 +307,7 @@ describe('a shortage of disk', () => {
       world.killed.map(({ name }) => name),
       ['hog'],
     );
-    // Not stopped: the disk never answers.
+    // The manager is not stopped, because the disk never responds.
   });
 });
 
@@ -379,12 +379,12 @@ describe('readings', () => {
     await world.manager.stop();
   });
 
-  test('notice a consumer of 200 MB/s within 100 ms of the crossing, from wherever it starts', async () => {
+  test('detect a consumer of 200 MB/s within 100 ms of the crossing, from any starting point', async () => {
     for (const startGiB of [1, 3, 6, 6.8]) {
       const world = hard({ 'memory.available': '100Mi' });
       world.add('hog', { memoryBytes: startGiB * GiB });
       world.manager.start();
-      // The hog begins in the middle of a pause.
+      // The consumer starts in the middle of a pause.
       await world.clock.advance(1234);
       const beganMs = world.clock.monotonicMs();
       const crossingMs = beganMs + (world.freeMemory - 100 * MiB) / 200_000;
@@ -432,7 +432,7 @@ describe('a notification of the kernel', () => {
     assert.equal(world.onMemoryEvent, undefined);
   });
 
-  test('is not asked for without kernelMemcgNotification', async () => {
+  test('is not requested without kernelMemcgNotification', async () => {
     const world = hard({ 'memory.available': '100Mi' });
     world.manager.start();
     assert.equal(world.onMemoryEvent, undefined);
@@ -441,7 +441,7 @@ describe('a notification of the kernel', () => {
 });
 
 describe('an eviction', () => {
-  test('is known as under way until its pod is gone, and tells how old its figures were', async () => {
+  test('counts as running until its pod is gone, and reports the age of its measurements', async () => {
     const world = hard({ 'memory.available': '2Gi' });
     world.lingerMs = 4000;
     assert.equal(world.manager.leaving(), undefined);
@@ -464,7 +464,7 @@ describe('an eviction', () => {
     await world.manager.stop();
   });
 
-  test('that removes unused things first is waited for when the agent ends', async () => {
+  test('that first removes unused things is awaited when the agent stops', async () => {
     const world = hard({ 'nodefs.available': '4Gi' });
     let release = (): void => undefined;
     world.reclaiming = new Promise((resolve) => (release = resolve));

@@ -58,7 +58,7 @@ describe('the message of an eviction', () => {
     assert.equal(message({ containers, resource: 'pids' }).message, 'The node was low on resource: pids. ');
   });
 
-  it('names the pod where it has a request for memory as a whole', () => {
+  it('names the pod if it has a pod-level memory request', () => {
     const whole = buildPod({
       'metadata.name': 'web',
       'spec.resources': { requests: { memory: '1024Ki', 'ephemeral-storage': '1Mi' } },
@@ -76,7 +76,7 @@ describe('the message of an eviction', () => {
     assert.equal(message({ podMemoryBytes: 3 * MiB }).message, without[0]);
   });
 
-  it('quotes the first threshold of the resource that was observed', () => {
+  it('quotes the first threshold of the observed resource', () => {
     const thresholds = (['nodefs.available', 'memory.available', 'allocatableMemory.available'] as const).map(
       threshold,
     );

@@ -5,33 +5,33 @@ import { signalFacts } from './signals.ts';
 import type { Threshold } from './thresholds.ts';
 import { observedText, thresholdText } from './thresholds.ts';
 
-/** What one container uses, in bytes. */
+/** The usage of one container, in bytes. */
 export interface ContainerUsage {
   readonly name: string;
   readonly memoryBytes: number | undefined;
-  /** Writable layer and logs. */
+  /** The size of the writable layer and the logs. */
   readonly diskBytes: number | undefined;
 }
 
 export interface EvictionMessage {
   readonly message: string;
-  /** Annotations of the event, which tools read. */
+  /** The annotations of the event, which tools read. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
 export interface MessageFacts {
   readonly pod: Pod;
   readonly resource: StarvedResource;
-  /** The thresholds that are met; the first one about the resource is quoted. */
+  /** The thresholds that are met. The message quotes the first one of the resource. */
   readonly thresholds: readonly Threshold[];
   readonly observations: Observations;
   readonly containers: readonly ContainerUsage[];
-  /** Of the pod as a whole, quoted for a pod with resources at pod level. */
+  /** The memory usage of the whole pod, which the message quotes for a pod with pod-level resources. */
   readonly podMemoryBytes: number | undefined;
 }
 
 /**
- * Why a pod was evicted, with the threshold and each container above its request (upstream: helpers.go
+ * Builds the message of an eviction, with the threshold and each container above its request (upstream: helpers.go
  * evictionMessage). Tools parse it, so the sentences and the final space are upstream's.
  */
 export function evictionMessage(facts: MessageFacts): EvictionMessage {
@@ -74,7 +74,7 @@ function offendingContainers(facts: MessageFacts): { name: string; usage: string
   });
 }
 
-/** Why the node takes no pod now (upstream: nodeConditionMessageFmt). */
+/** Builds the message why the node admits no pod now (upstream: nodeConditionMessageFmt). */
 export function pressureMessage(conditions: readonly PressureCondition[]): string {
   return `The node had condition: [${conditions.join(' ')}]. `;
 }

@@ -28,14 +28,14 @@ export interface EvictionReporterParts {
   readonly monotonicMs: () => number;
 }
 
-/** One signal for each resource: the ranking is the same for the others unless file systems are separate. */
+/** The signals to rank, one for each resource. Other signals have the same ranking unless file systems are separate. */
 const signalsInRank: readonly EvictionSignal[] = [
   'memory.available',
   'nodefs.available',
   'nodefs.inodesFree',
   'pid.available',
 ];
-/** Number of pods shown of each ranking. */
+/** The number of pods shown in each ranking. */
 const MOST_PODS = 250;
 
 /** Reports what would be evicted, from new readings, without changing anything. */
@@ -75,7 +75,7 @@ export class EvictionReporter {
   }
 }
 
-/** Rejects on a machine whose resources cannot be measured. */
+/** Reads the report. Rejects on a machine whose resources cannot be measured. */
 export async function readEvictionReport(
   reporter: Pick<EvictionReporter, 'report'> | undefined,
 ): Promise<EvictionReport> {
@@ -84,7 +84,7 @@ export async function readEvictionReport(
   return reporter.report();
 }
 
-/** The signals of the resources that have a threshold. */
+/** Returns the signals of the resources that have a threshold. */
 function rankedSignals(thresholds: readonly Threshold[]): EvictionSignal[] {
   const resources = new Set(thresholds.map(({ signal }) => signalFacts[signal].resource));
   return signalsInRank.filter((signal) => resources.has(signalFacts[signal].resource));

@@ -30,7 +30,7 @@ test('a volume, then the pod as a whole, then a container exceeds its limit, eac
   );
 });
 
-test('a container is held to its own limit although the pod as a whole has room; layers elsewhere do not count', () => {
+test('a container must respect its own limit although the pod has room; layers on other file systems do not count', () => {
   const two = buildPod({
     'spec.containers': ['main', 'other'].map((name) => ({
       name,
@@ -53,7 +53,7 @@ test('only pods with a limit are measured', () => {
   );
 });
 
-test('the limits of single containers count, also when not all have one, and those of sidecars', () => {
+test('limits of single containers count, even if not all containers have one, and so do those of sidecars', () => {
   const limits = { limits: { 'ephemeral-storage': '1Ki' } };
   const container = (name: string, resources?: object) => ({ name, image: 'i:1', ...(resources && { resources }) });
   const some = buildPod({ 'spec.containers': [container('main'), container('other', limits)] });

@@ -4,7 +4,7 @@ import { podLimits } from '../../../api/resources.ts';
 import type { DiskLayout } from './disk-layout.ts';
 import type { PodDiskUse } from './pod-usage.ts';
 
-/** The label of the metric; it is not a signal of the node. */
+/** The label of the metric. It is not a signal of the node. */
 export type LocalStorageSignal = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
 
 export interface ExceededLimit {
@@ -14,7 +14,7 @@ export interface ExceededLimit {
 
 const STORAGE = 'ephemeral-storage';
 
-/** Only such pods are measured. */
+/** Whether the pod has such a limit. Other pods are not measured. */
 export function hasStorageLimit(pod: Pod): boolean {
   return (
     (pod.spec.volumes ?? []).some(({ emptyDir }) => sizeLimitOf(emptyDir?.sizeLimit) !== undefined) ||
@@ -23,8 +23,8 @@ export function hasStorageLimit(pod: Pod): boolean {
 }
 
 /**
- * The first limit of its own that the pod exceeds, in upstream's order and words (upstream: eviction_manager.go
- * localStorageEviction); undefined when it exceeds none.
+ * Returns the first of its own limits that the pod exceeds, in upstream's order and words, or undefined when it exceeds
+ * none (upstream: eviction_manager.go localStorageEviction).
  */
 export function exceededLimit(pod: Pod, use: PodDiskUse, layout: DiskLayout): ExceededLimit | undefined {
   return exceededVolume(pod, use) ?? exceededPod(pod, use) ?? exceededContainer(pod, use, layout);
@@ -56,7 +56,9 @@ function exceededPod(pod: Pod, { total }: PodDiskUse): ExceededLimit | undefined
   };
 }
 
-/** Writable layers on a file system of their own do not count, as upstream. */
+/**
+ * Returns the first container above its limit. Writable layers on a separate file system do not count, as in upstream.
+ */
 function exceededContainer(pod: Pod, { layers, logs }: PodDiskUse, layout: DiskLayout): ExceededLimit | undefined {
   for (const { name, resources } of pod.spec.containers) {
     const limit = resources?.limits?.[STORAGE];

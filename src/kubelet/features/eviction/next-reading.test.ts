@@ -45,7 +45,7 @@ test('a source is read every second while one of its thresholds is met, or soone
   assert.equal(computePauseMs('memory', [soft], observed, new Map()), 1000);
 });
 
-test('only the thresholds of the source count, and a share is one of the capacity', () => {
+test('only the thresholds of the source count, and a percentage refers to the capacity', () => {
   const share: Threshold = { ...threshold, value: { kind: 'share', share: 0.1 } };
   const inodes: Threshold = { ...share, signal: 'nodefs.inodesFree' };
   const observed = new Map([
@@ -57,11 +57,11 @@ test('only the thresholds of the source count, and a share is one of the capacit
   assert.deepEqual([pauseOf('memory'), pauseOf('nodefs')], [200, 500]);
 });
 
-test('twice the observed rate counts only where it is above the assumed one', () => {
+test('twice the observed rate counts only if it is above the assumed one', () => {
   assert.deepEqual([pause(2.1e9, 0.4e6), pause(2.1e9, 1e6), pause(2.1e9, 0.6e6)], [2000, 1000, 2000e6 / 1.2e6]);
 });
 
-test('a signal falls at the difference of two readings by their distance in time', () => {
+test('the rate of a signal is the difference of two readings divided by their interval', () => {
   const at = (atMs: number, available: number) => ({ atMs, available, capacity: 100 });
   assert.equal(fallingPerMs(at(1000, 90), at(1010, 40)), 5);
   assert.equal(fallingPerMs(at(1000, 40), at(1010, 90)), 0);
@@ -70,14 +70,14 @@ test('a signal falls at the difference of two readings by their distance in time
   assert.equal(fallingPerMs(at(1020, 90), at(1010, 40)), 0);
 });
 
-test('no consumer up to the assumed rate crosses the threshold unseen for longer than the shortest pause', () => {
+test('a consumer up to the assumed rate crosses the threshold unnoticed for at most the shortest pause', () => {
   fc.assert(
     fc.property(
       fc.double({ min: 1, max: 1e6, noNaN: true }),
       fc.double({ min: 0, max: 60e9, noNaN: true }),
       fc.double({ min: 0, max: 1, noNaN: true }),
       (bytesPerMs, startBytes, begin) => {
-        // The consumer begins anywhere within the first pause.
+        // The consumer starts anywhere within the first pause.
         let available = 100e6 + startBytes;
         let pauseMs = pause(available);
         let consumingMs = pauseMs * begin;

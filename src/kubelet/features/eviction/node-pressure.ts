@@ -13,12 +13,12 @@ export class NodePressure {
     this.#conditions = pressureConditions.filter((each) => saved.includes(each));
   }
 
-  /** Sorted by name. */
+  /** The conditions, sorted by name. */
   get conditions(): readonly PressureCondition[] {
     return this.#conditions;
   }
 
-  /** As the node status shows it. */
+  /** Returns the conditions as the node status shows them. */
   flags(): { memory: boolean; disk: boolean; pid: boolean } {
     const has = (condition: PressureCondition): boolean => this.#conditions.includes(condition);
     return { memory: has('MemoryPressure'), disk: has('DiskPressure'), pid: has('PIDPressure') };

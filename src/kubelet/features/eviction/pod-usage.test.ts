@@ -35,20 +35,20 @@ const partsOf = (...pods: readonly RunningPod[]): PodUsageParts => ({
 });
 
 describe('the usage of a pod', () => {
-  it('pod usage of memory and processes is that of its group', () => {
+  it('pod usage of memory and processes is that of its cgroup', () => {
     const usage = PodUsage.ofGroups(partsOf(running));
     assert.deepEqual([usage.of(pod, 'memory.available'), usage.of(pod, 'pid.available')], [7, 70]);
     assert.equal(usage.of(pod, 'allocatableMemory.available'), 7);
   });
 
-  it('pod usage is the sum of its containers where pods have no groups, as far as these are known', () => {
+  it('pod usage is the sum of its known containers if pods have no cgroups', () => {
     const usage = PodUsage.ofGroups(partsOf({ ...running, path: undefined }));
     assert.deepEqual([usage.of(pod, 'memory.available'), usage.of(pod, 'pid.available')], [5, 50]);
     const unknown = PodUsage.ofGroups(partsOf({ ...running, path: '/other' }));
     assert.deepEqual([unknown.of(pod, 'memory.available'), unknown.of(pod, 'pid.available')], [undefined, undefined]);
   });
 
-  it('pod usage is unknown when it does not run or was not measured', () => {
+  it('pod usage is unknown if the pod does not run or was not measured', () => {
     const usage = PodUsage.ofGroups(partsOf());
     assert.deepEqual([usage.of(pod, 'memory.available'), usage.containers(pod)], [undefined, []]);
     assert.deepEqual([usage.of(pod, 'nodefs.available'), usage.disk(pod)], [undefined, undefined]);

@@ -9,7 +9,7 @@ import { signalFacts } from './signals.ts';
 /** The running parts of a pod, with the paths of their cgroups. */
 export interface RunningPod {
   readonly uid: string;
-  /** undefined where pods have no groups of their own. */
+  /** The cgroup path. It is undefined if pods have no cgroups of their own. */
   readonly path: string | undefined;
   readonly containers: readonly { readonly name: string; readonly path: string }[];
 }
@@ -19,13 +19,13 @@ export interface TreeAmount {
   readonly inodesUsed: number;
 }
 
-/** What a pod uses of the node's disks, by container and by volume. */
+/** The disk usage of a pod, by container and by volume. */
 export interface PodDiskUse {
   readonly layers: ReadonlyMap<string, TreeAmount>;
   readonly logs: ReadonlyMap<string, TreeAmount>;
-  /** Volumes on the node's own disks or in its memory. */
+  /** The volumes on the node's own disks or in its memory. */
   readonly volumes: ReadonlyMap<string, TreeAmount>;
-  /** All that counts against the pod's ephemeral storage, its hosts file and termination messages included. */
+  /** Everything that counts against the pod's ephemeral storage, including its hosts file and termination messages. */
   readonly total: TreeAmount;
 }
 
@@ -39,7 +39,7 @@ export interface PodUsageParts {
   readonly diskUse: (uids: ReadonlySet<string>) => Promise<ReadonlyMap<string, PodDiskUse>>;
 }
 
-/** What the pods use at one moment. Groups are read when asked for: a ranking for memory reads one group per pod. */
+/** The usage of the pods at one moment. Cgroups are read on demand: a ranking for memory reads one cgroup per pod. */
 export class PodUsage {
   readonly layout: DiskLayout;
   readonly #groups: PodUsageParts['groups'];
@@ -53,7 +53,7 @@ export class PodUsage {
     this.#disks = disks;
   }
 
-  /** Enough for memory and processes. */
+  /** Creates the usage without disks, which suffices for memory and processes. */
   static ofGroups(parts: PodUsageParts): PodUsage {
     return new PodUsage(parts, 'shared', new Map());
   }
@@ -62,12 +62,12 @@ export class PodUsage {
     return new PodUsage(parts, layout, await parts.diskUse(new Set(pods.map(({ metadata }) => metadata.uid))));
   }
 
-  /** With disk use that was measured before. */
+  /** Creates the usage with disk usage that was measured before. */
   static ofLast(parts: PodUsageParts, layout: DiskLayout, disks: ReadonlyMap<string, PodDiskUse>): PodUsage {
     return new PodUsage(parts, layout, disks);
   }
 
-  /** Of the resource that `signal` is about; undefined for a pod that was not measured. */
+  /** Returns the usage of the signal's resource, or undefined for a pod that was not measured. */
   of(pod: Pod, signal: EvictionSignal): number | undefined {
     switch (signalFacts[signal].resource) {
       case 'memory':
@@ -81,7 +81,7 @@ export class PodUsage {
     }
   }
 
-  /** The working set: without page cache that can be reclaimed. */
+  /** Returns the working set, without page cache that can be reclaimed. */
   memoryBytes(pod: Pod): number | undefined {
     return this.#sum(pod, (path) => this.#groups.memory(path)?.workingSetBytes);
   }

@@ -37,7 +37,7 @@ test('memory is reclaimed before disk, hard thresholds before soft ones', () => 
   assert.deepEqual(keys(later.toReclaim), ['memory.available 0', 'memory.available 5000', 'nodefs.available 0']);
 });
 
-test('the same reading is acted on once', () => {
+test('the same reading is acted on only once', () => {
   const observations = seen(50, 0);
   const { state } = nextPressure(noPressureYet, observations, settings, 0);
   const acted = afterActing(state, observations);
@@ -74,7 +74,7 @@ test('a condition is true while a threshold is met, and then for the transition 
         const verdict = nextPressure(state, seen(memory, nowMs), settings, nowMs);
         state = verdict.state;
         if (memory < 200) lastMetMs = nowMs;
-        // Minimum reclaim may make it last longer, never shorter.
+        // The minimum reclaim may make it last longer, never shorter.
         if (nowMs - lastMetMs < 60_000) assert.deepEqual(verdict.conditions, ['MemoryPressure']);
         if (memory >= 250 && nowMs - lastMetMs >= 180_000 + 90_000) assert.deepEqual(verdict.conditions, []);
         for (const { graceMs } of verdict.toReclaim) assert.ok(memory < 250 && (graceMs === 0 || memory < 250));

@@ -31,7 +31,7 @@ const given = fc.array(
   { maxLength: 8 },
 );
 
-/** The documented order, spelled out pod by pod. */
+/** Compares two pods by the documented order. */
 function mustPrecede(left: Given, right: Given): boolean {
   if (left.usage === undefined || right.usage === undefined)
     return left.usage === undefined && right.usage !== undefined;
@@ -79,7 +79,7 @@ test('the victim is never spared, never uses nothing, and is unknown only when n
   );
 });
 
-test('for processes only priority and number count', () => {
+test('for processes only priority and number of processes count', () => {
   const facts = [
     { usage: 5, request: 0, priority: 1 },
     { usage: 3, request: 0, priority: 0 },
@@ -93,7 +93,7 @@ test('for processes only priority and number count', () => {
   );
 });
 
-test('250 pods are ranked in a few milliseconds of work: each comparison uses figures computed once', () => {
+test('a ranking of 250 pods is cheap, because each comparison uses values computed once', () => {
   let asked = 0;
   const facts = Array.from({ length: 250 }, (_, index) => ({ usage: index % 17, request: index % 13, priority: 0 }));
   const pods = facts.map((each, index) => podOf(each, index, 'memory'));
@@ -104,7 +104,7 @@ test('250 pods are ranked in a few milliseconds of work: each comparison uses fi
   assert.equal(asked, 250);
 });
 
-test('pods that could not be measured come first for memory; for processes only among those of their priority', () => {
+test('pods that could not be measured come first for memory; for processes only among those of the same priority', () => {
   const pods: readonly Given[] = [
     { usage: 5, request: 0, priority: 0 },
     { usage: undefined, request: 0, priority: 0 },

@@ -5,22 +5,23 @@ import { podRequests } from '../../../api/resources.ts';
 import type { EvictionSignal, StarvedResource } from './signals.ts';
 import { signalFacts } from './signals.ts';
 
-/** What a pod uses of the starved resource; undefined where that is not known. */
+/** Returns the pod's usage of the starved resource, or undefined if it is unknown. */
 export type UsageOf = (pod: Pod) => number | undefined;
 
 export interface RankedPod {
   readonly pod: Pod;
-  /** undefined: not measured. Such a pod ranks first, as upstream's does. */
+  /** The usage. A pod that was not measured ranks first, as in upstream. */
   readonly usage: number | undefined;
   readonly request: number;
   readonly priority: number;
-  /** Static, mirror and critical pods are never evicted. */
+  /** Whether the pod is never evicted: static, mirror and critical pods. */
   readonly spared: boolean;
 }
 
 /**
- * The pods in the order of their eviction (upstream: rankMemoryPressure, rankPIDPressure, rankDiskPressureFunc): those
- * above their request first, then by priority, then by how far they are above it. Pods of equal rank keep their order.
+ * Sorts pods in the order of their eviction (upstream: rankMemoryPressure, rankPIDPressure, rankDiskPressureFunc):
+ * those above their request first, then by priority, then by the excess over the request. Pods of equal rank keep their
+ * order.
  */
 export function rankPods(pods: readonly Pod[], signal: EvictionSignal, usageOf: UsageOf): RankedPod[] {
   const { resource } = signalFacts[signal];
@@ -35,7 +36,10 @@ export function rankPods(pods: readonly Pod[], signal: EvictionSignal, usageOf: 
     .toSorted(resource === 'pids' ? comparePids : compare);
 }
 
-/** Upstream compares inodes with the requested ephemeral storage only for the excess; no pod can request inodes. */
+/**
+ * Returns the request. Upstream compares inodes with the requested ephemeral storage only for the excess; no pod can
+ * request inodes.
+ */
 function requestOf(pod: Pod, resource: StarvedResource): number {
   if (resource !== 'memory' && resource !== 'ephemeral-storage') return 0;
   return quantityValue(podRequests(pod)[resource] ?? '0');
@@ -60,8 +64,8 @@ function unknownFirst(left: RankedPod, right: RankedPod): number {
 }
 
 /**
- * The one pod to evict in this round; undefined when every pod is spared. A pod that uses nothing of the resource would
- * free nothing; one that could not be measured is taken only when no measured one is left.
+ * Selects the pod to evict in this round, or returns undefined when every pod is spared. A pod that does not use the
+ * resource would free nothing; one that was not measured is selected only when no measured one is left.
  */
 export function selectVictim(ranked: readonly RankedPod[]): RankedPod | undefined {
   const candidates = ranked.filter(({ spared, usage }) => !spared && usage !== 0);

@@ -7,7 +7,7 @@ import type { EvictionSignal, Observation, SignalSource } from './signals.ts';
 export type QuickSource = Extract<SignalSource, 'memory' | 'pids'>;
 export type DiskSource = Exclude<SignalSource, QuickSource>;
 
-/** What is read of the node. */
+/** The measurements of the node. */
 export interface SignalSources {
   readonly groups: {
     memory(path: string): Pick<MemoryUse, 'workingSetBytes'> | undefined;
@@ -25,10 +25,13 @@ export interface SignalSources {
 
 export interface SignalReaderParts {
   readonly sources: SignalSources;
-  /** The group of all pods; undefined where pods have no groups of their own. */
+  /** The cgroup of all pods. It is undefined if pods have no cgroups of their own. */
   readonly podsGroup: string | undefined;
   readonly rootDir: string;
-  /** False: containers are taken to be on the file system of images; true when not given. */
+  /**
+   * Whether containers may be on a separate file system. If false, they are assumed to be on that of images. The
+   * default is true.
+   */
   readonly separateDisks?: boolean;
   readonly monotonicMs: () => number;
   readonly log: Logger;
@@ -43,8 +46,8 @@ interface Disks {
 }
 
 /**
- * Reads the signals of one source. What cannot be read is missing from the answer: an unknown amount is no shortage.
- * Memory and processes are read at once from kernel files; file systems take a thread of the pool.
+ * Reads the signals of one source. A signal that cannot be read is missing in the result, because an unknown amount is
+ * no shortage. Memory and processes are read synchronously from kernel files; file systems take a thread of the pool.
  */
 export class SignalReader {
   readonly #parts: SignalReaderParts;
@@ -54,12 +57,12 @@ export class SignalReader {
     this.#parts = parts;
   }
 
-  /** Undefined until the runtime has reported where it stores images. */
+  /** The layout. It is undefined until the runtime has reported where it stores images. */
   get layout(): DiskLayout | undefined {
     return this.#disks?.layout;
   }
 
-  /** Asks the runtime if that is not known yet. Never rejects; `shared` when the runtime does not say. */
+  /** Finds the layout by asking the runtime if necessary. It never rejects; the default is `shared`. */
   async findLayout(): Promise<DiskLayout> {
     try {
       this.#disks ??= await this.#lookAtDisks();
@@ -69,12 +72,12 @@ export class SignalReader {
     return this.#disks?.layout ?? 'shared';
   }
 
-  /** Signals that are read from kernel files, which respond immediately. */
+  /** Reads signals from kernel files, which respond immediately. */
   readNow(source: QuickSource): Reading {
     return source === 'memory' ? this.#memory() : this.#pids();
   }
 
-  /** Never rejects. */
+  /** Reads the signals of a disk. It never rejects. */
   async readDisk(source: DiskSource): Promise<Reading> {
     try {
       if (source === 'nodefs')
@@ -90,7 +93,10 @@ export class SignalReader {
     }
   }
 
-  /** Upstream: helpers.go makeMemoryAvailableSignalObservation; page cache that can be reclaimed counts as available. */
+  /**
+   * Reads memory (upstream: helpers.go makeMemoryAvailableSignalObservation). Page cache that can be reclaimed counts
+   * as available.
+   */
   #memory(): Reading {
     const { sources, podsGroup, monotonicMs } = this.#parts;
     const atMs = monotonicMs();

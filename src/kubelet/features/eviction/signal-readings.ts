@@ -8,14 +8,14 @@ export interface SignalReadingsParts {
   readonly reader: Pick<SignalReader, 'readNow' | 'readDisk'>;
   readonly thresholds: () => readonly Threshold[];
   readonly monotonicMs: () => number;
-  /** A file system was read. */
+  /** Called when a file system was read. */
   readonly onRead: () => void;
 }
 
 const quick: readonly QuickSource[] = ['memory', 'pids'];
 const disks: readonly DiskSource[] = ['nodefs', 'imagefs', 'containerfs'];
 /**
- * Limit for a hung disk: its old value expires after this time, and it is not read again before the last read has
+ * The limit for a hung disk. Its old value expires after this time, and it is not read again before the last read has
  * ended.
  */
 const READING_LIMIT_MS = 60_000;
@@ -49,7 +49,7 @@ export class SignalReadings {
     }
   }
 
-  /** Reads these now, whether or not they are due; resolves when all have answered. */
+  /** Reads these sources now, whether or not they are due. Resolves when all have responded. */
   async readAll(sources: readonly SignalSource[] = this.#sources()): Promise<void> {
     for (const source of sources) if (isQuick(source)) this.#note(source, this.#parts.reader.readNow(source));
     await Promise.all(sources.map((source) => (isQuick(source) ? undefined : this.#readDisk(source, true))));
@@ -60,14 +60,14 @@ export class SignalReadings {
     this.#dueMs.clear();
   }
 
-  /** Milliseconds until the next source is due. */
+  /** Returns the milliseconds until the next source is due. */
   pauseMs(): number {
     const nowMs = this.#parts.monotonicMs();
     const due = this.#sources().map((source) => (this.#dueMs.get(source) ?? nowMs) - nowMs);
     return Math.max(0, Math.min(...due, ...(due.length === 0 ? [READING_LIMIT_MS] : [])));
   }
 
-  /** Signals without a threshold are not read. */
+  /** Returns the sources to read. Signals without a threshold are not read. */
   #sources(): SignalSource[] {
     const used = new Set(this.#parts.thresholds().map(({ signal }) => signalFacts[signal].source));
     return [...quick, ...disks].filter((source) => used.has(source));
@@ -84,7 +84,7 @@ export class SignalReadings {
       this.#parts.onRead();
     });
     this.#reading.set(source, { promise, sinceMs: nowMs });
-    // Until it has answered.
+    // The source is not due until it has responded.
     this.#dueMs.set(source, nowMs + READING_LIMIT_MS);
     return promise;
   }

@@ -1,6 +1,6 @@
 import type { QuantityFormat } from '../../../api/quantity.ts';
 
-/** What the node may run short of (upstream: eviction/api/types.go). */
+/** The signals of resources that may run short (upstream: eviction/api/types.go). */
 export const evictionSignals = [
   'memory.available',
   'allocatableMemory.available',
@@ -14,13 +14,13 @@ export const evictionSignals = [
 ] as const;
 export type EvictionSignal = (typeof evictionSignals)[number];
 
-/** The resource a signal is about, in the words of messages. */
+/** The resource of a signal, as named in messages. */
 export type StarvedResource = 'memory' | 'ephemeral-storage' | 'inodes' | 'pids';
 
 export const pressureConditions = ['DiskPressure', 'MemoryPressure', 'PIDPressure'] as const;
 export type PressureCondition = (typeof pressureConditions)[number];
 
-/** One reading. Bytes, inodes or processes; `atMs` is monotonic. */
+/** One reading in bytes, inodes or processes. `atMs` is monotonic. */
 export interface Observation {
   readonly available: number;
   readonly capacity: number;
@@ -29,7 +29,7 @@ export interface Observation {
 
 export type Observations = ReadonlyMap<EvictionSignal, Observation>;
 
-/** What is read in one go. */
+/** A group of signals that are read together. */
 export type SignalSource = 'memory' | 'pids' | 'nodefs' | 'imagefs' | 'containerfs';
 
 interface SignalFacts {
@@ -64,7 +64,7 @@ export const signalFacts: Readonly<Record<EvictionSignal, SignalFacts>> = {
 
 const known: ReadonlySet<string> = new Set(evictionSignals);
 
-/** The configuration was checked; a name from elsewhere may be anything. */
+/** Whether a name is a signal. The configuration was validated, but names from other sources may be anything. */
 export function isEvictionSignal(name: string): name is EvictionSignal {
   return known.has(name);
 }

@@ -9,7 +9,7 @@ export type ThresholdValue =
   | { readonly kind: 'amount'; readonly amount: number; readonly text: string }
   | { readonly kind: 'share'; readonly share: number };
 
-/** The node is short of something when less than `value` of it is available. */
+/** A threshold. The node is short of a resource when less than `value` of it is available. */
 export interface Threshold {
   readonly signal: EvictionSignal;
   readonly value: ThresholdValue;
@@ -23,14 +23,14 @@ export function isHard({ graceMs }: Threshold): boolean {
   return graceMs === 0;
 }
 
-/** Identifies a threshold of the configuration; there is one of each kind per signal. */
+/** Returns the key of a configured threshold. There is one of each kind per signal. */
 export function thresholdKey({ signal, graceMs }: Threshold): string {
   return `${signal}/${graceMs === 0 ? 'hard' : 'soft'}`;
 }
 
 /**
- * The thresholds of a configuration, hard ones first (upstream: eviction/helpers.go ParseThresholdConfig). The hard
- * threshold for memory also applies to the memory that pods may use together, where `enforcesPods` bounds that.
+ * Parses the thresholds of a configuration, hard ones first (upstream: eviction/helpers.go ParseThresholdConfig). The
+ * hard threshold for memory also applies to the memory that pods may use together, if `enforcesPods` is set.
  */
 export function parseThresholds(
   config: Pick<EvictionConfig, 'hard' | 'soft' | 'softGraceMs' | 'minimumReclaim'>,
@@ -58,10 +58,10 @@ export function parseThresholds(
   return [...hard, ...allocatable, ...soft];
 }
 
-/** 0 % and 100 % turn a threshold off (upstream: parseThresholdStatement). */
+/** Whether the threshold is off: 0 % and 100 % turn it off (upstream: parseThresholdStatement). */
 const isOff = (text: string): boolean => text === '0%' || text === '100%';
 
-/** undefined for a text that is neither; the configuration was refused then. */
+/** Parses a value. Returns undefined for invalid text, which validation has rejected before. */
 function parseValue(text: string): ThresholdValue | undefined {
   if (text.endsWith('%')) {
     const share = Math.fround(Math.fround(Number(text.slice(0, -1))) / 100);
@@ -71,12 +71,12 @@ function parseValue(text: string): ThresholdValue | undefined {
   return typeof parsed === 'string' ? undefined : { kind: 'amount', amount: Number(parsed.nanos) / 1e9, text };
 }
 
-/** In the unit of the signal. */
+/** Returns the amount in the unit of the signal. */
 export function amountOf(value: ThresholdValue, capacity: number): number {
   return value.kind === 'amount' ? value.amount : Math.trunc(capacity * value.share);
 }
 
-/** As in upstream's messages: a quantity as configured, a percentage converted to a quantity. */
+/** Formats a threshold as in upstream's messages: a quantity as configured, a percentage converted to a quantity. */
 export function thresholdText(value: ThresholdValue, capacity: number): string {
   return value.kind === 'amount' ? value.text : quantityOf(amountOf(value, capacity), 'BinarySI');
 }
@@ -93,8 +93,8 @@ export function isMet(threshold: Threshold, { available, capacity }: Observation
 }
 
 /**
- * The thresholds of the file system of containers are those of the file system on which it is (upstream:
- * UpdateContainerFsThresholds): `nodefs`, or `imagefs` where images and containers have one of their own.
+ * Adds the thresholds of the containers' file system. They are those of the file system on which it is (upstream:
+ * UpdateContainerFsThresholds): `nodefs`, or `imagefs` if images and containers have a separate one.
  */
 export function withContainerFs(thresholds: readonly Threshold[], on: 'nodefs' | 'imagefs'): Threshold[] {
   const others = thresholds.filter(({ signal }) => signalFacts[signal].source !== 'containerfs');

@@ -161,7 +161,7 @@ async function httpProbe(
   if (answer.kind === 'redirect')
     return { kind: 'warning', output: `Probe terminated redirects, Response body: ${answer.body}` };
   const { status, body, broken } = answer;
-  // Upstream discards the result then, whatever the status says.
+  // Upstream discards such an incomplete response, whatever its status is.
   if (broken !== undefined) return { kind: 'error', state: 'failure', output: broken };
   if (status >= 300 && status < 400)
     return { kind: 'warning', output: `Probe terminated redirects, Response body: ${body}` };

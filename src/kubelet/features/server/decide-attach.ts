@@ -74,7 +74,7 @@ function recentRead({ history, nowMs, userAgent }: AttachCase, { id }: Container
   return read !== undefined && nowMs - read.atMs <= READ_WINDOW_MS && readsLogFirst(userAgent) ? read : undefined;
 }
 
-/** Clients without a version may do so. */
+/** Whether the client reads the log before it attaches. Clients without a version in their user agent may do so. */
 function readsLogFirst(userAgent: string): boolean {
   const version = /^kubectl[^/ ]{0,40}\/v1\.(\d{1,4})\b/.exec(userAgent);
   return version === null || Number(version[1]) >= READS_FIRST_MINOR;

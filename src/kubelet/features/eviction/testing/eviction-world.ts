@@ -46,26 +46,26 @@ export class EvictionWorld {
   readonly record = new EvictedRecord();
   readonly manager: EvictionManager;
   readonly reporter: EvictionReporter;
-  /** To be called when the kernel reports pressure; undefined while the manager does not listen. */
+  /** The listener for kernel pressure, which tests call. It is undefined while the manager does not listen. */
   onMemoryEvent: (() => void) | undefined;
   memoryCapacity = 8 * GiB;
-  /** Of the system itself. */
+  /** The memory used by the system itself. */
   systemBytes = GiB;
   podsLimit = Infinity;
   tasks = { current: 1000, limit: 30_000 };
-  /** Of the root directory; images are on it, unless they have a file system of their own. */
+  /** The file system of the root directory. Images are on it, unless they have a separate one. */
   root = { capacityBytes: 100 * GiB, otherBytes: 10 * GiB, inodes: 1e6 };
   images: { capacityBytes: number; usedBytes: number } | undefined;
-  /** Freed by the node itself. */
+  /** The amounts that the node itself can free. */
   unused = { containers: 0, images: 0 };
-  /** What the removal of unused things waits for, and fails with. */
+  /** The promise that the removal of unused things awaits. It may reject. */
   reclaiming: Promise<void> = Promise.resolve();
   ready = true;
-  /** Reads of the node's memory. */
+  /** The number of reads of the node's memory. */
   looks = 0;
-  /** A file system that does not answer. */
+  /** The result of a file system that does not respond. */
   hung: Promise<FsUse> | undefined;
-  /** How long a killed pod stays beyond its grace period. */
+  /** How long a killed pod stays after its grace period. */
   lingerMs = 0;
 
   constructor(config: Record<string, unknown>) {
@@ -134,7 +134,7 @@ export class EvictionWorld {
     this.pressure.onChange(() => this.conditions.push(this.pressure.conditions.join('+') || 'none'));
   }
 
-  /** Makes a pod from the API; its uid is its name. */
+  /** Creates an API pod. Its UID is its name. */
   add(name: string, use: Partial<Omit<ModelPod, 'pod'>> = {}, changes: Record<string, unknown> = {}): Pod {
     const pod = buildPod({
       'metadata.name': name,
@@ -151,7 +151,7 @@ export class EvictionWorld {
     if (known !== undefined) Object.assign(known, use);
   }
 
-  /** Bytes of memory that nothing uses. */
+  /** The number of unused bytes of memory. */
   get freeMemory(): number {
     return this.memoryCapacity - this.#memoryOf('/');
   }
@@ -212,7 +212,7 @@ export class EvictionWorld {
     };
   }
 
-  /** All of it in the pod's first volume, or in the log of its container. */
+  /** Assigns all usage to the pod's first volume, or to the log of its container. */
   #diskUse(uid: PodUid): PodDiskUse {
     const { pod, diskBytes = 0, inodes = 0 } = this.pods.get(uid) ?? {};
     const tree = { usedBytes: diskBytes, inodesUsed: inodes };

@@ -30,8 +30,8 @@ export interface DiskSource {
    */
   sourceOf(spec: VolumeSpec): { fsType?: string } | undefined;
   /**
-   * `id` identifies the disk, `folder` is its place below the plugin's (as upstream names it), `context` is all that
-   * `detach` needs. Never a secret.
+   * Describes the disk. `id` identifies it, `folder` is its place below the plugin's (with upstream's name), `context`
+   * is all that `detach` needs. It never contains a secret.
    */
   describe(spec: VolumeSpec): { id: string; folder: string; context: Readonly<Record<string, string>> };
   /** Attaches the disk and resolves to its device. It may be repeated. */
