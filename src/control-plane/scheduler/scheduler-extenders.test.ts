@@ -19,7 +19,7 @@ function configOf(...extenders: readonly object[]): SchedulerConfig {
   return read.config;
 }
 
-/** A fake extender. The tests' pods time out after 5 s of virtual time, because the fake has no clock. */
+/** A fake extender. It has no clock of its own: requests time out only in the virtual time of the world. */
 class FakeExtender {
   readonly asked: { readonly verb: string; readonly args: Args }[] = [];
   answers = new Map<string, (args: Args) => unknown>();

@@ -14,7 +14,7 @@ export interface ExceededLimit {
 
 const STORAGE = 'ephemeral-storage';
 
-/** Whether the pod has such a limit. Other pods are not measured. */
+/** Whether the pod has a limit of ephemeral storage. Other pods are not measured. */
 export function hasStorageLimit(pod: Pod): boolean {
   return (
     (pod.spec.volumes ?? []).some(({ emptyDir }) => sizeLimitOf(emptyDir?.sizeLimit) !== undefined) ||

@@ -32,7 +32,7 @@ function keepAddresses(spec: ServiceSpec, service: Service, old: Service): void 
   const keeps = needsAddress(old) && needsAddress(service);
   if (keeps && !spec.clusterIP) spec.clusterIP = before.clusterIP;
   if (keeps && (spec.clusterIPs ?? []).length === 0) spec.clusterIPs = before.clusterIPs;
-  // Of a writer who knows of one address only.
+  // A client that knows only clusterIP has changed it, so clusterIPs follows.
   if (spec.clusterIP && spec.clusterIP !== before.clusterIP && sameTexts(spec.clusterIPs, before.clusterIPs))
     spec.clusterIPs = [spec.clusterIP];
   if (!keeps) return;

@@ -25,7 +25,7 @@ export interface NodeFacts {
   readonly handlers: ReadonlyMap<string, { recursiveReadOnlyMounts: boolean; userNamespaces: boolean }>;
 }
 
-/** The part of the configuration that affects containers. Its defaults are in kubelet-behaviour.md 4a. */
+/** The part of the configuration that affects containers. */
 export interface ContainerSettings {
   readonly rootDir: string;
   readonly podLogsDir: string;
