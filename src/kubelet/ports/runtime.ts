@@ -6,7 +6,7 @@ import type {
   SandboxRuntimeStatus,
 } from '../model/runtime-status.ts';
 
-/** Options of one call. Deadlines follow upstream's (kubelet-behaviour.md section 5) unless given here. */
+/** The options of one call. Without a deadline here, upstream's deadline of the call applies. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
