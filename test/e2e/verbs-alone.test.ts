@@ -6,7 +6,7 @@ import { startCluster } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 import { certificateRequest, everyKind, otherVersions } from './support/every-kind.ts';
 import type { KindManifest } from './support/every-kind.ts';
-import { attemptsOn, attemptsOnParts, collectionPath, missingName, patchTypes, verbs } from './support/every-verb.ts';
+import { attemptsOn, attemptsOnParts, collectionPath, missingName, verbs } from './support/every-verb.ts';
 import type { Attempt, KindUnderTest, Verb } from './support/every-verb.ts';
 import { http2Admin } from './support/http2-admin.ts';
 import type { Http2Admin } from './support/http2-admin.ts';
@@ -90,12 +90,6 @@ async function statusesOf(
   );
 }
 
-/** All types of patches need one verb. Without it one of them is tried, with the next kind or user another one. */
-const attemptsWithoutPatch = (kind: KindUnderTest, turn: number): readonly Attempt[] =>
-  attemptsOn(kind).filter(
-    ({ patchType }) => patchType === undefined || patchType === patchTypes[turn % patchTypes.length],
-  );
-
 const said = (attempt: Attempt, isAllowed: (attempt: Attempt) => boolean): string =>
   `${attempt.what}: ${isAllowed(attempt) ? 'allowed' : 'forbidden'}`;
 
@@ -138,12 +132,12 @@ describe('a role', () => {
     { name: 'update-and-create', verbs: ['update', 'create'] },
   ];
 
-  for (const [turn, user] of users.entries()) {
+  for (const user of users) {
     it(`a role with ${user.verbs.join(' and ')} gives exactly that, on every kind`, async () => {
       await makeUser(user.name, { verbs: user.verbs, resources: plurals });
       const isAllowed = ({ needs }: Attempt): boolean => needs.every((verb) => user.verbs.includes(verb));
-      for (const [at, each] of kinds.entries()) {
-        const attempts = user.verbs.includes('patch') ? attemptsOn(each) : attemptsWithoutPatch(each, turn + at);
+      for (const each of kinds) {
+        const attempts = attemptsOn(each);
         assert.deepEqual(
           // With get alone no write is allowed: each of them is tried in both ways.
           await statusesOf(attempts, { as: user.name, isAllowed, triesDryRuns: user.name === 'only-get' }),
@@ -187,8 +181,8 @@ describe('a role', () => {
         '*/log',
       ],
     });
-    for (const [at, each] of kinds.entries()) {
-      const objects = attemptsWithoutPatch(each, at);
+    for (const each of kinds) {
+      const objects = attemptsOn(each);
       assert.deepEqual(
         await statusesOf(objects, { as: 'parts-only', isAllowed: () => false }),
         objects.map(({ what }) => `${what}: forbidden`),

@@ -27,8 +27,6 @@ export interface Attempt {
   /** What is answered when nothing is forbidden. */
   readonly answers: readonly number[];
   readonly writes: boolean;
-  /** Of a patch that is not applied. */
-  readonly patchType?: (typeof patchTypes)[number];
 }
 
 export interface KindUnderTest {
@@ -45,7 +43,7 @@ export function missingName({ type }: ResourceDefinition): string {
   return type.kind === 'CustomResourceDefinition' ? 'missing.every-kind.example.com' : 'missing-one';
 }
 
-export const patchTypes = ['json-patch', 'merge-patch', 'strategic-merge-patch'] as const;
+const patchTypes = ['json-patch', 'merge-patch', 'strategic-merge-patch'] as const;
 const json = { 'content-type': 'application/json' };
 const applied = { 'content-type': 'application/apply-patch+yaml' };
 const applying = 'fieldManager=verbs&force=true';
@@ -113,11 +111,10 @@ export function attemptsOn({ definition, kind: { name, manifest }, path }: KindU
     ...patchTypes.flatMap((type) => {
       const headers = { 'content-type': `application/${type}+json` };
       const body = type === 'json-patch' ? '[]' : '{}';
-      const patch = { needs: ['patch'], headers, body, patchType: type } as const;
       // Events have no fields to merge by.
       return [
-        write(type, 'PATCH', { ...patch, path: one, answers: [200, 422] }),
-        write(`${type} of what is missing`, 'PATCH', { ...patch, path: absent, answers: [404] }),
+        write(type, 'PATCH', { path: one, needs: ['patch'], headers, body, answers: [200, 422] }),
+        write(`${type} of what is missing`, 'PATCH', { path: absent, needs: ['patch'], headers, body, answers: [404] }),
       ];
     }),
     write('apply', 'PATCH', {
