@@ -31,6 +31,20 @@ describe('the request path', () => {
     );
   });
 
+  it('refuses a path whose parts can be read in two ways, but forwards such parts to a proxied server', async () => {
+    const { server } = fixture();
+    for (const part of ['', '.', '..', '%2e%2e', 'a%2fb', 'a%00b', 'a%0ab']) {
+      for (const path of [`/api/v1/namespaces/${part}/pods`, `${pods}/${part}/log`, `/apis/${part}/v1/deployments`]) {
+        const reply = await server.handle(fakeRequest('GET', path));
+        assert.deepEqual([reply.status, bodyJson(reply).reason], [400, 'BadRequest'], path);
+        assert.match(String(message(bodyJson(reply))), /the path can be read in two ways/);
+      }
+    }
+    // The name ends where the forwarded path begins.
+    const forwarded = await server.handle(fakeRequest('GET', `${pods}/web/proxy/a//..%2fb`));
+    assert.notEqual(forwarded.status, 400);
+  });
+
   it('rejects requests without credentials when anonymous access is off', async () => {
     assert.equal((await fixture({ anonymousAuth: false }).server.handle(fakeRequest('GET', pods))).status, 401);
   });
