@@ -43,3 +43,7 @@ export function slice(
     ports,
   };
 }
+
+/** The destinations of the rules, each once and sorted. */
+export const targets = (rules: readonly string[]): string[] =>
+  [...new Set(rules.flatMap((rule) => /--to-destination (\S+)/.exec(rule)?.[1] ?? []))].sort();
