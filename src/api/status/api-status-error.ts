@@ -118,6 +118,15 @@ export function isApiError(error: unknown, ...reasons: readonly StatusReason[]):
   return error instanceof ApiStatusError && (reasons.length === 0 || reasons.includes(error.reason));
 }
 
+/** Awaits a write; `NotFound` counts as success, because the object no longer exists. */
+export async function ignoreApiNotFound(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!isApiError(error, 'NotFound')) throw error;
+  }
+}
+
 /** `deployments.apps`, or `pods` in the core group. */
 export function formatGroupResource({ group, plural }: GroupResource): string {
   return group === '' ? plural : `${plural}.${group}`;

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../api/client/api-client.ts';
 import { nodes, pods } from '../../api/client/resource-types.ts';
 import { keyOf } from '../../api/client/resource-type.ts';
 import { fieldEquals } from '../../api/selectors.ts';
-import { isApiError } from '../../api/status/api-status-error.ts';
+import { ignoreApiNotFound } from '../../api/status/api-status-error.ts';
 
 /**
  * Deletes nodes that this machine does not run any more, with their pods, so that the pods are created again on other
@@ -12,19 +12,11 @@ import { isApiError } from '../../api/status/api-status-error.ts';
 export async function releaseNodes(api: Pick<ApiClient, 'delete' | 'list'>, names: readonly string[]): Promise<void> {
   for (const name of names) {
     // The node first: the scheduler gives it no more pods.
-    await withoutNotFound(api.delete(nodes, { namespace: '', name }));
+    await ignoreApiNotFound(api.delete(nodes, { namespace: '', name }));
     const { items } = await api.list(pods, '', { fieldSelector: fieldEquals('spec.nodeName', name) });
     for (const pod of items)
-      await withoutNotFound(
+      await ignoreApiNotFound(
         api.delete(pods, keyOf(pod), { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } }),
       );
-  }
-}
-
-async function withoutNotFound(deleted: Promise<unknown>): Promise<void> {
-  try {
-    await deleted;
-  } catch (error) {
-    if (!isApiError(error, 'NotFound')) throw error;
   }
 }

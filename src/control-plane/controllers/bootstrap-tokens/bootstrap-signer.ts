@@ -1,7 +1,7 @@
 import { configMaps, secrets } from '../../../api/client/resource-types.ts';
 import type { ConfigMap } from '../../../api/core/config-map.ts';
 import type { Secret } from '../../../api/core/secret.ts';
-import { isApiError } from '../../../api/status/api-status-error.ts';
+import { ignoreApiNotFound } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
 import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.ts';
@@ -25,11 +25,7 @@ export function createBootstrapSigner({ client, informers, clock, log }: Control
     const tokens = informer.list(TOKEN_NAMESPACE).flatMap((secret) => signingTokenOf(secret, nowMs) ?? []);
     const data = withSignatures(info.data, tokens);
     if (data === info.data) return;
-    try {
-      await client.update(configMaps, { ...info, data: { ...data } });
-    } catch (error) {
-      if (!isApiError(error, 'NotFound')) throw error;
-    }
+    await ignoreApiNotFound(client.update(configMaps, { ...info, data: { ...data } }));
   };
   const queue = new RateLimitingQueue({ name: 'bootstrap-signer', clock, log, workers: 1, sync });
   const byMap = ({ metadata }: ConfigMap): void => {

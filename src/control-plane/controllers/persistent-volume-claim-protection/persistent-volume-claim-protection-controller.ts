@@ -3,7 +3,7 @@ import { persistentVolumeClaims, pods } from '../../../api/client/resource-types
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { claimNames } from '../../../api/pod-references.ts';
-import { isApiError } from '../../../api/status/api-status-error.ts';
+import { ignoreApiNotFound } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { controllerRefOf } from '../../controller-runtime/controller-ref.ts';
 import { runController } from '../../controller-runtime/run-controller.ts';
@@ -49,11 +49,9 @@ export function createClaimProtectionController({ client, informers, clock, log 
     const isHeld = finalizers.includes(FINALIZER);
     if (deletionTimestamp === undefined ? isHeld : !isHeld || !(await isFree(claim))) return;
     const wanted = isHeld ? finalizers.filter((each) => each !== FINALIZER) : [...finalizers, FINALIZER];
-    try {
-      await client.update(persistentVolumeClaims, { ...claim, metadata: { ...claim.metadata, finalizers: wanted } });
-    } catch (error) {
-      if (!isApiError(error, 'NotFound')) throw error;
-    }
+    await ignoreApiNotFound(
+      client.update(persistentVolumeClaims, { ...claim, metadata: { ...claim.metadata, finalizers: wanted } }),
+    );
   };
   const queue = new RateLimitingQueue({ name: 'pvc-protection', clock, log, workers: 1, sync });
   const wake = (claim: PersistentVolumeClaim): void => queue.add(formatKey(keyOf(claim)));

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import { csiNodes, nodes } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
-import { isApiError } from '../../../api/status/api-status-error.ts';
+import { ignoreApiNotFound, isApiError } from '../../../api/status/api-status-error.ts';
 import type { CSINode } from '../../../api/storage/csi-node.ts';
 import { backoffDelayMs } from '../../../base/backoff.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
@@ -205,9 +205,7 @@ export class NodeInfoKeeper {
           return;
         case 'delete':
           log.info('the CSINode belongs to an earlier node of this name; it is created again', { node: nodeName });
-          await client.delete(csiNodes, key).catch((error: unknown) => {
-            if (!isApiError(error, 'NotFound')) throw error;
-          });
+          await ignoreApiNotFound(client.delete(csiNodes, key));
       }
     }
   }
