@@ -116,7 +116,7 @@ describe('an inline volume of a cloud', () => {
   it('an inline cloud volume of another kind is not migrated', () => assert.equal(inline({ emptyDir: {} }), undefined));
 });
 
-describe('a PersistentVolume of a cloud', () => {
+describe("a cloud's PersistentVolume", () => {
   it('keeps all fields except its source, and other volume kinds are returned unchanged', () => {
     const given = pv({ cinder: { volumeID: 'c' } }, { spec: { capacity: { storage: '1Gi' } } });
     assert.deepEqual(migratedVolume(given), {
@@ -131,14 +131,14 @@ describe('a PersistentVolume of a cloud', () => {
     assert.equal(migratedVolume(other), other);
   });
 
-  it("a cloud's PersistentVolume of EBS may be named by a URL, and a URL that names no volume is refused", () => {
+  it('of EBS may be named by a URL, and a URL that names no volume is refused', () => {
     assert.equal(csi({ awsElasticBlockStore: { volumeID: 'aws://us-east-1a/vol-7' } })?.volumeHandle, 'vol-7');
     const wrong = pv({ awsElasticBlockStore: { volumeID: 'aws://us-east-1a/disk' } });
     assert.throws(() => migratedVolume(wrong), /Invalid format for AWS volume/);
     assert.equal(csiFormOf(wrong), wrong);
   });
 
-  it("a cloud's PersistentVolume of GCE is zonal or regional by its labels, and has one writer or many readers", () => {
+  it('of GCE is zonal or regional by its labels, and has one writer or many readers', () => {
     const disk = { gcePersistentDisk: { pdName: 'd', partition: 3 } };
     const labelled = (zone: string): string | undefined =>
       csi(disk, { metadata: { labels: { 'topology.kubernetes.io/zone': zone } } })?.volumeHandle;
@@ -154,7 +154,7 @@ describe('a PersistentVolume of a cloud', () => {
     );
   });
 
-  it("a cloud's PersistentVolume of Azure has the secret of the source or of the claim, and is refused without either or when it is not managed", () => {
+  it('of Azure has the secret of the source or of the claim, and is refused without either or when it is not managed', () => {
     const azureFile = { secretName: 'acc', shareName: 's' };
     const claimRef = { namespace: 'shop', name: 'c' };
     const annotations = { 'kubernetes.io/azure-file-resource-group': 'rg' };
@@ -166,7 +166,7 @@ describe('a PersistentVolume of a cloud', () => {
     assert.throws(() => csi({ azureDisk: { diskURI: 'x', kind: 'Dedicated' } }), /not supported in csi migration/);
   });
 
-  it("a cloud's PersistentVolume of Portworx names its secret in annotations", () => {
+  it('of Portworx names its secret in annotations', () => {
     const annotations = { 'openstorage.io/auth-secret-name': 's', 'openstorage.io/auth-secret-namespace': 'n' };
     assert.deepEqual(csi({ portworxVolume: { volumeID: 'p' } }, { metadata: { annotations } })?.nodeStageSecretRef, {
       name: 's',

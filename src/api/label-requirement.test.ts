@@ -35,7 +35,7 @@ function counting(list: string[]): { readonly list: string[]; readonly count: ()
 }
 
 describe('requirements that are made ready', () => {
-  it('requirements that are made ready give the same result as each of them alone', () => {
+  it('give the same result as each of them alone', () => {
     let [held, failed] = [0, 0];
     for (let round = 0; round < 20_000; round++) {
       const requirements = times(below(14), anyRequirement);
@@ -48,7 +48,7 @@ describe('requirements that are made ready', () => {
     assert.ok(held > 500 && failed > 500);
   });
 
-  it('requirements that are made ready say the same of fields', () => {
+  it('say the same of fields', () => {
     for (let round = 0; round < 5000; round++) {
       const requirements: FieldRequirement[] = times(below(4), () => ({
         field: ['a', 'b', 'constructor'][below(3)] ?? '',
@@ -66,7 +66,7 @@ describe('requirements that are made ready', () => {
     }
   });
 
-  it('requirements that are made ready go through values once, however many objects are asked', () => {
+  it('go through values once, however many objects are asked', () => {
     const many = times(5000, (index) => `v${index}`);
     for (const operator of ['In', 'NotIn'] as const) {
       const alone = counting(many);
@@ -88,7 +88,7 @@ describe('requirements that are made ready', () => {
     }
   });
 
-  it('requirements that are made ready cost what the labels of an object cost, however many keys there are', () => {
+  it('cost what the labels of an object cost, however many keys there are', () => {
     let lookups = 0;
     const labels: Labels = new Proxy(
       { a: 'x' },

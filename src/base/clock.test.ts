@@ -85,7 +85,7 @@ describe('the system clock', () => {
     assert.equal(fired, true);
   });
 
-  it('the system clock does not fire a cancelled timer', async () => {
+  it('does not fire a cancelled timer', async () => {
     let fired = false;
     systemClock.setTimer(0, () => (fired = true)).cancel();
     await new Promise<void>((resolve) => void systemClock.setTimer(1, resolve));

@@ -30,7 +30,7 @@ describe('keyed workers', () => {
     assert.deepEqual([workers.isBusy('a'), workers.busyCount], [false, 0]);
   });
 
-  it('keyed workers take an item that the run itself submits', async () => {
+  it('take an item that the run itself submits', async () => {
     const seen: number[] = [];
     const { workers } = harness(async (key, [item = 0]) => {
       seen.push(item);

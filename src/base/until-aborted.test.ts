@@ -7,13 +7,13 @@ const never = new Promise<never>(() => undefined);
 const aborted = (error: unknown): boolean => isKind(error, 'Aborted');
 
 describe('work that is awaited until an abort', () => {
-  it('work that is awaited until an abort comes to what it comes to', async () => {
+  it('comes to what it comes to', async () => {
     const { signal } = new AbortController();
     assert.equal(await untilAborted(Promise.resolve(1), signal), 1);
     await assert.rejects(untilAborted(Promise.reject(new Error('its own')), signal), /its own/);
   });
 
-  it('work that is awaited until an abort is no longer awaited after an abort, before or meanwhile', async () => {
+  it('is no longer awaited after an abort, before or meanwhile', async () => {
     const controller = new AbortController();
     const waiting = untilAborted(never, controller.signal);
     controller.abort();
@@ -21,11 +21,11 @@ describe('work that is awaited until an abort', () => {
     await assert.rejects(untilAborted(never, controller.signal), aborted);
   });
 
-  it('work that is awaited until an abort may fail after its caller has aborted', async () => {
+  it('may fail after its caller has aborted', async () => {
     await assert.rejects(untilAborted(Promise.reject(new Error('late')), AbortSignal.abort()), aborted);
   });
 
-  it("work that is awaited until an abort is aborted with the caller's error", async () => {
+  it("is aborted with the caller's error", async () => {
     const signal = AbortSignal.abort(new Error('closed'));
     await assert.rejects(
       untilAborted(never, signal, () => signal.reason as unknown),

@@ -23,7 +23,7 @@ describe('a file that is written in one step', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   for (const survivesPowerCut of [true, false])
-    it(`a file that is written in one step has the new content and mode, and leaves nothing beside it (${survivesPowerCut ? 'on disk' : 'soon'})`, async () => {
+    it(`has the new content and mode, and leaves nothing beside it (${survivesPowerCut ? 'on disk' : 'soon'})`, async () => {
       const file = path.join(folder, 'state');
       const before = process.umask(0o077);
       try {
@@ -56,7 +56,7 @@ describe('a file that is written in one step', () => {
     return syncs;
   }
 
-  it('a file that is written in one step is on disk before readers see it, and its name when the write is done, unless a power cut may lose it', async () => {
+  it('is on disk before readers see it, and its name when the write is done, unless a power cut may lose it', async () => {
     const file = path.join(folder, 'state');
     writeFileSync(file, 'old');
     assert.deepEqual(await syncsDuring(() => writeFileAtomic(file, 'new', 0o600)), [
@@ -97,13 +97,13 @@ describe('a file that is written in one step', () => {
     assert.deepEqual(readdirSync(folder), ['taken']);
   });
 
-  it('a file that is written in one step may have a name of any length', async () => {
+  it('may have a name of any length', async () => {
     const name = 'n'.repeat(255);
     await writeFileAtomic(path.join(folder, name), 'x', 0o600);
     assert.deepEqual(readdirSync(folder), [name]);
   });
 
-  it('a file that is written in one step has a name of its own while it is unfinished', () => {
+  it('has a name of its own while it is unfinished', () => {
     assert.deepEqual(
       [
         '.state.0123456789ab.tmp',

@@ -130,7 +130,7 @@ describe('an expression', () => {
     ]);
   });
 
-  it('an expression has the functions of strings, lists and sets', () => {
+  it('has the functions of strings, lists and sets', () => {
     expectAll([
       ['"a,b,c".split(",", 2)', ['a', 'b,c']],
       ['["a", "b"].join("-")', 'a-b'],
@@ -153,7 +153,7 @@ describe('an expression', () => {
     ]);
   });
 
-  it('an expression has the types of Kubernetes libraries', () => {
+  it('has the types of Kubernetes libraries', () => {
     expectAll([
       ['url("https://[::1]:80/a b?x=1&x=2").getHostname()', '::1'],
       ['url("https://host:80/a?x=1&x=2").getQuery()["x"]', ['1', '2']],
@@ -176,14 +176,14 @@ describe('an expression', () => {
 });
 
 describe('a faulty expression', () => {
-  it('a faulty expression is reported with its position and line', () => {
+  it('is reported with its position and line', () => {
     assert.equal(
       evaluateText('true &&\n  nowhere'),
       "ERROR: <input>:2:3: undeclared reference to 'nowhere' (in container '')\n |   nowhere\n | ..^",
     );
   });
 
-  it('a faulty expression is refused when the types do not match', () => {
+  it('is refused when the types do not match', () => {
     const faults = [
       ['1 + "a"', "found no matching overload for '_+_' applied to '(int, string)'"],
       ['"a".startsWith(1)', "found no matching overload for 'startsWith' applied to 'string.(int)'"],
@@ -216,7 +216,7 @@ describe('a hostile expression', () => {
     assert.equal(evaluateText(`[many]${'.map(x, x + x)'.repeat(30)}[0].isSorted()`, { many }), 'cost exceeded');
   });
 
-  it('a hostile expression is refused when it nests too deeply for the stack', () => {
+  it('is refused when it nests too deeply for the stack', () => {
     const limited = /expression recursion limit exceeded/;
     assert.match(String(evaluateText('('.repeat(400) + '1' + ')'.repeat(400))), limited);
     assert.match(String(evaluateText(`1${'+1'.repeat(5_000)}`)), limited);
@@ -228,7 +228,7 @@ describe('a hostile expression', () => {
     assert.equal(evaluateText(`${'!'.repeat(10_000)}true`), true);
   });
 
-  it('a hostile expression does not create strings without a size limit', () => {
+  it('does not create strings without a size limit', () => {
     const text = 'a'.repeat(1_000_000);
     assert.equal(evaluateText('s.replace("", s)', { s: text }, 10_000_000), 'error: the text would be too long');
     assert.equal(evaluateText('s.findAll("a").size()', { s: text.slice(0, 100_000) }), 'cost exceeded');

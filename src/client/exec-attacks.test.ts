@@ -35,7 +35,7 @@ const messageOf = (work: Promise<unknown>): Promise<string> =>
   );
 
 describe('what a plugin says', () => {
-  it('what a plugin says is no token with line breaks, controls or letters that become line breaks', () => {
+  it('is no token with line breaks, controls or letters that become line breaks', () => {
     for (const token of ['a\r\nimpersonate-user: admin', 'a\nb', 'a\0', 'a\t', '\u010a\u010d', 'ü', '\u2028']) {
       assert.throws(
         () => parseExecCredential(says({ token }), apiVersion),
@@ -54,7 +54,7 @@ describe('what a plugin says', () => {
     }
   });
 
-  it('what a plugin says is quoted shortly, whatever its kind, size or depth', () => {
+  it('is quoted shortly, whatever its kind, size or depth', () => {
     const deep = (inner: string): string => `${'['.repeat(100_000)}${inner}${']'.repeat(100_000)}`;
     const texts = [
       `{"kind": ${deep('')}}`,
@@ -76,7 +76,7 @@ describe('what a plugin says', () => {
       );
   });
 
-  it('what a plugin says is no credential without end because its time cannot be read', () => {
+  it('is no credential without end because its time cannot be read', () => {
     for (const expirationTimestamp of ['tomorrow', '1', '2026-01-01', '2026-13-01T00:00:00Z', 5, {}, ''])
       assert.throws(
         () => parseExecCredential(says({ token: 't', expirationTimestamp }), apiVersion),
@@ -122,7 +122,7 @@ describe('how often a plugin runs', () => {
 });
 
 describe('the program of a plugin', () => {
-  it('the program of a plugin may not write without end', async () => {
+  it('may not write without end', async () => {
     for (const number of [1, 2])
       assert.match(
         await messageOf(node(`for (;;) require("fs").writeSync(${number}, "x".repeat(10000))`)),
@@ -148,7 +148,7 @@ describe('the program of a plugin', () => {
     while (!['gone', 'Z'].includes(fate())) await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('the program of a plugin is not looked for in the working directory or in what depends on it, nor by the PATH that the kubeconfig sets', async () => {
+  it('is not looked for in the working directory or in what depends on it, nor by the PATH that the kubeconfig sets', async () => {
     const at = process.cwd();
     const path_ = process.env['PATH'];
     program(folder, 'sign-in-here');
@@ -182,7 +182,7 @@ describe('the program of a plugin', () => {
     }
   });
 
-  it('the program of a plugin is not run as root when any user may change it, its folder or one above', {
+  it('is not run as root when any user may change it, its folder or one above', {
     skip: process.geteuid?.() !== 0 && 'needs root',
   }, async () => {
     const own = path.join(folder, 'own', 'bin');
@@ -244,7 +244,7 @@ describe('the program of a plugin', () => {
     }
   });
 
-  it('the program of a plugin cannot be given words with NUL, and its secrets are not quoted for it', async () => {
+  it('cannot be given words with NUL, and its secrets are not quoted for it', async () => {
     const message = await messageOf(node('', { env: { TOKEN: 'secret\0' } }));
     assert.match(message, /failed: .* could not be started: ERR_INVALID_ARG_VALUE$/);
     assert.doesNotMatch(message, /secret/);

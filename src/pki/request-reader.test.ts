@@ -61,7 +61,7 @@ const withNames = (...names: readonly Uint8Array[]): RawRequest => ({
 const withSubject = (name: Uint8Array): RawRequest => ({ ...plain, subject: name });
 
 describe('what a request asks for', () => {
-  it('what a request asks for is read where there is one reading of it', () => {
+  it('is read where there is one reading of it', () => {
     const { attributes, commonName, organizations, dnsNames, ipAddresses, emailAddresses, uris } =
       readCertificateRequest(
         requestPem({
@@ -88,7 +88,7 @@ describe('what a request asks for', () => {
     assert.deepEqual(readCertificateRequest(requestPem(withSubject(sequence()))).attributes, []);
   });
 
-  it('what a request asks for may have the values of one type in one RDN, as Go and what is written in it asks for two groups', () => {
+  it('may have the values of one type in one RDN, as Go and what is written in it asks for two groups', () => {
     const teams = set(attribute(ids.ou, 'team-a'), attribute(ids.ou, 'team-b'));
     for (const pem of [
       requestPem(withSubject(subject(set(devs, attribute(ids.o, 'ops')), teams, set(jane)))),
@@ -103,7 +103,7 @@ describe('what a request asks for', () => {
     }
   });
 
-  it('what a request asks for may come with words around it, with other attributes and extensions, and from OpenSSL', () => {
+  it('may come with words around it, with other attributes and extensions, and from OpenSSL', () => {
     const challenge = sequence(objectId('1.2.840.113549.1.9.7'), set(tlv(tags.utf8, 'secret')));
     const authority = extension('2.5.29.19', sequence(tlv(0x01, Uint8Array.of(0xff))), tlv(0x01, Uint8Array.of(0xff)));
     assert.deepEqual(
@@ -303,11 +303,9 @@ const oddNames: readonly (readonly [what: string, attributes: readonly Uint8Arra
 
 describe('a request is refused', () => {
   for (const [what, name, problem] of oddSubjects)
-    it(`a request is refused for ${what} in its subject`, () =>
-      assert.match(problemOf(requestPem(withSubject(name))), problem));
+    it(`for ${what} in its subject`, () => assert.match(problemOf(requestPem(withSubject(name))), problem));
   for (const [what, attributes, problem] of oddNames)
-    it(`a request is refused for ${what} in its names`, () =>
-      assert.match(problemOf(requestPem({ ...plain, attributes })), problem));
+    it(`for ${what} in its names`, () => assert.match(problemOf(requestPem({ ...plain, attributes })), problem));
 
   const keys: readonly (readonly [
     what: string,
@@ -354,14 +352,14 @@ describe('a request is refused', () => {
     ['version of the future', { key: elliptic, version: tlv(0x02, Uint8Array.of(1)) }, /version/],
   ];
   for (const [what, request, problem] of keys) {
-    it(`a request is refused for a ${what}, by any signer`, () => {
+    it(`for a ${what}, by any signer`, () => {
       const pem = requestPem({ ...plain, ...request });
       assert.match(problemOf(pem), problem);
       assert.throws(() => checkRequestSignature(pem), problem);
     });
   }
 
-  it('a request is refused for bytes that are not its own', () => {
+  it('for bytes that are not its own', () => {
     const der = requestDer(plain);
     const pem = toPem('CERTIFICATE REQUEST', der);
     assert.equal(problemOf(pem), 'none');

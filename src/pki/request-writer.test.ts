@@ -15,7 +15,7 @@ const subject = { commonName: 'system:node:n1', organizations: ['system:nodes'] 
 
 describe('a certificate request', () => {
   for (const [kind, key] of Object.entries(keys)) {
-    it(`a certificate request with a key of kind ${kind} says what was given, and proves that who asks has the key`, () => {
+    it(`with a key of kind ${kind} says what was given, and proves that who asks has the key`, () => {
       const altNames = { ...noNames, dnsNames: ['n1', 'n1.example'], ipAddresses: ['192.0.2.1', 'fd00::1'] };
       const read = readCertificateRequest(writeCertificateRequest({ subject, key, altNames }));
       const { commonName, organizations, dnsNames, ipAddresses } = read;
@@ -26,7 +26,7 @@ describe('a certificate request', () => {
     });
   }
 
-  it('a certificate request is one for OpenSSL, too, with names and without', () => {
+  it('is one for OpenSSL, too, with names and without', () => {
     for (const altNames of [noNames, { ...noNames, dnsNames: ['n1'], ipAddresses: ['192.0.2.1'] }]) {
       const text = execFileSync('openssl', ['req', '-noout', '-text', '-verify'], {
         input: writeCertificateRequest({ subject, key: keys.elliptic, altNames }),

@@ -128,7 +128,7 @@ describe('a stream opened through a proxy', () => {
     return { client, peer };
   }
 
-  it('a stream opened through a proxy of v5 becomes SPDY v4: streams by what was asked for, an empty message first, the status last', async () => {
+  it('of v5 becomes SPDY v4: streams by what was asked for, an empty message first, the status last', async () => {
     const { client, peer } = await command();
     await peer.until(() => peer.streams.size === 4);
     assert.deepEqual(
@@ -219,7 +219,7 @@ describe('a stream opened through a proxy', () => {
     assert.equal(peer.streamOf('stdin'), undefined);
   });
 
-  it('a stream opened through a proxy is not called a success when the backend is lost', async () => {
+  it('is not called a success when the backend is lost', async () => {
     const { client, peer } = await command();
     await peer.until(() => peer.streams.size === 4);
     peer.connection.destroy();
@@ -252,7 +252,7 @@ describe('a stream opened through a proxy', () => {
     assert.deepEqual([received, peer.streamOf('stdin')?.bytes], [total, total]);
   });
 
-  it('a stream opened through a proxy of a tunnel is the bytes of its messages, under the version the backend chose', async () => {
+  it('of a tunnel is the bytes of its messages, under the version the backend chose', async () => {
     proxy.streams = undefined;
     let heard = '';
     proxy.backend.raw = (connection) => {
@@ -288,7 +288,7 @@ describe('a stream opened through a proxy', () => {
     while (proxy.backend.openConnections > 0) await turn();
   });
 
-  it('a stream opened through a proxy of anything else passes as it is, in both directions', async () => {
+  it('of anything else passes as it is, in both directions', async () => {
     proxy.backend.raw = (connection) =>
       void connection.on('data', (chunk: Buffer) => connection.write(chunk)).on('error', () => undefined);
     for (const [protocol, extra] of [
@@ -309,7 +309,7 @@ describe('a stream opened through a proxy', () => {
     }
   });
 
-  it('a stream opened through a proxy that the backend refuses is an answer, whatever it is, and no way to speak on (CVE-2018-1002105, CVE-2018-1002102)', async () => {
+  it('that the backend refuses is an answer, whatever it is, and no way to speak on (CVE-2018-1002105, CVE-2018-1002102)', async () => {
     for (const [head, status] of [
       ['HTTP/1.1 200 OK', 200],
       ['HTTP/1.1 403 Forbidden', 403],
@@ -387,7 +387,7 @@ describe('the way of a stream', () => {
   const mode = (upgrade: string, protocols: string, streams: CommandStreams | undefined): string =>
     streamModeOf({ upgrade, 'sec-websocket-protocol': protocols }, streams).kind;
 
-  it('the way of a stream is raw for what runtimes speak themselves', () => {
+  it('is raw for what runtimes speak themselves', () => {
     assert.deepEqual(
       [
         mode('SPDY/3.1', '', all),

@@ -34,7 +34,7 @@ function readAll(chunks: readonly Buffer[]): unknown[] {
 }
 
 describe('SPDY frames', () => {
-  it('SPDY frames are the same, however the bytes arrive', () => {
+  it('are the same, however the bytes arrive', () => {
     const id = fc.integer({ min: 1, max: 0x7fff_ffff });
     const bytes = fc.uint8Array({ minLength: 1, maxLength: 300 }).map((each) => Buffer.from(each));
     const frame = fc.oneof(
@@ -64,7 +64,7 @@ describe('SPDY frames', () => {
     );
   });
 
-  it('SPDY frames have headers that any zlib reads, block after block in one stream', () => {
+  it('have headers that any zlib reads, block after block in one stream', () => {
     const pair = fc.tuple(fc.stringMatching(/^[a-z]{1,10}$/), fc.string());
     fc.assert(
       fc.property(fc.array(fc.array(pair, { maxLength: 4 }), { minLength: 1, maxLength: 5 }), (blocks) => {
@@ -82,13 +82,13 @@ describe('SPDY frames', () => {
     );
   });
 
-  it('SPDY frames of other kinds are passed over', () => {
+  it('of other kinds are passed over', () => {
     const settings = Buffer.concat([Buffer.of(0x80, 3, 0, 4, 0, 0, 0, 4), Buffer.alloc(4)]);
     const window = Buffer.concat([Buffer.of(0x80, 3, 0, 9, 0, 0, 0, 8), Buffer.alloc(8)]);
     assert.deepEqual(readAll([Buffer.concat([settings, window, pingFrame(2)])]), [{ kind: 'ping', id: 2 }]);
   });
 
-  it('SPDY frames that are none end the reading: another protocol, a frame without an end, one too short for what it is', () => {
+  it('that are none end the reading: another protocol, a frame without an end, one too short for what it is', () => {
     const wrong = [
       Buffer.from('GET / HTTP/1.1\r\n').map((byte, index) => (index === 0 ? 0xff : byte)),
       Buffer.of(0x80, 3, 0, 1, 0, 0xff, 0xff, 0xff),
@@ -101,7 +101,7 @@ describe('SPDY frames', () => {
       );
   });
 
-  it('SPDY frames survive whatever a peer sends: they are read or refused, and at most one control frame is kept', () => {
+  it('survive whatever a peer sends: they are read or refused, and at most one control frame is kept', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         try {
@@ -113,7 +113,7 @@ describe('SPDY frames', () => {
     );
   });
 
-  it('SPDY frames of more than a megabyte are several', () => {
+  it('of more than a megabyte are several', () => {
     const parts = dataFrames(1, Buffer.alloc(2_500_000, 7));
     assert.equal(parts.length, 6);
     assert.equal(

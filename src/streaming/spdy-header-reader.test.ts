@@ -31,13 +31,13 @@ async function packed(...blocks: readonly Buffer[]): Promise<Buffer[]> {
   return parts;
 }
 
-describe('header blocks of a SPDY client', () => {
-  it('SPDY header blocks are packed with the dictionary of the standard, whose checksum stands in what clients send', async () => {
+describe('SPDY header blocks', () => {
+  it('are packed with the dictionary of the standard, whose checksum stands in what clients send', async () => {
     const [block = Buffer.alloc(0)] = await packed(plain({}));
     assert.deepEqual([SPDY_DICTIONARY.length, block.subarray(2, 6).toString('hex')], [1423, 'e3c6a7c2']);
   });
 
-  it('SPDY header blocks are read one after the other, with names in lower case', async () => {
+  it('are read one after the other, with names in lower case', async () => {
     const reader = new HeaderBlockReader();
     const blocks = await packed(plain({ Streamtype: 'error' }), plain({ streamType: 'stdin', port: '80' }), plain({}));
     assert.deepEqual(
@@ -53,13 +53,13 @@ describe('header blocks of a SPDY client', () => {
     );
   });
 
-  it('SPDY header blocks are read without the dictionary, too', () => {
+  it('are read without the dictionary, too', () => {
     const [writer, reader] = [new HeaderBlocks(), new HeaderBlockReader()];
     for (const streamType of ['error', 'stdout'])
       assert.deepEqual([...reader.read(writer.encode({ streamType }))], [['streamtype', streamType]]);
   });
 
-  it('SPDY header blocks that are no zlib, cut off, too long or grow beyond reason when unpacked are refused', async () => {
+  it('that are no zlib, cut off, too long or grow beyond reason when unpacked are refused', async () => {
     const refused = async (block: Buffer): Promise<void> =>
       assert.throws(() => new HeaderBlockReader().read(block), /headers/);
     await refused(Buffer.from('no zlib at all'));

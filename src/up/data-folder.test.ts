@@ -29,7 +29,7 @@ const mounted = (...points: string[]): string =>
   points.map((point, index) => `${index + 20} 1 0:${index + 20} / ${point} rw - tmpfs none rw\n`).join('');
 
 describe('the data folder of up', () => {
-  it('the data folder of up is made and claimed once; a folder with files of others is refused', (t) => {
+  it('is made and claimed once; a folder with files of others is refused', (t) => {
     const instance = instanceIn(t);
     checkDataFolder(instance);
     claimDataFolder(instance);
@@ -43,7 +43,7 @@ describe('the data folder of up', () => {
     assert.deepEqual(readdirSync(other.dataDir), ['notes.txt']);
   });
 
-  it('the data folder of up may hold manifests before the first run, or be of a version that made no marker', (t) => {
+  it('may hold manifests before the first run, or be of a version that made no marker', (t) => {
     for (const [file, text] of [
       ['manifests/a.yaml', ''],
       ['static-pods/a.yaml', ''],
@@ -61,7 +61,7 @@ describe('the data folder of up', () => {
     assert.throws(() => claimDataFolder(foreign), /was not made by up/);
   });
 
-  it('the data folder of up must not be writable for others, nor any folder above it without the sticky bit', (t) => {
+  it('must not be writable for others, nor any folder above it without the sticky bit', (t) => {
     const instance = instanceIn(t);
     const parent = join(instance.dataDir, '..');
     claimDataFolder(instance);
@@ -73,7 +73,7 @@ describe('the data folder of up', () => {
     assert.throws(() => checkDataFolder(instance), new RegExp(`chmod go-w ${instance.dataDir},`));
   });
 
-  it('the data folder of up is purged of what up has made; what others put or mounted there stays, and is named', (t) => {
+  it('is purged of what up has made; what others put or mounted there stays, and is named', (t) => {
     const instance = instanceIn(t);
     claimDataFolder(instance);
     const disk = join(instance.storageDir, 'disk');
@@ -90,7 +90,7 @@ describe('the data folder of up', () => {
     assert.equal(existsSync(instance.kubeletRoot), false);
   });
 
-  it('the data folder of up goes with the purge when nothing else is in it, unless it is a disk itself', (t) => {
+  it('goes with the purge when nothing else is in it, unless it is a disk itself', (t) => {
     const instance = instanceIn(t);
     assert.deepEqual(purgeDataFolder(instance), []);
     claimDataFolder(instance);
@@ -102,7 +102,7 @@ describe('the data folder of up', () => {
 });
 
 describe('mounts in the data folder', () => {
-  it('mounts in the data folder belong to up but for those that were there before the first run, which are noted once', (t) => {
+  it('belong to up but for those that were there before the first run, which are noted once', (t) => {
     const instance = instanceIn(t);
     const [disk, volume] = [join(instance.dataDir, 'storage'), join(instance.kubeletRoot, 'pods', 'a')];
     noteMountsBefore(instance, mounted(disk));
@@ -113,7 +113,7 @@ describe('mounts in the data folder', () => {
     assert.deepEqual(ownMounts(instance, mounted(instance.dataDir, disk, volume)), [volume]);
   });
 
-  it('mounts in the data folder are not noted when a run is under way, whose mounts they would be', (t) => {
+  it('are not noted when a run is under way, whose mounts they would be', (t) => {
     const instance = instanceIn(t);
     claimDataFolder(instance);
     mkdirSync(instance.runDir);
@@ -125,7 +125,7 @@ describe('mounts in the data folder', () => {
 });
 
 describe('the example manifests', () => {
-  it('the example manifests are copied once: what a person has changed or deleted stays so', (t) => {
+  it('are copied once: what a person has changed or deleted stays so', (t) => {
     const instance = instanceIn(t);
     ensureManifests(instance);
     const [first = '', second = ''] = readdirSync(instance.manifestsDir);

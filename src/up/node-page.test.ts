@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'kts-page-unit-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the page of the node of `up`', () => {
-  it('the page of the node of `up` has a token that only root can read, the same at each start', async () => {
+  it('has a token that only root can read, the same at each start', async () => {
     const instance = deriveInstance(folder);
     const first = await prepareNodePage(instance, '127.0.0.3');
     const token = readFileSync(first.tokenFile, 'utf8');
@@ -21,7 +21,7 @@ describe('the page of the node of `up`', () => {
     assert.equal(readFileSync(first.tokenFile, 'utf8'), token);
   });
 
-  it('the page of the node of `up` is served on another port if the usual one is taken', async () => {
+  it('is served on another port if the usual one is taken', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(4194, '127.0.0.4', resolve));
     const { url, args } = await prepareNodePage(deriveInstance(folder), '127.0.0.4');

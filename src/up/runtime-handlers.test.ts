@@ -18,7 +18,7 @@ function inFolder(use: (folder: string) => void): void {
 }
 
 describe('runtime handlers', () => {
-  it('runtime handlers are names with the paths of programs', () => {
+  it('are names with the paths of programs', () => {
     assert.deepEqual(parseRuntimeHandlers(['gvisor=/usr/bin/runsc', 'small=/opt/a=b/crun']), {
       gvisor: '/usr/bin/runsc',
       small: '/opt/a=b/crun',
@@ -41,13 +41,13 @@ describe('runtime handlers', () => {
       assert.throws(() => parseCommandLine(['up', ...values.map((each) => `--runtime-handler=${each}`)], {}), words);
     });
 
-  it('runtime handlers require the containerd that up starts', () => {
+  it('require the containerd that up starts', () => {
     const args = ['up', '--runtime-handler=a=/r', '--container-runtime-endpoint=unix:///x'];
     assert.throws(() => parseCommandLine(args, {}), /is for the containerd that up starts/);
     assert.deepEqual(parseCommandLine(args.slice(0, 2), {}).runtimeHandlers, { a: '/r' });
   });
 
-  it('runtime handlers require a program that can be started', () =>
+  it('require a program that can be started', () =>
     inFolder((folder) => {
       const file = join(folder, 'runsc');
       const check = (): void => checkRuntimeHandlers({ gvisor: file });
@@ -59,7 +59,7 @@ describe('runtime handlers', () => {
       check();
     }));
 
-  it('runtime handlers have one class each, which is written once', () =>
+  it('have one class each, which is written once', () =>
     inFolder((manifestsDir) => {
       writeRuntimeClasses({ manifestsDir }, { gvisor: '/r' });
       const [name = ''] = readdirSync(manifestsDir);
@@ -82,7 +82,7 @@ esac
 `;
 
 describe('the script between the runc shim and runsc', () => {
-  it('the script between the runc shim and runsc is used for programs with that name', () => {
+  it('is used for programs with that name', () => {
     assert.deepEqual(['/usr/bin/runsc', '/opt/runsc-2', '/usr/bin/crun', '/usr/bin/runscope'].map(needsRunscAdapter), [
       true,
       true,

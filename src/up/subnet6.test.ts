@@ -9,7 +9,7 @@ const prefixOf = (cidr: string) => parseIpPrefix(cidr) ?? assert.fail(cidr);
 const hex = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 8, maxLength: 8 });
 
 describe('the IPv6 ranges of a cluster', () => {
-  it('the IPv6 ranges of a cluster are unique local addresses, do not overlap, and are the same at each start', () =>
+  it('are unique local addresses, do not overlap, and are the same at each start', () =>
     fc.assert(
       fc.property(hex, (id) => {
         const ranges = chooseRanges6(id, [], []);
@@ -24,7 +24,7 @@ describe('the IPv6 ranges of a cluster', () => {
       }),
     ));
 
-  it('the IPv6 ranges of a cluster avoid networks that the machine reaches by another device; default routes do not matter', () => {
+  it('avoid networks that the machine reaches by another device; default routes do not matter', () => {
     const first = chooseRanges6('0123abcd', [], []).subnet;
     assert.equal(first.cidr, 'fd84:123:abcd::/64');
     const taken = { dst: 'fd84:123:abcd:7::/64', dev: 'eth0' };
@@ -38,19 +38,19 @@ describe('the IPv6 ranges of a cluster', () => {
 });
 
 describe('the families of a cluster', () => {
-  it('the families of a cluster are one or both, IPv4 first', () =>
+  it('are one or both, IPv4 first', () =>
     assert.deepEqual(
       (['ipv4', 'ipv6', 'dual'] as const).map((choice) => familiesOf(choice).join()),
       ['IPv4', 'IPv6', 'IPv4,IPv6'],
     ));
 
-  it('the families of a cluster have addresses by number, and IPv6 addresses have brackets before a port', () => {
+  it('have addresses by number, and IPv6 addresses have brackets before a port', () => {
     assert.equal(addressInRange('10.98.0.0/16', 10), '10.98.0.10');
     assert.equal(addressInRange('fd84:0:0:1::/112', 10), 'fd84:0:0:1::a');
     assert.deepEqual([hostPort('10.0.0.1', 80), hostPort('fd84::1', 80)], ['10.0.0.1:80', '[fd84::1]:80']);
   });
 
-  it('the families of a cluster require a kernel with IPv6 enabled, also for new devices', () => {
+  it('require a kernel with IPv6 enabled, also for new devices', () => {
     const kernel = (values: Readonly<Record<string, string>>) => (name: string) => values[name];
     assert.doesNotThrow(() => checkIpv6(kernel({ all: '0', default: '0' })));
     assert.throws(() => checkIpv6(kernel({})), /ipv6\.disable=1.*--ip-family ipv4/);

@@ -256,7 +256,7 @@ describe('admission', () => {
       ...more,
     ];
 
-    it('by webhooks is called for objects only where its rules match', async () => {
+    it('is called for objects only where its rules match', async () => {
       await cluster.kubectl(['apply', '-f', '-'], configuration('Validating'));
       answer = ({ request }) =>
         request.name === 'bad'

@@ -48,7 +48,7 @@ describe('an aggregated API server', () => {
     await api.kill();
   });
 
-  it('an aggregated API server is in discovery, explained and used as any other', async () => {
+  it('is in discovery, explained and used as any other', async () => {
     assert.match(
       await run('api-resources --api-group=samples.example.com'),
       /flavours +fl +samples.example.com\/v1 +true/,
@@ -67,7 +67,7 @@ describe('an aggregated API server', () => {
     ]);
   });
 
-  it('an aggregated API server is watched', async () => {
+  it('is watched', async () => {
     const watched = cluster.follow(['get', 'flavours', '-w', '--output-watch-events'], (text) =>
       /DELETED +mint/.test(text),
     );
@@ -102,7 +102,7 @@ describe('an aggregated API server', () => {
     assert.equal(code, 401);
   });
 
-  it('an aggregated API server has its objects deleted with their namespace, which waits while it is gone', async () => {
+  it('has its objects deleted with their namespace, which waits while it is gone', async () => {
     await cluster.createNamespace('shop');
     await run('apply -n shop -f -', flavour('lemon', 'sour'));
     await api.kill();
@@ -120,7 +120,7 @@ describe('an aggregated API server', () => {
     await run('wait --for=delete namespace/shop --timeout=60s');
   });
 
-  it('an aggregated API server that died is reported, delays nothing, and serves again when it is back', async () => {
+  it('that died is reported, delays nothing, and serves again when it is back', async () => {
     await api.kill();
     await annotate();
     await untilAvailable(/^False,FailedDiscoveryCheck$/);
@@ -136,7 +136,7 @@ describe('an aggregated API server', () => {
     assert.equal(await run('get fl again -o jsonpath={.spec.taste}'), 'new');
   });
 
-  it('an aggregated API server that hangs delays no request for anything else', async () => {
+  it('that hangs delays no request for anything else', async () => {
     await api.behave('hang');
     await annotate();
     await untilAvailable(/^False,FailedDiscoveryCheck$/);
@@ -147,7 +147,7 @@ describe('an aggregated API server', () => {
   });
 
   for (const mode of ['other-group', 'cyclic', 'huge'] as const)
-    it(`an aggregated API server whose documents are hostile (${mode}) changes nothing of what is served here`, async () => {
+    it(`whose documents are hostile (${mode}) changes nothing of what is served here`, async () => {
       await api.behave(mode);
       await annotate();
       await eventually(async () => {
@@ -171,7 +171,7 @@ describe('an aggregated API server', () => {
       await untilAvailable(/^True,Passed$/);
     });
 
-  it('an aggregated API server does not crash the server', () => {
+  it('does not crash the server', () => {
     assert.doesNotMatch(cluster.log(), /Sync keeps failing.*api-services|uncaught/i);
   });
 });

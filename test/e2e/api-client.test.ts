@@ -166,7 +166,7 @@ describe('the API client', () => {
     );
   });
 
-  it('the API client is another user as soon as its certificate files change', async () => {
+  it('is another user as soon as its certificate files change', async () => {
     const put = (from: string): void => {
       const { certificate = '', key = '' } = readKubeconfig(path.join(cluster.folder, from));
       for (const [name, text] of [

@@ -182,7 +182,7 @@ describe('a certificate request that can be read in two ways', () => {
   after(() => cluster.stop());
 
   for (const attack of attacks) {
-    it(`a certificate request that can be read in two ways is rejected from a holder of a bootstrap token: ${attack.name}`, async () => {
+    it(`is rejected from a holder of a bootstrap token: ${attack.name}`, async () => {
       const { status, body } = await submit(cluster, token, attack);
       assert.ok(status === 422 || status === 403, `${status} ${JSON.stringify(body)}`);
       assert.match(body.message ?? '', /attributes of several types|tag 0x12|tag 0x2c/);
@@ -190,7 +190,7 @@ describe('a certificate request that can be read in two ways', () => {
     });
   }
 
-  it('a certificate request that can be read in two ways is not taken from a node, which gets certificates for itself alone', async () => {
+  it('is not taken from a node, which gets certificates for itself alone', async () => {
     assert.equal(
       (await submit(cluster, token, { name: 'own', subject: own, signer: 'kube-apiserver-client-kubelet' })).status,
       201,
@@ -235,7 +235,7 @@ describe('a certificate request that can be read in two ways', () => {
     }
   });
 
-  it('a certificate request that can be read in two ways is no way in as a certificate either, even one that the authority signed', async () => {
+  it('is no way in as a certificate either, even one that the authority signed', async () => {
     const pki = path.join(cluster.folder, 'pki');
     const authority = {
       certificate: readFileSync(path.join(pki, 'ca.crt'), 'utf8'),
@@ -324,7 +324,7 @@ describe('an approver', () => {
     }
   });
 
-  it('an approver of the cluster approves none of them', async () => {
+  it('of the cluster approves none of them', async () => {
     for (const options of attacks) await submit(cluster, token, { ...options, name: `${options.name}-left` });
     assert.equal(
       (await submit(cluster, token, { name: 'after', subject: own, signer: 'kube-apiserver-client-kubelet' })).status,

@@ -86,7 +86,7 @@ describe('custom kinds', () => {
   const read = (name: string, path: string): Promise<string> =>
     cluster.kubectl(['get', 'thing', name, '-o', `jsonpath=${path}`]);
 
-  it('custom kinds are applied with their defaults, shown in their columns, found by short name, category and field', async () => {
+  it('are applied with their defaults, shown in their columns, found by short name, category and field', async () => {
     await apply(thing('a', { color: 'red', size: 3, port: 'http' }));
     await apply(thing('b', { color: 'blue' }));
     assert.equal(await read('a', '{.spec.shape} {.metadata.generation}'), 'round 1');
@@ -103,14 +103,14 @@ describe('custom kinds', () => {
     assert.match(await cluster.kubectl(['get', 'all', '-o', 'name']), /thing.example.com\/a/);
   });
 
-  it('custom kinds are explained', async () => {
+  it('are explained', async () => {
     assert.match(
       await cluster.kubectl(['explain', 'thing.spec.color']),
       /FIELD: color <string>[^]*What it looks like\./,
     );
   });
 
-  it('custom kinds refuse what their schema does not allow, and unknown fields as the request says', async () => {
+  it('refuse what their schema does not allow, and unknown fields as the request says', async () => {
     assert.equal(
       await refusal(['apply', '--validate=false', '-f', '-'], thing('x', { color: 'R', size: 'x', odd: 1 })),
       [
@@ -313,7 +313,7 @@ describe('custom kinds', () => {
     });
   });
 
-  it('custom kinds are patched, but not by strategic merge patches', async () => {
+  it('are patched, but not by strategic merge patches', async () => {
     await cluster.kubectl(['patch', 'thing', 'a', '--type=json', '-p', '[{"op":"add","path":"/spec/port","value":8}]']);
     await cluster.kubectl(['patch', 'thing', 'a', '--type=merge', '-p', '{"spec":{"size":4}}']);
     assert.equal(await read('a', '{.spec.port} {.spec.size} {.metadata.generation}'), '8 4 3');
@@ -323,7 +323,7 @@ describe('custom kinds', () => {
     );
   });
 
-  it('custom kinds have the lists that several managers apply merged by their keys', async () => {
+  it('have the lists that several managers apply merged by their keys', async () => {
     const parts = (...names: string[]): object => ({
       color: 'red',
       parts: names.map((name) => ({ name, value: '1' })),
@@ -336,7 +336,7 @@ describe('custom kinds', () => {
     assert.equal(await read('merged', '{.spec.parts[*].name}'), 'y');
   });
 
-  it('custom kinds keep status and spec apart, and scale', async () => {
+  it('keep status and spec apart, and scale', async () => {
     const status = '{"spec":{"color":"none"},"status":{"size":4,"selector":"a=b"}}';
     await cluster.kubectl(['patch', 'thing', 'a', '--subresource=status', '--type=merge', '-p', status]);
     assert.equal(await read('a', '{.spec.color} {.status.size} {.metadata.generation}'), 'red 4 3');
@@ -348,7 +348,7 @@ describe('custom kinds', () => {
     assert.match(await refusal(['scale', 'thing/a', '--replicas=10']), /should be less than or equal to 9/);
   });
 
-  it('custom kinds own objects of built-in kinds, and are owned by them', async () => {
+  it('own objects of built-in kinds, and are owned by them', async () => {
     const owned = (kind: string, apiVersion: string, name: string, owner: object): string =>
       JSON.stringify({ apiVersion, kind, metadata: { name, ownerReferences: [owner] }, spec: { color: 'red' } });
     const uidOf = (what: string): Promise<string> => cluster.kubectl(['get', what, '-o', 'jsonpath={.metadata.uid}']);
@@ -369,14 +369,14 @@ describe('custom kinds', () => {
     await cluster.kubectl(['delete', 'thing', 'child']);
   });
 
-  it('custom kinds go with their namespace', async () => {
+  it('go with their namespace', async () => {
     await cluster.kubectl(['create', 'namespace', 'going']);
     await cluster.kubectl(['-n', 'going', 'create', '-f', '-'], thing('gone', { color: 'red' }));
     await cluster.kubectl(['delete', 'namespace', 'going']);
     assert.equal((await cluster.tryKubectl(['-n', 'going', 'get', 'thing', 'gone'])).code, 1);
   });
 
-  it('custom kinds count against a quota', async () => {
+  it('count against a quota', async () => {
     await cluster.kubectl(['create', 'namespace', 'counted']);
     await cluster.kubectl(['-n', 'counted', 'create', 'quota', 'q', '--hard=count/things.example.com=1']);
     const used = (): Promise<string> =>
@@ -389,13 +389,13 @@ describe('custom kinds', () => {
     );
   });
 
-  it('custom kinds are there again after a power cut', async () => {
+  it('are there again after a power cut', async () => {
     await cluster.kill();
     await cluster.start();
     assert.equal(await read('a', '{.spec.color}'), 'red');
   });
 
-  it('custom kinds get a second version, in which the same objects are read and written', async () => {
+  it('get a second version, in which the same objects are read and written', async () => {
     await apply(definition([version('v1', { deprecated: true }), version('v2')]));
     assert.ok(
       await waitUntil(
@@ -412,7 +412,7 @@ describe('custom kinds', () => {
     assert.match(await cluster.kubectl(['get', 'thing', 'a', '-o', 'yaml']), /apiVersion: example.com\/v2/);
   });
 
-  it('custom kinds are emptied when their definition goes: watchers see each object go, and the kind is no longer there', async () => {
+  it('are emptied when their definition goes: watchers see each object go, and the kind is no longer there', async () => {
     const watched = cluster.follow(['get', 'things', '-w', '--output-watch-events'], (text) => /DELETED +a/.test(text));
     const held = thing('held', { color: 'red' }).replace(
       '"name":"held"',

@@ -20,7 +20,7 @@ describe('kubectl delete', { concurrency: 4 }, () => {
   };
   const all = 'get deployments,replicasets,pods -o name';
 
-  it('kubectl delete in the background: the owner is gone at once, the rest follows', async () => {
+  it('in the background: the owner is gone at once, the rest follows', async () => {
     const scope = await scopedKubectl(cluster, 'background');
     await deployed(scope, 'web');
     await scope.run('delete deployment web --cascade=background');
@@ -28,7 +28,7 @@ describe('kubectl delete', { concurrency: 4 }, () => {
     await eventually(async () => assert.equal(await scope.run(all), ''));
   });
 
-  it('kubectl delete in the foreground: the owner goes last, and kubectl waits for it', async () => {
+  it('in the foreground: the owner goes last, and kubectl waits for it', async () => {
     const scope = await scopedKubectl(cluster, 'foreground');
     const { run } = scope;
     await deployed(scope, 'web');
@@ -65,7 +65,7 @@ describe('kubectl delete', { concurrency: 4 }, () => {
     assert.equal(await run('get pods -o name'), '');
   });
 
-  it('kubectl delete of pods with grace, at once, by force, by label, by file and all', async () => {
+  it('of pods with grace, at once, by force, by label, by file and all', async () => {
     const { run, refused } = await scopedKubectl(cluster, 'grace');
     const pod = (name: string, node: string): string =>
       `kind: Pod\napiVersion: v1\nmetadata: {name: ${name}, labels: {app: ${name}}}\nspec: {nodeName: ${node}, terminationGracePeriodSeconds: 600, containers: [{name: c, image: x}]}`;
@@ -116,7 +116,7 @@ describe('kubectl delete', { concurrency: 4 }, () => {
     await run('delete configmap held --ignore-not-found');
   });
 
-  it('kubectl delete of a namespace: removes its content, rejects new objects, and reports what it waits for', async () => {
+  it('of a namespace: removes its content, rejects new objects, and reports what it waits for', async () => {
     const scope = await scopedKubectl(cluster, 'doomed');
     const { run, refused } = scope;
     await deployed(scope, 'web');

@@ -39,7 +39,7 @@ describe('objects in etcd', () => {
   const created = ['deployment', 'configmap', 'service', 'secret'] as const;
   const fetched = (kind: string): Promise<string> => cluster.kubectl(['get', kind, 'kept', '-o', 'json']);
 
-  it('objects in etcd stand behind the prefix, in protobuf', async () => {
+  it('stand behind the prefix, in protobuf', async () => {
     await cluster.kubectl(['create', 'deployment', 'kept', '--image=app:1', '--replicas=2']);
     await cluster.kubectl(['create', 'configmap', 'kept', '--from-literal=a=b']);
     await cluster.kubectl(['create', 'service', 'clusterip', 'kept', '--tcp=80']);
@@ -49,7 +49,7 @@ describe('objects in etcd', () => {
     await cluster.kubectl(['rollout', 'status', 'deployment', 'kept', '--timeout=1s']).catch(() => undefined);
   });
 
-  it('objects in etcd are the same to a server that writes JSON, and to one that writes protobuf again', async () => {
+  it('are the same to a server that writes JSON, and to one that writes protobuf again', async () => {
     // The controllers have come to rest when the deployment has been observed.
     await cluster.kubectl([
       'wait',
@@ -74,7 +74,7 @@ describe('objects in etcd', () => {
     assert.equal(await fetched('service'), before[2]);
   });
 
-  it('objects in etcd of two clusters with different prefixes do not meet', async () => {
+  it('of two clusters with different prefixes do not meet', async () => {
     const second = await startCluster({ etcd, flags: ['--etcd-prefix=/shop/test'] });
     try {
       assert.equal(await second.kubectl(['get', 'configmap', 'kept', '--ignore-not-found']), '');
@@ -85,7 +85,7 @@ describe('objects in etcd', () => {
     }
   });
 
-  it('objects in etcd are in the etcd that --etcd-servers-overrides gives their resource, and actions reach across', async () => {
+  it('are in the etcd that --etcd-servers-overrides gives their resource, and actions reach across', async () => {
     const other = await startEtcd();
     const spread = await startCluster({
       etcd,

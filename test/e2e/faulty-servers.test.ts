@@ -251,7 +251,7 @@ describe('servers that answer as no server should', () => {
   }
 
   for (const client of clients) {
-    it(`servers that answer as no server should are given up in time and memory: ${client.name}`, async () => {
+    it(`are given up in time and memory: ${client.name}`, async () => {
       const wrong: string[] = [];
       for (const attack of attacks) {
         if (client.mayWait === true && endless.has(attack.name)) continue;

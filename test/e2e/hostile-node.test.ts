@@ -305,7 +305,7 @@ describe('a node whose credentials are in wrong hands', () => {
       assert.equal(status, row.code, said);
     });
 
-  it('a node whose credentials are in wrong hands has not changed objects of others', async () => {
+  it('has not changed objects of others', async () => {
     const nodes = await cluster.kubectl(['get', 'nodes', '-o', 'name']);
     assert.equal(nodes, 'node/fake-0\nnode/fake-1\n');
     const kept = await cluster.kubectl([

@@ -104,7 +104,7 @@ describe('initializers', () => {
       spec: { containers: [{ name: 'main', image: 'app:1' }] },
     });
 
-  it('initializers hide an object until they have acted', async () => {
+  it('hide an object until they have acted', async () => {
     const created = cluster.client().create(pods, JSON.parse(manifest('slow', { namespace: 'default' })) as Pod);
     await eventually(async () => assert.deepEqual(await named(`${podPath}?includeUninitialized=1`), ['slow']));
     assert.deepEqual(await named(podPath), []);
@@ -123,7 +123,7 @@ describe('initializers', () => {
     assert.deepEqual(await named(podPath), ['slow']);
   });
 
-  it('initializers may be bypassed and carried out only with the right to', async () => {
+  it('may be bypassed and carried out only with the right to', async () => {
     await cluster.kubectl(['create', 'role', 'writer', '--verb=get,create,update,patch', '--resource=pods']);
     await cluster.kubectl(['create', 'rolebinding', 'writer', '--role=writer', '--user=jane']);
     const pending = cluster.client().create(pods, JSON.parse(manifest('kept', { namespace: 'default' })) as Pod);
@@ -149,7 +149,7 @@ describe('initializers', () => {
     await pending;
   });
 
-  it('initializers change the pods of a Deployment before they are scheduled', async () => {
+  it('change the pods of a Deployment before they are scheduled', async () => {
     const sidecar = { op: 'add', path: '/spec/containers/-', value: { name: 'proxy', image: 'proxy:1' } };
     stops.push(initialize(cluster.client(), pods, 'podimage.example.com', () => [sidecar, done]));
     await cluster.kubectl(['create', 'deployment', 'web', '--image=app:1', '--replicas=3']);
@@ -164,7 +164,7 @@ describe('initializers', () => {
     assert.deepEqual(new Set(mounted), new Set(['/var/run/secrets/kubernetes.io/serviceaccount']));
   });
 
-  it('initializers refuse an object, and its creator reads why', async () => {
+  it('refuse an object, and its creator reads why', async () => {
     const isShort = ({ data = {} }: Secret): boolean =>
       Object.values(data).some((value) => Buffer.from(value, 'base64').length < 20);
     stops.push(
@@ -179,7 +179,7 @@ describe('initializers', () => {
     assert.equal((await create('long', 'correct horse battery staple')).code, 0);
   });
 
-  it('initializers do not keep a dependent when its owner goes', async () => {
+  it('do not keep a dependent when its owner goes', async () => {
     for (const stop of stops.splice(0)) await stop();
     await cluster.kubectl(['create', 'deployment', 'pending', '--image=app:1']);
     const pending = `${podPath}?includeUninitialized=true&labelSelector=app%3Dpending`;
@@ -188,7 +188,7 @@ describe('initializers', () => {
     assert.deepEqual(await named(pending), []);
   });
 
-  it('initializers do not keep a namespace from ending', async () => {
+  it('do not keep a namespace from ending', async () => {
     await cluster.kubectl(['create', 'namespace', 'going']);
     const path = '/api/v1/namespaces/going/pods';
     await cluster.kubectl(['create', '--raw', `${path}?includeUninitialized=true`, '-f', '-'], manifest('stuck'));

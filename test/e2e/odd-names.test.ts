@@ -80,7 +80,7 @@ function* variants(value: unknown, word: string): Generator<string> {
 }
 
 describe('names of properties that every JavaScript object inherits', { concurrency: 4 }, () => {
-  it('names of properties that every JavaScript object inherits is a name like any other in methods, paths, queries and headers', async () => {
+  it('is a name like any other in methods, paths, queries and headers', async () => {
     const maps = `/api/v1/namespaces/${namespace}/configmaps`;
     for (const word of words) {
       for (const path of [
@@ -183,7 +183,7 @@ describe('names of properties that every JavaScript object inherits', { concurre
       body,
     });
 
-  it('names of properties that every JavaScript object inherits is a name like any other in every field of every kind, written and applied', async () => {
+  it('is a name like any other in every field of every kind, written and applied', async () => {
     for (const [at, { manifest, path }] of kinds.entries()) {
       // `__proto__` is the one that an assignment does not make a property of. Each of the others is an inherited
       // function; one of them is written in every field, another in the next kind. What decodes, checks and keeps it
@@ -209,7 +209,7 @@ describe('names of properties that every JavaScript object inherits', { concurre
     }
   });
 
-  it('names of properties that every JavaScript object inherits is a name like any other in patches and in reviews', async () => {
+  it('is a name like any other in patches and in reviews', async () => {
     const path = `/api/v1/namespaces/${namespace}/configmaps`;
     await post(path, { metadata: { name: 'patched', labels: { a: 'b' } }, data: { a: 'b' } });
     for (const word of words) {
@@ -254,7 +254,7 @@ describe('names of properties that every JavaScript object inherits', { concurre
 });
 
 describe('a comma or an equals sign in a name', () => {
-  it('a comma or an equals sign in a name is escaped in a field selector, which the authorizer and the list read in the same way', async () => {
+  it('is escaped in a field selector, which the authorizer and the list read in the same way', async () => {
     const rbac = '/apis/rbac.authorization.k8s.io/v1';
     const roles = `${rbac}/namespaces/${namespace}/roles`;
     const name = 'a,b=c\\d';
@@ -303,7 +303,7 @@ describe('a comma or an equals sign in a name', () => {
 });
 
 describe('half a character', { concurrency: 4 }, () => {
-  it('half a character is U+FFFD in names and values of every kind: in the answer, in the store, in lists and in paths', async () => {
+  it('is U+FFFD in names and values of every kind: in the answer, in the store, in lists and in paths', async () => {
     const whole = (value: unknown): boolean =>
       typeof value === 'string'
         ? value.isWellFormed()
@@ -337,7 +337,7 @@ describe('half a character', { concurrency: 4 }, () => {
       assert.ok(names.includes(plural), plural);
   });
 
-  it('half a character is refused in paths, where it has no escape', async () => {
+  it('is refused in paths, where it has no escape', async () => {
     assert.equal(
       (await send({ method: 'GET', path: `/api/v1/namespaces/${namespace}/configmaps/%ED%A0%80` })).status,
       400,

@@ -23,7 +23,7 @@ const make = async (maps: string, name: string, rest?: object): Promise<RawJson>
 describe('bodies and answers', { concurrency: 4 }, () => {
   const yaml = { 'content-type': 'application/yaml' };
 
-  it('bodies and answers say what they do not know, as strictly as asked', async () => {
+  it('say what they do not know, as strictly as asked', async () => {
     const maps = await newMaps('strict');
     const odd = (name: string): string =>
       `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"${name}"},"data":{"a":"1"},"data":{"a":"2"},"color":"red"}`;
@@ -49,7 +49,7 @@ describe('bodies and answers', { concurrency: 4 }, () => {
     assert.equal((await raw('POST', `${maps}?dryRun=Some`, { body: odd('e') })).json().reason, 'Invalid');
   });
 
-  it('bodies and answers may be YAML or protobuf', async () => {
+  it('may be YAML or protobuf', async () => {
     const maps = await newMaps('encodings');
     const made = await raw('POST', maps, {
       headers: { ...yaml, accept: 'application/yaml' },
@@ -85,7 +85,7 @@ describe('bodies and answers', { concurrency: 4 }, () => {
       assert.equal((await raw('POST', maps, { body })).status, 400, body);
   });
 
-  it('bodies and answers come as tables and as metadata alone', async () => {
+  it('come as tables and as metadata alone', async () => {
     const maps = await newMaps('forms');
     await make(maps, 'a', { data: { x: 'y' } });
     const get = async (as: string, query = '', path = `${maps}/a`): Promise<RawJson> =>
@@ -123,7 +123,7 @@ describe('bodies and answers', { concurrency: 4 }, () => {
     );
   });
 
-  it('bodies and answers to missing resources have the errors of the API', async () => {
+  it('to missing resources have the errors of the API', async () => {
     const statuses = await Promise.all(
       [
         '/api/v2',
@@ -159,7 +159,7 @@ describe('bodies and answers', { concurrency: 4 }, () => {
 });
 
 describe('documents', { concurrency: 4 }, () => {
-  it('documents of OpenAPI v3 are found by an index whose addresses may be kept for ever', async () => {
+  it('of OpenAPI v3 are found by an index whose addresses may be kept for ever', async () => {
     const index = (await raw('GET', '/openapi/v3')).json<{ paths: Record<string, { serverRelativeURL: string }> }>();
     const groups = (await raw('GET', '/apis'))
       .json<{ groups: { versions: { groupVersion: string }[] }[] }>()
@@ -190,7 +190,7 @@ describe('documents', { concurrency: 4 }, () => {
     assert.equal((await raw('GET', '/openapi/v3/api/v1', { headers: { 'if-none-match': etag } })).status, 304);
   });
 
-  it('documents of OpenAPI v2 come as JSON and protobuf, and compressed', async () => {
+  it('of OpenAPI v2 come as JSON and protobuf, and compressed', async () => {
     const plain = await raw('GET', '/openapi/v2');
     const { swagger, definitions } = plain.json<{
       swagger: string;
@@ -214,7 +214,7 @@ describe('documents', { concurrency: 4 }, () => {
       assert.ok(ref[1] !== undefined && ref[1] in definitions, `${ref[1]} is missing`);
   });
 
-  it('documents of discovery list the same kinds, whole or group by group', async () => {
+  it('of discovery list the same kinds, whole or group by group', async () => {
     const aggregated = { accept: 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' };
     const found: string[] = [];
     for (const path of ['/api', '/apis']) {

@@ -26,7 +26,7 @@ const typesAndNames = (events: readonly WatchEvent[]): readonly string[] =>
   events.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`.trim());
 
 describe('lists', { concurrency: 4 }, () => {
-  it('lists of 600 objects come in pages of one version', async () => {
+  it('of 600 objects come in pages of one version', async () => {
     const maps = await newMaps('many');
     for (let start = 0; start < 600; start += 50)
       await Promise.all(
@@ -76,7 +76,7 @@ describe('lists', { concurrency: 4 }, () => {
     assert.deepEqual(ownNames(await list(maps)), []);
   });
 
-  it('lists are of the requested version', async () => {
+  it('are of the requested version', async () => {
     const maps = await newMaps('versions');
     const old = (await make(maps, 'a')).metadata.resourceVersion;
     await make(maps, 'b');

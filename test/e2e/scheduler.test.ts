@@ -119,7 +119,7 @@ describe('the scheduler and what extends it', () => {
     );
   });
 
-  it('the scheduler and what extends it has a second scheduler, with a Policy and a lease; a third is on standby and takes over', async () => {
+  it('has a second scheduler, with a Policy and a lease; a third is on standby and takes over', async () => {
     const policy = {
       kind: 'Policy',
       apiVersion: 'v1',

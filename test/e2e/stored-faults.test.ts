@@ -53,7 +53,7 @@ function spoil(object: Stored): void {
 }
 
 describe('objects that are in the store with a fault', { concurrency: 1 }, () => {
-  it('objects that are in the store with a fault can be deleted and put right, of every kind, but not be written with the fault', async () => {
+  it('can be deleted and put right, of every kind, but not be written with the fault', async () => {
     const cluster = await startCluster({
       flags: ['--controllers=namespace-controller,serviceaccount-controller', '--scheduler=false'],
     });

@@ -133,7 +133,7 @@ describe('a role', () => {
   ];
 
   for (const user of users) {
-    it(`a role with ${user.verbs.join(' and ')} gives exactly that, on every kind`, async () => {
+    it(`with ${user.verbs.join(' and ')} gives exactly that, on every kind`, async () => {
       await makeUser(user.name, { verbs: user.verbs, resources: plurals });
       const isAllowed = ({ needs }: Attempt): boolean => needs.every((verb) => user.verbs.includes(verb));
       for (const each of kinds) {
@@ -149,7 +149,7 @@ describe('a role', () => {
     });
   }
 
-  it('a role with every verb on objects gives nothing on their parts', async () => {
+  it('with every verb on objects gives nothing on their parts', async () => {
     await makeUser('objects-only', { verbs: ['*'], resources: plurals });
     for (const each of kinds) {
       const attempts = attemptsOnParts(each);
@@ -161,7 +161,7 @@ describe('a role', () => {
     }
   });
 
-  it('a role with every verb on parts gives nothing on objects, and creates none', async () => {
+  it('with every verb on parts gives nothing on objects, and creates none', async () => {
     await makeUser('parts-only', {
       verbs: ['*'],
       resources: [
@@ -197,7 +197,7 @@ describe('a role', () => {
     await assertNothingWasMade();
   });
 
-  it('a role that names the objects it is about creates those by their path, and none by a collection, which names no object', async () => {
+  it('that names the objects it is about creates those by their path, and none by a collection, which names no object', async () => {
     await makeUser('named', {
       verbs: ['create', 'update', 'patch'],
       resources: plurals,

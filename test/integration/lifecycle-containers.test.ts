@@ -38,7 +38,7 @@ describe('containers', SIDE_BY_SIDE, () => {
     );
   });
 
-  test('containers share an emptyDir, on disk and in memory', async () => {
+  test('share an emptyDir, on disk and in memory', async () => {
     const { agent } = fixture;
     const volumes = [
       { name: 'disk', emptyDir: {} },
@@ -374,7 +374,7 @@ describe('containers', SIDE_BY_SIDE, () => {
     await agent.remove('deadline');
   });
 
-  test('containers of a pod start in the order of the manifest', async () => {
+  test('of a pod start in the order of the manifest', async () => {
     const { agent, containerd } = fixture;
     const names = ['a', 'b', 'c'];
     const seen = await agent.run(pod('in-order', { containers: names.map((name) => container(name)) }));

@@ -176,7 +176,7 @@ describe('the registry of up', () => {
     assert.deepEqual(await servedWith({ client: { certificate: certificatePem, key: keyPem } }), []);
   });
 
-  it('the registry of up does not take its own server certificate for a client’s', async () => {
+  it('does not take its own server certificate for a client’s', async () => {
     const [certificate, key] = ['server.crt', 'server.key'].map((name) =>
       readFileSync(join(instance.registryDir, 'pki', name), 'utf8'),
     ) as [string, string];
@@ -237,7 +237,7 @@ describe('the registry of up', () => {
 });
 
 describe('a process that takes the port of the registry', () => {
-  it('a process that takes the port of the registry is pushed nothing, in plain text or with a certificate of its own', async () => {
+  it('is pushed nothing, in plain text or with a certificate of its own', async () => {
     const seen: string[] = [];
     const plain = createServer((socket) =>
       socket
@@ -271,7 +271,7 @@ describe('a process that takes the port of the registry', () => {
 });
 
 describe('the folder of the registry', () => {
-  it('the folder of the registry is closed also where an earlier version left it open, and keeps its certificates', async () => {
+  it('is closed also where an earlier version left it open, and keeps its certificates', async () => {
     const other = deriveInstance(join(folder, 'older'));
     mkdirSync(join(other.registryDir, 'data'), { recursive: true, mode: 0o755 });
     writeFileSync(join(other.registryDir, 'config.yml'), 'http: {}\n', { mode: 0o644 });

@@ -114,7 +114,7 @@ async function recursiveReadOnly(): Promise<boolean> {
 }
 
 describe('read-only', SIDE_BY_SIDE, () => {
-  test('read-only mounts refuse writes; the status says of each mount what became of it', async () => {
+  test('mounts refuse writes; the status says of each mount what became of it', async () => {
     const { agent } = fixture;
     const possible = (await recursiveReadOnly()) ? 'Enabled' : 'Disabled';
     const volumeMounts = [

@@ -132,20 +132,20 @@ async function liveWithDeath(step: number, point: DeathPoint): Promise<boolean> 
 
 describe('exclusive CPUs', () => {
   for (const point of ['before', 'during', 'after'] as const)
-    it(`exclusive CPUs have one owner and are not lost if the agent is killed ${point} any write`, async () => {
+    it(`have one owner and are not lost if the agent is killed ${point} any write`, async () => {
       let step = 1;
       while (await liveWithDeath(step, point)) step += 1;
       assert.ok(step > 8, `only ${step} writes`);
     });
 
   for (const point of ['before', 'during', 'after'] as const)
-    it(`exclusive CPUs of a pod as a whole have one owner and are not lost if the agent is killed ${point} any write`, async () => {
+    it(`of a pod as a whole have one owner and are not lost if the agent is killed ${point} any write`, async () => {
       let step = 1;
       while (await poolWithDeath(step, point)) step += 1;
       assert.ok(step > 8, `only ${step} writes`);
     });
 
-  it('exclusive CPUs are given again to running containers when the state file is lost or damaged', async () => {
+  it('are given again to running containers when the state file is lost or damaged', async () => {
     const node = new Node(1);
     node.want(pod('a', '1'), pod('b', '1'), pod('shared', undefined));
     node.start();
@@ -158,7 +158,7 @@ describe('exclusive CPUs', () => {
     assert.match(await node.files.readText(`${STATE}.corrupt`), /^\{"policyName"/);
   });
 
-  it('exclusive CPUs that are not left lead to a rejection, and free ones to the admission of the next pod', async () => {
+  it('that are not left lead to a rejection, and free ones to the admission of the next pod', async () => {
     const node = new Node(2);
     node.want(pod('a', '3'));
     node.start();

@@ -191,7 +191,7 @@ class Storage {
 }
 
 describe('volumes of a driver that fails, stalls and goes away', () => {
-  it('volumes of a driver that fails, stalls and goes away are there for every pod that is wanted and for no other, however often agent and driver end', async () => {
+  it('are there for every pod that is wanted and for no other, however often agent and driver end', async () => {
     for (let seed = 1; seed <= 12; seed++) {
       const storage = new Storage(seed);
       storage.driver.capabilities = ['STAGE_UNSTAGE_VOLUME'];

@@ -81,7 +81,7 @@ class Workshop {
 }
 
 describe('devices under faults', () => {
-  it('devices under faults are never in two pods, and a pod keeps its own', async () => {
+  it('are never in two pods, and a pod keeps its own', async () => {
     let shared = 0;
     for (let seed = 1; seed <= 8; seed++) {
       const workshop = new Workshop(seed);

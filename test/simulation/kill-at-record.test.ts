@@ -40,7 +40,7 @@ describe('an agent that is killed before a status is on record', () => {
     ['runs', {}, 'Pending', 'Running'],
     ['has ended', { exitAfterMs: 3000, exitCode: 0 }, 'Running', 'Succeeded'],
   ] as const)
-    it(`an agent that is killed before a status is on record has not shown that the pod ${name}, so that the next agent takes nothing back while the runtime is late`, async () => {
+    it(`has not shown that the pod ${name}, so that the next agent takes nothing back while the runtime is late`, async () => {
       const { node, phases, advance, own } = await begin(behaviour);
       await advance(5000, () => own() === before && node.files.peek(record)?.includes(`"phase":"${before}"`) === true);
       const release = node.files.hang(record);

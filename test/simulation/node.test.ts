@@ -223,7 +223,7 @@ const acts: readonly Act[] = [
 ];
 
 describe('the node of a cluster through outages, storms, deletions, meddling, stepped clocks and restarts', () => {
-  it(`the node of a cluster through outages, storms, deletions, meddling, stepped clocks and restarts is ready, alive and its own again soon after, was never called unready, and costs nothing in quiet, with seeds ${FROM} to ${FROM + SEEDS - 1}`, async () => {
+  it(`is ready, alive and its own again soon after, was never called unready, and costs nothing in quiet, with seeds ${FROM} to ${FROM + SEEDS - 1}`, async () => {
     for (let seed = FROM; seed < FROM + SEEDS; seed++) {
       const scenario = new NodeScenario(seed);
       await scenario.run();

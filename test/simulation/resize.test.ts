@@ -144,7 +144,7 @@ describe('a pod of an API server', () => {
     );
   });
 
-  it('a pod of an API server is deferred while the node has no room, across a restart of the agent, and grows when there is some', async () => {
+  it('is deferred while the node has no room, across a restart of the agent, and grows when there is some', async () => {
     const node = new Node(2);
     const other = (cpu: string, generation: number): Pod =>
       buildPod({
@@ -225,7 +225,7 @@ describe('a pod that is not simply running', () => {
     assert.equal(node.podLimits()?.memoryBytes, 64 * MiB);
   });
 
-  it('a pod that is not simply running has a new sandbox made while its resources change: its group allows what they are then', async () => {
+  it('has a new sandbox made while its resources change: its group allows what they are then', async () => {
     const node = new Node(6);
     node.want(one('32Mi'));
     node.start();
@@ -243,7 +243,7 @@ describe('a pod that is not simply running', () => {
     );
   });
 
-  it('a pod that is not simply running has containers that never started: they and its cgroup match the last allocation', async () => {
+  it('has containers that never started: they and its cgroup match the last allocation', async () => {
     const node = new Node(8);
     const lift = node.runtime.fail('pullImage', { kind: 'Unavailable' });
     const pulled = (memory: string): Pod => {
@@ -275,7 +275,7 @@ describe('a pod that is not simply running', () => {
     );
   });
 
-  it('a pod that is not simply running is held to its old limits by the kernel for a while, and no longer than that', async () => {
+  it('is held to its old limits by the kernel for a while, and no longer than that', async () => {
     const node = new Node(7);
     const args = { exitAfterMs: 100, exitCode: 1, faulty: true };
     node.want(one('32Mi', { args }));
@@ -291,7 +291,7 @@ describe('a pod that is not simply running', () => {
     );
   });
 
-  it('a pod that is not simply running comes back under its uid while it is being stopped, with what it asks for then', async () => {
+  it('comes back under its uid while it is being stopped, with what it asks for then', async () => {
     const node = new Node(4);
     node.want(one('32Mi', { args: { stopMs: 1500 } }));
     node.start();
@@ -305,7 +305,7 @@ describe('a pod that is not simply running', () => {
     );
   });
 
-  it('a pod that is not simply running is gone before its resize was done, and leaves nothing of it', async () => {
+  it('is gone before its resize was done, and leaves nothing of it', async () => {
     const node = new Node(5);
     node.want(one('32Mi'));
     node.start();

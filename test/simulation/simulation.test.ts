@@ -4,7 +4,7 @@ import { runScenario, smallScenario } from './scenario.ts';
 import { judge } from './seeds.ts';
 
 describe('the simulation', () => {
-  it('the simulation goes the same way again with the same seed, to the last call', async () => {
+  it('goes the same way again with the same seed, to the last call', async () => {
     const [first, second, other] = [
       await runScenario(smallScenario(3)),
       await runScenario(smallScenario(3)),

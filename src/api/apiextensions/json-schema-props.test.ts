@@ -13,7 +13,7 @@ const roundTrip = (openAPIV3Schema: object): unknown =>
   ];
 
 describe('a schema of a custom kind in protobuf', () => {
-  it('a schema of a custom kind in protobuf comes back as it was', () => {
+  it('comes back as it was', () => {
     const schema = {
       type: 'object',
       description: 'd',
@@ -40,7 +40,7 @@ describe('a schema of a custom kind in protobuf', () => {
     assert.deepEqual(roundTrip(schema), schema);
   });
 
-  it('a schema of a custom kind in protobuf has the numbers of the API, and unions as messages of their own', () => {
+  it('has the numbers of the API, and unions as messages of their own', () => {
     const bytes = encodeMessage(
       { openAPIV3Schema: { type: 'array', items: { default: 1 } } },
       CustomResourceValidationSchema,
@@ -89,7 +89,7 @@ describe('a schema of a custom kind in JSON', () => {
     ]);
   });
 
-  it('a schema of a custom kind in JSON has fields of the right types, and any value where any is right', () => {
+  it('has fields of the right types, and any value where any is right', () => {
     for (const wrong of [
       { exclusiveMinimum: 5 },
       { type: ['a'] },
@@ -102,7 +102,7 @@ describe('a schema of a custom kind in JSON', () => {
     assert.deepEqual(read(free), { value: wrap(free), errors: [], warnings: [] });
   });
 
-  it('a schema of a custom kind in JSON may be as deep as a body, and of as many values', () => {
+  it('may be as deep as a body, and of as many values', () => {
     let deep: object = { type: 'string' };
     for (let level = 0; level < 200; level++) deep = { type: 'object', properties: { a: deep } };
     assert.deepEqual(read(deep).errors, []);

@@ -167,7 +167,7 @@ describe('a reflector', () => {
     }
   });
 
-  it('a reflector does not ask for everything because a busy server timed out', async () => {
+  it('does not ask for everything because a busy server timed out', async () => {
     const { clock, asked, stop } = follow([complete('a'), new ApiStatusError('Timeout', 'etcd does not answer')]);
     await clock.advance(1_000);
     assert.deepEqual(asked, ['stream "0"', 'watch "20"', 'watch "20"']);
@@ -192,7 +192,7 @@ describe('a reflector', () => {
     await stop();
   });
 
-  it('a reflector goes on where it was when a watch falls silent, and asks for all there is when that one says nothing either', async () => {
+  it('goes on where it was when a watch falls silent, and asks for all there is when that one says nothing either', async () => {
     const { clock, asked, stop } = follow([
       { events: [added('a', '10'), bookmark('20', true)] },
       { events: [] },
@@ -205,7 +205,7 @@ describe('a reflector', () => {
     await stop();
   });
 
-  it('a reflector is not kept from stopping by a list without a response', async () => {
+  it('is not kept from stopping by a list without a response', async () => {
     const clock = new FakeClock();
     const silent = new FakeApiClient({ clock, streamsLists: false });
     let asked = 0;
@@ -245,7 +245,7 @@ describe('a reflector', () => {
     await stop();
   });
 
-  it('a reflector goes on at once when it could not ask before and can now', async () => {
+  it('goes on at once when it could not ask before and can now', async () => {
     const { clock, asked, returned, stop } = follow([
       ...Array.from({ length: 9 }, () => new Error('not joined')),
       complete('a'),
@@ -258,7 +258,7 @@ describe('a reflector', () => {
     await stop();
   });
 
-  it('a reflector goes on soon after the server is known to be back, unless that asked for a pause', async () => {
+  it('goes on soon after the server is known to be back, unless that asked for a pause', async () => {
     for (const [failure, isSoon] of [
       [new Error('away'), true],
       [new ApiStatusError('TooManyRequests', 'later', { retryAfterSeconds: 60 }), false],
@@ -342,7 +342,7 @@ describe('a reflector', () => {
 });
 
 describe('a thousand agents', () => {
-  it('a thousand agents whose server was away for five minutes come back in a crowd that is spread out, and all of them do', async () => {
+  it('whose server was away for five minutes come back in a crowd that is spread out, and all of them do', async () => {
     const clock = new FakeClock();
     const api = new FakeApiClient({ clock });
     const agents = Array.from({ length: 1_000 }, (_, agent) =>

@@ -6,7 +6,7 @@ import { readPlainJson } from './plain-json.ts';
 import { toPlainValue } from './yaml-value.ts';
 
 describe('plain JSON', () => {
-  it('plain JSON comes to the same value as by the YAML parser, which has nothing to say about it', () => {
+  it('comes to the same value as by the YAML parser, which has nothing to say about it', () => {
     const text = fc
       .tuple(fc.dictionary(fc.string({ maxLength: 20 }), fc.jsonValue({ maxDepth: 4 })), fc.constantFrom(0, 2, 4))
       .map(([value, indent]) => JSON.stringify(value, undefined, indent));
@@ -23,14 +23,14 @@ describe('plain JSON', () => {
     );
   });
 
-  it('plain JSON is read as programs write it', () => {
+  it('is read as programs write it', () => {
     for (const indent of [0, 2, 4])
       assert.deepEqual(readPlainJson(JSON.stringify({ a: [1, { b: 'ü' }] }, undefined, indent), 50), {
         value: { a: [1, { b: 'ü' }] },
       });
   });
 
-  it('plain JSON is not taken for it when keys come twice, numbers would change, it is nested too deeply, or is something else', () => {
+  it('is not taken for it when keys come twice, numbers would change, it is nested too deeply, or is something else', () => {
     for (const text of [
       '{"a":1,"a":2}',
       '{"a":1.0}',

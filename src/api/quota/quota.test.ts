@@ -260,7 +260,7 @@ describe('the usage of a quota', () => {
     );
   });
 
-  it('the usage of a quota is written only when it says something new, however it is spelt', () => {
+  it('is written only when it says something new, however it is spelt', () => {
     const used = new Map([['cpu', { nanos: 1_000_000_000n, format: 'DecimalSI' as const }]]);
     assert.equal(
       newQuotaStatus(quota({ cpu: '2000m' }, {}, { hard: { cpu: '2' }, used: { cpu: '1000m' } }), used),

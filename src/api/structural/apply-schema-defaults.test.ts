@@ -8,13 +8,13 @@ const of = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({ 
 const filled = (value: unknown, schema: JsonSchema): unknown => applySchemaDefaults(value, compileSchema(schema));
 
 describe('the defaults of a schema', () => {
-  it('the defaults of a schema set missing fields, and keep existing ones', () => {
+  it('set missing fields, and keep existing ones', () => {
     const schema = of({ a: { default: 1 }, b: { default: 2 }, c: {} });
     assert.deepEqual(filled({ a: 7 }, schema), { a: 7, b: 2 });
     assert.deepEqual(filled({ a: 0, b: '' }, schema), { a: 0, b: '' });
   });
 
-  it('the defaults of a schema reach into objects, lists and maps that exist, and make none', () => {
+  it('reach into objects, lists and maps that exist, and make none', () => {
     const inner = of({ a: { default: 1 } });
     const schema = of({
       object: inner,
@@ -36,11 +36,11 @@ describe('the defaults of a schema', () => {
     );
   });
 
-  it('the defaults of a schema are filled in themselves', () => {
+  it('are filled in themselves', () => {
     assert.deepEqual(filled({}, of({ o: { ...of({ a: { default: 1 } }), default: {} } })), { o: { a: 1 } });
   });
 
-  it('the defaults of a schema take the place of a null that is not allowed; without a default it is dropped', () => {
+  it('take the place of a null that is not allowed; without a default it is dropped', () => {
     const schema = of({
       a: { type: 'string', default: 'x' },
       b: { type: 'string' },
@@ -55,7 +55,7 @@ describe('the defaults of a schema', () => {
     );
   });
 
-  it('the defaults of a schema give back the very value where nothing was missing, and change none that is given', () => {
+  it('give back the very value where nothing was missing, and change none that is given', () => {
     const schema = of({ a: { default: 1 }, list: { type: 'array', items: of({ a: { default: 1 } }) } });
     const whole = { a: 2, list: [{ a: 1 }], other: { x: 1 } };
     assert.equal(filled(whole, schema), whole);
@@ -66,7 +66,7 @@ describe('the defaults of a schema', () => {
     assert.equal(filled(null, schema), null);
   });
 
-  it('the defaults of a schema are set as own fields, whatever their name', () => {
+  it('are set as own fields, whatever their name', () => {
     const schema: JsonSchema = of(JSON.parse('{"__proto__":{"default":1}}') as Record<string, JsonSchema>);
     assert.equal(Object.hasOwn(filled({}, schema) as object, '__proto__'), true);
   });

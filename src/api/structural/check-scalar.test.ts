@@ -40,7 +40,7 @@ it('the type of a value is named as in schemas, and a number without a fraction 
 });
 
 describe('a number', () => {
-  it('a number may be its limits, unless they are exclusive', () => {
+  it('may be its limits, unless they are exclusive', () => {
     const limits = { minimum: 1, maximum: 3 };
     assert.deepEqual(numbers(limits, 1, 2, 3, 1n, 3n), []);
     assert.deepEqual(numbers(limits, 0, 4), [
@@ -53,7 +53,7 @@ describe('a number', () => {
     assert.deepEqual(numbers({ exclusiveMinimum: true, exclusiveMaximum: true }, 0), []);
   });
 
-  it('a number is a multiple as people count it, also of fractions and beyond what a double holds', () => {
+  it('is a multiple as people count it, also of fractions and beyond what a double holds', () => {
     assert.deepEqual(numbers({ multipleOf: 0.1 }, 0.3, 0.7, 12.3, 0), []);
     assert.deepEqual(numbers({ multipleOf: 0.1 }, 0.25), ['should be a multiple of 0.1']);
     assert.deepEqual(numbers({ multipleOf: 3 }, 9n, 9_007_199_254_740_993n, -3, -3n), []);
@@ -82,7 +82,7 @@ describe('a number', () => {
 });
 
 describe('a text', () => {
-  it('a text is as long as its characters are many, and may be as long as its limits', () => {
+  it('is as long as its characters are many, and may be as long as its limits', () => {
     const limits = { minLength: 2, maxLength: 3 };
     assert.deepEqual(strings(limits, 'ab', 'abc', '😀😀', '😀😀😀', 'é\uffffx'), []);
     assert.deepEqual(strings(limits, 'a', '😀', 'abcd'), [

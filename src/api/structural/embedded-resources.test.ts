@@ -25,7 +25,7 @@ const problems = (value: object): string[] => validateEmbedded(value, root).map(
 const pod = (more: object = {}): object => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, ...more });
 
 describe('whole objects inside an object', () => {
-  it('whole objects inside an object are sound with a version, a kind and good metadata', () => {
+  it('are sound with a version, a kind and good metadata', () => {
     assert.deepEqual(
       problems({ one: pod(), list: [pod()], map: { k: pod() }, deep: pod({ spec: { inner: pod() } }) }),
       [],
@@ -36,7 +36,7 @@ describe('whole objects inside an object', () => {
     assert.deepEqual(problems({ one: 'text', list: 'x', plain: {} }), []);
   });
 
-  it('whole objects inside an object are refused without a version and a kind, wherever they stand', () => {
+  it('are refused without a version and a kind, wherever they stand', () => {
     const required = (path: string): string[] => [`${path}.apiVersion: Required value`, `${path}.kind: Required value`];
     assert.deepEqual(problems({ one: {} }), required('one'));
     assert.deepEqual(problems({ list: [pod(), {}] }), required('list[1]'));
@@ -44,7 +44,7 @@ describe('whole objects inside an object', () => {
     assert.deepEqual(problems({ deep: pod({ spec: { inner: {} } }) }), required('deep.spec.inner'));
   });
 
-  it('whole objects inside an object are refused with a version or a kind of another form', () => {
+  it('are refused with a version or a kind of another form', () => {
     assert.deepEqual(problems({ one: pod({ apiVersion: 'a/b/c' }) }), [
       'one.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
     ]);
@@ -55,7 +55,7 @@ describe('whole objects inside an object', () => {
     assert.match(problems({ one: pod({ kind: 'A_b' }) }).join(), /one.kind: Invalid value: "A_b": may have mixed case/);
   });
 
-  it('whole objects inside an object are refused with metadata that are none', () => {
+  it('are refused with metadata that are none', () => {
     assert.match(problems({ one: pod({ metadata: { labels: 'x' } }) }).join(), /^one\.metadata: Invalid value: /);
     assert.match(
       problems({ one: pod({ metadata: { name: 'a/b' } }) }).join(),
@@ -67,7 +67,7 @@ describe('whole objects inside an object', () => {
     );
   });
 
-  it('whole objects inside an object are not searched for in a kind that has none', () => {
+  it('are not searched for in a kind that has none', () => {
     assert.deepEqual(validateEmbedded({ one: {} }, compileSchema({ type: 'object', properties: { one: {} } })), []);
   });
 });
@@ -88,7 +88,7 @@ describe('the metadata of whole objects inside an object', () => {
     assert.deepEqual(coerceEmbedded({ one: pod({ metadata: 'text' }) }, root), { one: pod({ metadata: 'text' }) });
   });
 
-  it('the metadata of whole objects inside an object of a kind that has none give back the very value', () => {
+  it('of a kind that has none give back the very value', () => {
     const value = { one: pod({ metadata: { odd: 1 } }) };
     assert.equal(coerceEmbedded(value, compileSchema({ type: 'object', properties: { one: {} } })), value);
   });

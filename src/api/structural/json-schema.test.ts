@@ -7,7 +7,7 @@ describe('the JSON of a schema', () => {
   const faults = (value: unknown): string[] =>
     read(value).problems.map(({ kind, path, message }) => `${kind} ${path}: ${message}`);
 
-  it('the JSON of a schema is kept as it is, but for what Go leaves out because it is zero', () => {
+  it('is kept as it is, but for what Go leaves out because it is zero', () => {
     const whole = {
       $ref: '',
       type: 'object',
@@ -49,7 +49,7 @@ describe('the JSON of a schema', () => {
     );
   });
 
-  it('the JSON of a schema is refused where a value is of another type, with its place', () => {
+  it('is refused where a value is of another type, with its place', () => {
     assert.deepEqual(
       faults({
         type: 1,
@@ -85,7 +85,7 @@ describe('the JSON of a schema', () => {
     assert.deepEqual(faults({ maximum: 9_007_199_254_740_993n, multipleOf: 0.5 }), []);
   });
 
-  it('the JSON of a schema has no fields that are none of a schema', () => {
+  it('has no fields that are none of a schema', () => {
     assert.deepEqual(
       faults({ odd: 1, properties: { a: { 'x-other': 1 } }, 'x-kubernetes-validations': [{ rules: '' }] }),
       [

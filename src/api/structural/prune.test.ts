@@ -91,7 +91,7 @@ describe('lists that are sets or maps', () => {
   const problems = (value: unknown, schema: JsonSchema): string[] =>
     validateListTypes({ a: value }, compileSchema(of({ a: schema }))).map(formatFieldError);
 
-  it('lists that are sets or maps have each element once; only the second is named', () => {
+  it('have each element once; only the second is named', () => {
     assert.deepEqual(problems([1, '1', 2, 1, 1], set), ['a[3]: Duplicate value: 1']);
     assert.deepEqual(
       problems(
@@ -106,7 +106,7 @@ describe('lists that are sets or maps', () => {
     assert.deepEqual(problems([1, 1], { type: 'array', items: {} }), []);
   });
 
-  it('lists that are sets or maps have each key once, where a missing part of the key counts too', () => {
+  it('have each key once, where a missing part of the key counts too', () => {
     assert.deepEqual(problems([{ name: 'x', port: 1 }, { name: 'x', port: 2 }, { name: 'x' }, { port: 1 }], map), []);
     assert.deepEqual(
       problems(
@@ -121,7 +121,7 @@ describe('lists that are sets or maps', () => {
     assert.deepEqual(problems([{}, {}], map), ['a[1]: Duplicate value: {}']);
   });
 
-  it('lists that are sets or maps have objects where they are maps', () => {
+  it('have objects where they are maps', () => {
     for (const odd of ['x', 1, ['x']])
       assert.match(
         problems([{ name: 'x' }, odd], map).join(),
@@ -131,7 +131,7 @@ describe('lists that are sets or maps', () => {
     assert.deepEqual(problems([null, { name: 'x' }], map), []);
   });
 
-  it('lists that are sets or maps are found below objects, maps and lists', () => {
+  it('are found below objects, maps and lists', () => {
     const deep = of({ list: { type: 'array', items: of({ s: set }) } });
     assert.deepEqual(problems({ list: [{}, { s: [1, 1] }] }, deep), ['a.list[1].s[1]: Duplicate value: 1']);
     assert.deepEqual(problems({ m: [1, 1] }, { type: 'object', additionalProperties: set }), [

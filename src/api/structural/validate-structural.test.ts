@@ -30,14 +30,14 @@ describe('a structural schema', () => {
     ]);
   });
 
-  it('a structural schema is an object at its root, without a schema for fields of any name', () => {
+  it('is an object at its root, without a schema for fields of any name', () => {
     assert.deepEqual(problems({ type: 'string' }), ['s.type: Invalid value: "string": must be object at the root']);
     assert.deepEqual(problems({ type: 'object', additionalProperties: text }), [
       's.additionalProperties: Forbidden: must not be used at the root',
     ]);
   });
 
-  it('a structural schema does not mix values of two types with objects', () => {
+  it('does not mix values of two types with objects', () => {
     const must = 'Invalid value: true: must be false if x-kubernetes-int-or-string is true';
     assert.deepEqual(problems(field({ ...either, ...preserves })), [
       `s.properties[a].x-kubernetes-preserve-unknown-fields: ${must}`,
@@ -49,7 +49,7 @@ describe('a structural schema', () => {
     );
   });
 
-  it('a structural schema has whole objects that are objects with known or kept fields', () => {
+  it('has whole objects that are objects with known or kept fields', () => {
     assert.deepEqual(problems(field({ ...embedded, ...preserves })), []);
     assert.deepEqual(problems(field({ ...embedded, properties: { spec: text } })), []);
     assert.deepEqual(problems(field(embedded)), [
@@ -113,7 +113,7 @@ describe('an alternative in a structural schema', () => {
     ]);
   });
 
-  it('an alternative in a structural schema has nothing that changes what an object is', () => {
+  it('has nothing that changes what an object is', () => {
     const words: JsonSchema = {
       title: 't',
       description: 'd',
@@ -155,13 +155,13 @@ describe('an alternative in a structural schema', () => {
     ]);
   });
 
-  it('an alternative in a structural schema may speak of any field below the root, as upstream allows', () => {
+  it('may speak of any field below the root, as upstream allows', () => {
     const below: JsonSchema = { type: 'object', anyOf: [{ properties: { b: { minimum: 1 } } }, { items: {} }] };
     assert.deepEqual(problems(field(below)), []);
     assert.deepEqual(problems(field({ type: 'array', items: below })), []);
   });
 
-  it('an alternative in a structural schema may say the two types of a value that has two, in the two usual forms', () => {
+  it('may say the two types of a value that has two, in the two usual forms', () => {
     const types: JsonSchema[] = [{ type: 'integer' }, { type: 'string' }];
     assert.deepEqual(problems(field({ ...either, anyOf: types })), []);
     assert.deepEqual(problems(field({ ...either, allOf: [{ anyOf: types }, { minimum: 1 }] })), []);
@@ -169,7 +169,7 @@ describe('an alternative in a structural schema', () => {
     assert.equal(problems(field({ ...either, oneOf: types })).length, 2);
   });
 
-  it('an alternative in a structural schema has patterns that Go has', () => {
+  it('has patterns that Go has', () => {
     assert.equal(problems(field({ ...text, pattern: 'a+' })).length, 0);
     assert.match(
       problems(field({ ...text, pattern: '(' })).join(),
@@ -183,7 +183,7 @@ describe('an alternative in a structural schema', () => {
 });
 
 describe('the items and other fields of a schema', () => {
-  it('the items and other fields of a schema are schemas, or undefined for lists and booleans', () => {
+  it('are schemas, or undefined for lists and booleans', () => {
     assert.deepEqual([itemsOf({ items: text }), itemsOf({ items: [text] }), itemsOf({})], [text, undefined, undefined]);
     assert.deepEqual(
       [additionalOf({ additionalProperties: text }), additionalOf({ additionalProperties: true }), additionalOf({})],
@@ -207,7 +207,7 @@ describe('a path into a schema', () => {
     assert.deepEqual(schemaAtPath(schema, '.a.toString'), { type: 'integer' });
   });
 
-  it('a path into a schema is refused if the field does not exist or the path is invalid', () => {
+  it('is refused if the field does not exist or the path is invalid', () => {
     for (const path of ['.b', '.toString', '.a.any.deeper'])
       assert.equal(schemaAtPath(schema, path), 'does not refer to a valid field');
     for (const path of ['', '.1', '.a.', ".a['']", '.a b'])
@@ -217,14 +217,14 @@ describe('a path into a schema', () => {
   });
 });
 
-describe('the defaults of a definition', () => {
+describe("a definition's defaults", () => {
   const wrong = (schema: JsonSchema): string[] => {
     const errors = new FieldErrors();
     validateDefaults(errors, schema, 's');
     return errors.list.map(formatFieldError);
   };
 
-  it("a definition's defaults are values that their schemas accept, wherever they stand", () => {
+  it('are values that their schemas accept, wherever they stand', () => {
     assert.deepEqual(wrong(field({ ...text, default: 'x' })), []);
     assert.deepEqual(wrong(field({ ...field({ ...text, default: 'x' }), default: {} })), []);
     const bad: JsonSchema = { ...text, default: 1 };
@@ -235,12 +235,12 @@ describe('the defaults of a definition', () => {
     assert.deepEqual(wrong({ type: 'object', additionalProperties: bad }), [], 'upstream leaves maps alone');
   });
 
-  it("a definition's defaults are whole values: defaults inside them do not complete them", () => {
+  it('are whole values: defaults inside them do not complete them', () => {
     const inner = { ...field({ ...text, default: 'x' }), required: ['a'] };
     assert.deepEqual(wrong(field({ ...inner, default: {} })), ['s.properties[a].default.a: Required value']);
   });
 
-  it("a definition's defaults of whole objects name their kind", () => {
+  it('of whole objects name their kind', () => {
     const embedded: JsonSchema = { type: 'object', 'x-kubernetes-embedded-resource': true, ...preserves };
     assert.deepEqual(wrong(field({ ...embedded, default: { x: 1 } })), [
       's.properties[a].default.apiVersion: Required value',
@@ -249,14 +249,14 @@ describe('the defaults of a definition', () => {
     assert.deepEqual(wrong(field({ ...embedded, default: { apiVersion: 'v1', kind: 'Pod' } })), []);
   });
 
-  it("a definition's defaults may set the standard metadata fields", () => {
+  it('may set the standard metadata fields', () => {
     assert.deepEqual(
       wrong({ type: 'object', properties: { metadata: { type: 'object', default: { name: 'x' } } } }),
       [],
     );
   });
 
-  it("a definition's defaults are whole and known: nothing that must be there is missing, and nothing would be dropped", () => {
+  it('are whole and known: nothing that must be there is missing, and nothing would be dropped', () => {
     assert.deepEqual(wrong(field({ ...field(text), required: ['a'], default: {} })), [
       's.properties[a].default.a: Required value',
     ]);
@@ -275,7 +275,7 @@ describe('the defaults of a definition', () => {
     );
   });
 
-  it("a definition's defaults are refused where there are too many of them", () => {
+  it('are refused where there are too many of them', () => {
     const many = Array.from({ length: 19_999 }, () => 0);
     const list = (value: unknown[]): JsonSchema => field({ type: 'array', items: { type: 'integer' }, default: value });
     assert.deepEqual(wrong(list(many)), []);

@@ -64,7 +64,7 @@ describe('a request in another version than that of the rules', () => {
     );
   });
 
-  it('a request in another version than that of the rules is converted to the version of the rules, and names the version of the request', async () => {
+  it('is converted to the version of the rules, and names the version of the request', async () => {
     const { v1, v2 } = versions();
     const shown = await inVersion(request(v2, ring('v2', { width: 3 })), v1);
     const review = admissionReview(shown, 'uid') as { readonly request: Readonly<Record<string, unknown>> };
@@ -82,7 +82,7 @@ describe('a request in another version than that of the rules', () => {
     assert.deepEqual(await objectInVersion(ring('v1', { size: 4 }), v1, v2), ring('v2', { width: 4 }));
   });
 
-  it('a request in another version than that of the rules is not converted in its own version', async () => {
+  it('is not converted in its own version', async () => {
     const { v2 } = versions();
     const attributes = request(v2, ring('v2', {}));
     assert.equal(await inVersion(attributes, v2), attributes);

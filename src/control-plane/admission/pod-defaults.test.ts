@@ -247,8 +247,8 @@ describe('Priority', () => {
   });
 });
 
-describe('the smaller plugins for pods and nodes', () => {
-  it('the smaller plugins let pods stay on a failing node for a while, unless they say for how long', async () => {
+describe('the smaller plugins', () => {
+  it('let pods stay on a failing node for a while, unless they say for how long', async () => {
     const fixture = new AdmissionFixture();
     const plugin = createDefaultTolerationSeconds({ seconds: 300 });
     const added = (key: string) => ({
@@ -270,7 +270,7 @@ describe('the smaller plugins for pods and nodes', () => {
     assert.equal((await fixture.write(plugin, pods, { object: all })).object, all);
   });
 
-  it('the smaller plugins keep pods off a node that was never ready', async () => {
+  it('keep pods off a node that was never ready', async () => {
     const fixture = new AdmissionFixture();
     const node = { metadata: { name: 'n', namespace: '', uid: '' }, spec: {} };
     const first = (await fixture.write(taintNodesByCondition, nodes, { object: node })).object;
@@ -279,7 +279,7 @@ describe('the smaller plugins for pods and nodes', () => {
     assert.equal(taintNodesByCondition.handles(fixture.attributes(nodes, { object: node, old: node })), false);
   });
 
-  it('the smaller plugins add the overhead of a runtime class, and refuse an unknown class', async () => {
+  it('add the overhead of a runtime class, and refuse an unknown class', async () => {
     const fixture = new AdmissionFixture();
     fixture.reader.put(runtimeClasses, {
       metadata: { name: 'vm', namespace: '', uid: '' },

@@ -12,7 +12,7 @@ const knows = (token: string, result: AuthenticationResult = jane): TokenAuthent
   authenticateToken: (asked) => Promise.resolve(asked === token ? result : { outcome: 'none' }),
 });
 describe('bearer tokens', () => {
-  it('bearer tokens are read from a header or a subprotocol', async () => {
+  it('are read from a header or a subprotocol', async () => {
     const { authenticate } = createBearerAuthenticator(knows('abc'));
     for (const authorization of ['Bearer abc', 'bearer abc', ' Bearer abc ', 'Bearer abc more'])
       assert.deepEqual(await authenticate({ authorization }), jane, authorization);
@@ -28,7 +28,7 @@ describe('bearer tokens', () => {
 });
 
 describe('tokens', () => {
-  it('tokens are accepted by any of several authenticators; errors are returned when none accepts them', async () => {
+  it('are accepted by any of several authenticators; errors are returned when none accepts them', async () => {
     const broken = knows('abc', { outcome: 'failed', error: 'broken' });
     assert.deepEqual(await unionTokenAuthenticator([broken, knows('abc')]).authenticateToken('abc'), jane);
     assert.deepEqual(await unionTokenAuthenticator([broken]).authenticateToken('abc'), {
@@ -38,14 +38,14 @@ describe('tokens', () => {
     assert.deepEqual(await unionTokenAuthenticator([broken]).authenticateToken('x'), { outcome: 'none' });
   });
 
-  it("tokens without audiences are accepted for the API server's own", async () => {
+  it("without audiences are accepted for the API server's own", async () => {
     const { authenticateToken } = withOwnAudiences(knows('abc'), ['api', 'api2']);
     assert.deepEqual(await authenticateToken('abc'), { ...jane, audiences: ['api', 'api2'] });
     assert.deepEqual(await authenticateToken('abc', ['x', 'api2']), { ...jane, audiences: ['api2'] });
     assert.deepEqual(await authenticateToken('abc', ['vault']), { outcome: 'none' });
   });
 
-  it('tokens are cached for ten seconds by audience, failures are not, and concurrent requests cause one call', async () => {
+  it('are cached for ten seconds by audience, failures are not, and concurrent requests cause one call', async () => {
     const clock = new FakeClock();
     const asked: string[] = [];
     let result: AuthenticationResult = jane;

@@ -36,7 +36,7 @@ async function ask(
 }
 
 describe('bootstrap tokens', () => {
-  it('bootstrap tokens authenticate as their own users, in the groups of the secret', async () => {
+  it('authenticate as their own users, in the groups of the secret', async () => {
     assert.deepEqual(await ask({}), {
       outcome: 'user',
       user: {
@@ -50,7 +50,7 @@ describe('bootstrap tokens', () => {
     });
   });
 
-  it('bootstrap tokens are invalid when any part of the secret is invalid', async () => {
+  it('are invalid when any part of the secret is invalid', async () => {
     const none = { outcome: 'none' };
     assert.deepEqual(await ask({ 'token-secret': '0123456789abcdee' }), none);
     assert.deepEqual(await ask({ 'token-id': 'abcdeg' }), none);

@@ -70,7 +70,7 @@ function setUp() {
 }
 
 describe('client certificates', () => {
-  it('client certificates authenticate a user with groups, and record which certificate it was', async () => {
+  it('authenticate a user with groups, and record which certificate it was', async () => {
     const { mine, ask, authenticator } = setUp();
     const der = client(mine, 'jané', ['devs', 'a b,c=d', 'system:masters']);
     const fingerprint = new X509Certificate(der).fingerprint256.replaceAll(':', '').toLowerCase();
@@ -86,7 +86,7 @@ describe('client certificates', () => {
     assert.deepEqual(await authenticator.authenticate({}), { outcome: 'none' });
   });
 
-  it('client certificates ignore other attributes of the subject, and read several organizations as Go writes them', async () => {
+  it('ignore other attributes of the subject, and read several organizations as Go writes them', async () => {
     const { mine, ask } = setUp();
     const accepted: readonly (readonly [what: string, subject: Uint8Array, groups: readonly string[], uid?: string])[] =
       [
@@ -114,7 +114,7 @@ describe('client certificates', () => {
     }
   });
 
-  it('client certificates are refused when parsers could disagree about the user', async () => {
+  it('are refused when parsers could disagree about the user', async () => {
     const { mine, ask } = setUp();
     const jane = attribute(ids.cn, 'jane');
     const refused: readonly (readonly [what: string, subject: Uint8Array])[] = [
@@ -149,7 +149,7 @@ describe('client certificates', () => {
     }
   });
 
-  it('client certificates must be signed by one of the authorities, and be for clients', async () => {
+  it('must be signed by one of the authorities, and be for clients', async () => {
     const { mine, state, ask } = setUp();
     const other = authority();
     const failed = async (der: Uint8Array): Promise<string> => {
@@ -171,7 +171,7 @@ describe('client certificates', () => {
     assert.match(await failed(stranger), /unknown authority/, 'and so does a removed authority');
   });
 
-  it('client certificates are valid only in their period, also on open connections', async () => {
+  it('are valid only in their period, also on open connections', async () => {
     const { mine, state, ask } = setUp();
     const der = client(mine, 'jane');
     assert.equal((await ask(der)).outcome, 'user');

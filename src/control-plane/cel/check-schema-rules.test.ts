@@ -15,13 +15,13 @@ const at = 'S.properties[spec].x-kubernetes-validations[0]';
 const advice =
   '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)';
 
-describe('the rules of a new schema', () => {
+describe('the CEL rules of a schema', () => {
   it('pass when they compile and are cheap', async () => {
     const list: JsonSchema = { type: 'array', maxItems: 10, items: { type: 'string', maxLength: 10 } };
     assert.deepEqual(await check(spec(ruled(list, { rule: "self.all(each, each != 'x')" }))), []);
   });
 
-  it('the CEL rules of a schema may read the keys of a map as long as there are few of them', async () => {
+  it('may read the keys of a map as long as there are few of them', async () => {
     const map: JsonSchema = {
       type: 'object',
       maxProperties: 8,
@@ -30,7 +30,7 @@ describe('the rules of a new schema', () => {
     assert.deepEqual(await check(spec(ruled(map, { rule: "self.all(key, key.split('/')[0].size() < 253)" }))), []);
   });
 
-  it('the CEL rules of a schema are refused with what the compiler says', async () => {
+  it('are refused with what the compiler says', async () => {
     const [error = ''] = await check(spec(ruled({ type: 'integer' }, { rule: 'self == "a"' })));
     assert.ok(error.startsWith(`${at}.rule: Invalid value: {"Rule":"self == \\"a\\"",`), error);
     assert.match(error, /compilation failed: ERROR: <input>:1:6: found no matching overload for '_==_'/);
@@ -38,7 +38,7 @@ describe('the rules of a new schema', () => {
     assert.match(message[0] ?? '', /messageExpression: Invalid value: .*messageExpression must evaluate to a string/);
   });
 
-  it('the CEL rules of a schema are refused for an old value that no item of a list can have', async () => {
+  it('are refused for an old value that no item of a list can have', async () => {
     const items = ruled({ type: 'string' }, { rule: 'self == oldSelf' });
     assert.deepEqual(await check(spec({ type: 'array', maxItems: 3, items })), [
       'S.properties[spec].items.x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within S.properties[spec]',
@@ -49,7 +49,7 @@ describe('the rules of a new schema', () => {
     ]);
   });
 
-  it('the CEL rules of a schema are refused when one may cost too much for an object, by how often it is evaluated', async () => {
+  it('are refused when one may cost too much for an object, by how often it is evaluated', async () => {
     const items = ruled({ type: 'string' }, { rule: "self.contains('a')" });
     assert.deepEqual(await check(spec({ type: 'array', items })), [
       `S.properties[spec].items.x-kubernetes-validations[0].rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x ${advice}`,
@@ -59,7 +59,7 @@ describe('the rules of a new schema', () => {
     assert.deepEqual(await check(spec({ type: 'array', maxItems: 10, items: { ...items, maxLength: 10 } })), []);
   });
 
-  it('the CEL rules of a schema are refused when all of them together cost too much', async () => {
+  it('are refused when all of them together cost too much', async () => {
     const part = ruled({ type: 'array', items: { type: 'integer' } }, { rule: 'self.all(each, each > 0)' });
     const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
     const errors = await check({ type: 'object', properties: Object.fromEntries(names.map((name) => [name, part])) });
@@ -67,14 +67,14 @@ describe('the rules of a new schema', () => {
     assert.match(errors.at(-1) ?? '', /^S: Forbidden: .* entire OpenAPIv3 schema exceeds budget by factor of 1\.\d+x/);
   });
 
-  it('the CEL rules of a schema must be true of the defaults', async () => {
+  it('must be true of the defaults', async () => {
     const schema = ruled({ type: 'integer', default: 5 }, { rule: 'self < 3' });
     assert.deepEqual(await check(spec(schema)), [
       'S.properties[spec].default: Invalid value: 5: failed rule: self < 3',
     ]);
   });
 
-  it('the CEL rules of a schema must be true of the defaults, each as a new value and as one that stays', async () => {
+  it('must be true of the defaults, each as a new value and as one that stays', async () => {
     const faults = async (rule: ValidationRule): Promise<readonly string[]> =>
       await check(spec(ruled({ type: 'integer', default: 5 }, rule)));
     const path = 'S.properties[spec].default';
@@ -93,7 +93,7 @@ describe('the rules of a new schema', () => {
     assert.equal((await check({ type: 'object', properties: two })).length, 2);
   });
 
-  it('the CEL rules of a schema read the names of a resource that is embedded, and of the whole', async () => {
+  it('read the names of a resource that is embedded, and of the whole', async () => {
     const rule = { rule: "self.metadata.name != ''" };
     const embedded: JsonSchema = { type: 'object', 'x-kubernetes-embedded-resource': true };
     assert.deepEqual(await check(spec(ruled(embedded, rule))), []);
@@ -101,7 +101,7 @@ describe('the rules of a new schema', () => {
     assert.match((await check(spec(ruled({ type: 'object' }, rule))))[0] ?? '', /undefined field 'metadata'/);
   });
 
-  it('the CEL rules of a schema may compare with an old value below maps and lists that are maps', async () => {
+  it('may compare with an old value below maps and lists that are maps', async () => {
     const item = ruled({ type: 'string', maxLength: 5 }, { rule: 'self == oldSelf' });
     assert.deepEqual(await check(spec({ type: 'object', maxProperties: 3, additionalProperties: item })), []);
     const named: JsonSchema = {
@@ -121,7 +121,7 @@ describe('the rules of a new schema', () => {
     assert.match(nested[0] ?? '', /uncorrelatable portion of the schema within S.properties\[spec\]$/);
   });
 
-  it('the CEL rules of a schema cost as often as there may be values, through maps and lists', async () => {
+  it('cost as often as there may be values, through maps and lists', async () => {
     const expensive = ruled({ type: 'string', maxLength: 100_000 }, { rule: "self.contains('a')" });
     const factor = async (schema: JsonSchema): Promise<string> =>
       /rule cost exceeds budget by factor of (\S+( than \S+)?)/.exec((await check(spec(schema)))[0] ?? '')?.[1] ??
@@ -146,7 +146,7 @@ describe('the rules of a new schema', () => {
     assert.equal(await factor({ type: 'object', properties: { a: expensive } }), 'none');
   });
 
-  it('the CEL rules of a schema have message expressions that count too, once for an object', async () => {
+  it('have message expressions that count too, once for an object', async () => {
     const list = (maxItems: number): JsonSchema => ({ type: 'array', maxItems, items: { type: 'integer' } });
     const rule = { rule: 'true', messageExpression: "self.all(a, self.all(b, a != b)) ? 'a' : 'b'" };
     assert.deepEqual(await check(spec(ruled(list(1000), rule))), []);
@@ -159,7 +159,7 @@ describe('the rules of a new schema', () => {
     assert.deepEqual(await check(tenfold), []);
   });
 
-  it('the CEL rules of a schema are shown as they stand when they are refused', async () => {
+  it('are shown as they stand when they are refused', async () => {
     const rule = {
       rule: 'self',
       message: 'm',
@@ -192,7 +192,7 @@ describe('the rules of a new schema', () => {
     assert.deepEqual(shown((await check(spec(ruled({ type: 'integer' }, { rule: 'self' }))))[0]), bare);
   });
 
-  it('the CEL rules of a schema are named from the most expensive when all together cost too much', async () => {
+  it('are named from the most expensive when all together cost too much', async () => {
     const part = (maxItems: number): JsonSchema =>
       ruled({ type: 'array', maxItems, items: { type: 'integer' } }, { rule: 'self.all(a, self.all(b, a != b))' });
     const sizes = [700, 1000, 800, 600, 900, 1100, 1200, 1230, 1250, 1260, 1270, 1280, 1285, 1288, 1289, 100];
@@ -202,7 +202,7 @@ describe('the rules of a new schema', () => {
     assert.deepEqual(contributed, ['p1289', 'p1288', 'p1285', 'p1280']);
   });
 
-  it('the CEL rules of a schema may ask for the type of a value that has two, at no cost', async () => {
+  it('may ask for the type of a value that has two, at no cost', async () => {
     const either = {
       'x-kubernetes-int-or-string': true,
       'x-kubernetes-validations': [{ rule: 'type(self) == string' }],

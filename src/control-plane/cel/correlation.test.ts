@@ -7,15 +7,15 @@ import type { Ratchet } from './correlation.ts';
 
 const at = (value: unknown, old: unknown): Ratchet => ({ own: new Correlation(value, old), around: undefined });
 
-describe('a value beside the one before it', () => {
-  it('a value with its old value is the same where the JSON is, in whatever order its fields are', () => {
+describe('a value with its old value', () => {
+  it('is the same where the JSON is, in whatever order its fields are', () => {
     assert.equal(new Correlation({ a: 1, b: [2] }, { b: [2], a: 1 }).isSame, true);
     assert.equal(new Correlation([1, 2], [2, 1]).isSame, false);
     assert.equal(new Correlation('a', 'a').isSame, true);
     assert.equal(new Correlation('1', 1).isSame, false);
   });
 
-  it('a value with its old value has fields where both are objects and the old one has the field', () => {
+  it('has fields where both are objects and the old one has the field', () => {
     const value = { a: 1, b: 2 };
     assert.equal(new Correlation(value, { a: 1 }).field('a')?.isSame, true);
     assert.equal(new Correlation(value, { a: 2 }).field('a')?.isSame, false);
@@ -75,7 +75,7 @@ describe('the items of a list', () => {
     'x-kubernetes-list-map-keys': ['name', 'port'],
   });
 
-  it('the items of a list are found again by their keys, where a key that is missing is its default', () => {
+  it('are found again by their keys, where a key that is missing is its default', () => {
     const [a, b] = [
       { name: 'a', port: 80, x: 1 },
       { name: 'b', x: 2 },
@@ -88,7 +88,7 @@ describe('the items of a list', () => {
     assert.equal(correlateItems(list, ['odd'])('other')?.value, 'odd');
   });
 
-  it('the items of a list are not found in lists of another type, nor where there was no list', () => {
+  it('are not found in lists of another type, nor where there was no list', () => {
     assert.equal(correlateItems(compileSchema({ type: 'array', items }), [{ name: 'a' }])({ name: 'a' }), undefined);
     assert.equal(correlateItems(list, { name: 'a' })({ name: 'a' }), undefined);
   });

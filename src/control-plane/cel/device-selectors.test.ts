@@ -78,7 +78,7 @@ describe('an expression that selects devices', () => {
     assert.equal(expression.selects({ ...device }, 'another driver'), false);
   });
 
-  it('an expression that selects devices is compiled once, and forgotten when there are more than 500', () => {
+  it('is compiled once, and forgotten when there are more than 500', () => {
     const first = compile('true');
     assert.equal(compile('true'), first);
     for (let index = 0; index < 500; index++) compile(`${index} == 0`);

@@ -30,8 +30,8 @@ const rules = (...rule: readonly string[]): JsonSchema => ({
   'x-kubernetes-validations': rule.map((each) => ({ rule: each })),
 });
 
-describe('the rules of a schema, for an object', () => {
-  it('CEL rules name the part that is wrong, with its value where that is a scalar', async () => {
+describe('CEL rules', () => {
+  it('name the part that is wrong, with its value where that is a scalar', async () => {
     const schema = spec({
       type: 'object',
       properties: {
@@ -50,7 +50,7 @@ describe('the rules of a schema, for an object', () => {
     assert.deepEqual((await judge(schema, { spec: {} })).errors, ['spec: Invalid value: failed rule: has(self.size)']);
   });
 
-  it('CEL rules answer with message, reason and the field that the rule names', async () => {
+  it('answer with message, reason and the field that the rule names', async () => {
     const rule = { rule: 'false', message: ' no ', reason: 'FieldValueForbidden', fieldPath: '.a.b' };
     const inner: JsonSchema = { type: 'object', properties: { b: { type: 'string' } } };
     const schema = spec({ type: 'object', properties: { a: inner }, 'x-kubernetes-validations': [rule] });
@@ -59,7 +59,7 @@ describe('the rules of a schema, for an object', () => {
     assert.deepEqual((await judge(atRoot, {})).errors, ['a.b: Forbidden: no']);
   });
 
-  it('CEL rules answer in the form of the reason that they give', async () => {
+  it('answer in the form of the reason that they give', async () => {
     const outcome = async (schema: JsonSchema, reason: string, value: unknown): Promise<readonly string[]> => {
       const ruled = { ...schema, 'x-kubernetes-validations': [{ rule: 'false', message: 'no', reason }] };
       return (await judge(spec(ruled), { spec: value })).errors;
@@ -74,7 +74,7 @@ describe('the rules of a schema, for an object', () => {
     assert.deepEqual(await outcome(list, 'FieldValueInvalid', ['a']), ['spec: Invalid value: no']);
   });
 
-  it('CEL rules name the whole object where they stand at its top', async () => {
+  it('name the whole object where they stand at its top', async () => {
     const schema: JsonSchema = { type: 'object', ...rules('has(self.metadata.name)') };
     assert.deepEqual((await judge(schema, {})).errors, [
       '<nil>: Invalid value: "object": no such key: metadata evaluating rule: has(self.metadata.name)',
@@ -91,7 +91,7 @@ describe('the rules of a schema, for an object', () => {
       assert.deepEqual(await judge(schema, value), { errors: [], warnings: [] }, JSON.stringify(value));
   });
 
-  it('CEL rules go on after one that does not compile, that fails, and that compares with nothing', async () => {
+  it('go on after one that does not compile, that fails, and that compares with nothing', async () => {
     const schema = spec({
       type: 'integer',
       ...rules('self.nothing', 'self == oldSelf', 'self / 0 == 1', 'self < 0', 'self > 0'),
@@ -103,7 +103,7 @@ describe('the rules of a schema, for an object', () => {
     assert.equal(errors[2], 'spec: Invalid value: 1: failed rule: self < 0');
   });
 
-  it('CEL rules take an old null for no old value', async () => {
+  it('take an old null for no old value', async () => {
     const schema = spec({ type: 'integer', ...rules('self == oldSelf') });
     assert.deepEqual((await judge(schema, { spec: 1 }, { spec: null })).errors, []);
     assert.equal((await judge(schema, { spec: 1 }, { spec: 2 })).errors.length, 1);
@@ -119,7 +119,7 @@ describe('the rules of a schema, for an object', () => {
     });
   });
 
-  it('CEL rules ratchet items of a list that is a map by their keys', async () => {
+  it('ratchet items of a list that is a map by their keys', async () => {
     const schema = spec({
       type: 'array',
       'x-kubernetes-list-type': 'map',
@@ -148,7 +148,7 @@ describe('the rules of a schema, for an object', () => {
     });
   });
 
-  it('CEL rules say which limit an evaluation went beyond', async () => {
+  it('say which limit an evaluation went beyond', async () => {
     const each = 'self.all(a, self.all(b, self.all(c, a + b + c >= 0)))';
     const value = { spec: Array.from({ length: 80 }, (_, index) => index) };
     const list = (rule: ValidationRule): JsonSchema =>
@@ -172,7 +172,7 @@ describe('the rules of a schema, for an object', () => {
     ]);
   });
 
-  it('CEL rules name a part of a map with its key', async () => {
+  it('name a part of a map with its key', async () => {
     const rule = { rule: 'false', message: 'no', fieldPath: ".labels['app.kubernetes.io/name']" };
     const labels: JsonSchema = { type: 'object', additionalProperties: { type: 'string' } };
     const schema = spec({ type: 'object', properties: { labels }, 'x-kubernetes-validations': [rule] });
@@ -181,7 +181,7 @@ describe('the rules of a schema, for an object', () => {
     ]);
   });
 
-  it('CEL rules see an old value only where there is one that belongs to the same part', async () => {
+  it('see an old value only where there is one that belongs to the same part', async () => {
     const immutable = rules('self == oldSelf');
     const schema = spec({
       type: 'object',
@@ -208,7 +208,7 @@ describe('the rules of a schema, for an object', () => {
     ]);
   });
 
-  it('CEL rules are evaluated for a new part too when the old value is optional', async () => {
+  it('are evaluated for a new part too when the old value is optional', async () => {
     const schema = spec({
       type: 'string',
       'x-kubernetes-validations': [{ rule: "oldSelf.hasValue() || self == 'first'", optionalOldSelf: true }],
@@ -218,7 +218,7 @@ describe('the rules of a schema, for an object', () => {
     assert.equal((await judge(schema, { spec: 'other' }, { spec: 'x' })).errors.length, 0);
   });
 
-  it('CEL rules warn of what was wrong before and stays as it was', async () => {
+  it('warn of what was wrong before and stays as it was', async () => {
     const schema = spec({
       type: 'object',
       properties: {
@@ -242,7 +242,7 @@ describe('the rules of a schema, for an object', () => {
     ]);
   });
 
-  it('CEL rules say in words what went wrong in an evaluation', async () => {
+  it('say in words what went wrong in an evaluation', async () => {
     const schema = spec({
       type: 'object',
       properties: { a: { 'x-kubernetes-int-or-string': true } },
@@ -262,7 +262,7 @@ describe('the rules of a schema, for an object', () => {
     );
   });
 
-  it('CEL rules stop when the budget of the object is used up', async () => {
+  it('stop when the budget of the object is used up', async () => {
     const items = { type: 'integer', ...rules('self >= 0') } as const;
     const value = { spec: Array.from({ length: 50 }, (_, index) => index) };
     const { errors } = await judge(spec({ type: 'array', items }), value, undefined, 20);
@@ -271,7 +271,7 @@ describe('the rules of a schema, for an object', () => {
     ]);
   });
 
-  it('CEL rules read the names of a resource that is embedded', async () => {
+  it('read the names of a resource that is embedded', async () => {
     const schema = spec({
       type: 'object',
       'x-kubernetes-embedded-resource': true,
@@ -283,7 +283,7 @@ describe('the rules of a schema, for an object', () => {
     assert.equal((await judge(schema, object('b'))).errors.length, 1);
   });
 
-  it('CEL rules let other work have its turn between expensive ones', async () => {
+  it('let other work have its turn between expensive ones', async () => {
     const expensive = 'self.all(a, self.all(b, a != b || true))';
     const schema = spec({ type: 'array', items: { type: 'integer' }, ...rules(expensive, expensive, expensive) });
     let turns = 0;

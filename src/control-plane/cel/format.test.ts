@@ -69,7 +69,7 @@ describe('the named formats of texts', () => {
       }
     });
 
-  it('the named formats of texts say what is wrong with a text', () => {
+  it('say what is wrong with a text', () => {
     const said = (name: string, text: string): unknown =>
       evaluate(`format.${name}().validate('${text}').value().join('; ')`);
     assert.equal(said('uri', 'a b'), 'invalid URI for request');
@@ -80,7 +80,7 @@ describe('the named formats of texts', () => {
     assert.match(String(said('dns1035Label', '0')), /^a DNS-1035 label must consist of/);
   });
 
-  it('the named formats of texts are found by their names, and only those there are', () => {
+  it('are found by their names, and only those there are', () => {
     assert.equal(evaluate("format.named('uuid').value() == format.uuid()"), true);
     assert.equal(evaluate("format.named('uuid').value() == format.uri()"), false);
     assert.equal(evaluate("format.named('nothing').hasValue()"), false);

@@ -8,7 +8,7 @@ const milli = (amount: number): string => `quantity('${amount}m')`;
 const amounts = fc.integer({ min: -5_000, max: 5_000 });
 
 describe('a quantity in an expression', () => {
-  it('a quantity in an expression is compared and computed with like the number it stands for', () => {
+  it('is compared and computed with like the number it stands for', () => {
     fc.assert(
       fc.property(amounts, amounts, fc.integer({ min: -9, max: 9 }), (left, right, whole) => {
         const [a, b] = [milli(left), milli(right)];
@@ -41,7 +41,7 @@ describe('a quantity in an expression', () => {
       assert.equal(evaluate(source), true, source);
   });
 
-  it('a quantity in an expression is an integer only where int64 holds it', () => {
+  it('is an integer only where int64 holds it', () => {
     assert.equal(evaluate("quantity('9223372036854775807').asInteger()"), 9_223_372_036_854_775_807n);
     assert.equal(evaluate("quantity('-9223372036854775808').asInteger()"), -9_223_372_036_854_775_808n);
     assert.equal(evaluate("quantity('1500m').asInteger()"), 'error: cannot convert value to integer');
@@ -49,13 +49,13 @@ describe('a quantity in an expression', () => {
     assert.equal(evaluate("quantity('9223372036854775807').add(1).isInteger()"), false);
   });
 
-  it('a quantity in an expression is made only of texts that are quantities', () => {
+  it('is made only of texts that are quantities', () => {
     assert.equal(evaluate("isQuantity('1.5Gi')"), true);
     assert.equal(evaluate("isQuantity('1.5 Gi')"), false);
     assert.match(String(evaluate("quantity('ten')")), /^error: quantities must match the regular expression/);
   });
 
-  it('a quantity in an expression has a type with a name', () => {
+  it('has a type with a name', () => {
     assert.equal(evaluate("type(quantity('1')) == kubernetes.Quantity"), true);
     assert.equal(evaluate("dyn(quantity('1')) == dyn('1')"), false);
   });

@@ -28,7 +28,7 @@ const pairs: RuleSchema = {
 const numbers = fc.uniqueArray(fc.integer({ min: 0, max: 5 }));
 
 describe('lists of the type set', () => {
-  it('lists of the type set are equal with the same items, and add what is not there', () => {
+  it('are equal with the same items, and add what is not there', () => {
     fc.assert(
       fc.property(numbers, numbers, (a, b) => {
         const same = a.length === b.length && a.every((each) => b.includes(each));
@@ -40,7 +40,7 @@ describe('lists of the type set', () => {
     );
   });
 
-  it('lists of the type set know items that are no scalars by what is in them', () => {
+  it('know items that are no scalars by what is in them', () => {
     const lists = { ...set, items: { type: 'array', items: { type: 'integer' } } };
     assert.equal(judge('(a + b).size()', lists, [[1], [2]], [[2], [3]]), 3n);
     assert.equal(judge('a == b', lists, [[1], [2]], [[2], [1]]), true);
@@ -52,7 +52,7 @@ describe('lists of the type set', () => {
 describe('lists of the type map', () => {
   const item = (x: number, value: number, y = 'a'): object => ({ x, y, value });
 
-  it('lists of the type map are equal with the same items by key, in whatever order', () => {
+  it('are equal with the same items by key, in whatever order', () => {
     assert.equal(judge('a == b', pairs, [item(1, 1), item(2, 2)], [item(2, 2), item(1, 1)]), true);
     assert.equal(judge('a == b', pairs, [item(1, 1)], [item(1, 2)]), false);
     assert.equal(judge('a == b', pairs, [item(1, 1)], [item(2, 1)]), false);
@@ -60,7 +60,7 @@ describe('lists of the type map', () => {
     assert.equal(judge('a == b', pairs, [item(1, 1), item(2, 2)], [item(1, 1)]), false);
   });
 
-  it('lists of the type map replace in place what has the same keys, and add the rest', () => {
+  it('replace in place what has the same keys, and add the rest', () => {
     const joined = judge(
       'dyn((a + b).map(each, each.value)) == dyn([9, 2, 3])',
       pairs,
@@ -70,7 +70,7 @@ describe('lists of the type map', () => {
     assert.equal(joined, true);
   });
 
-  it('lists of the type map do not take a missing key for one with a value, nor a text for a number', () => {
+  it('do not take a missing key for one with a value, nor a text for a number', () => {
     const texts: RuleSchema = {
       ...pairs,
       items: { type: 'object', properties: { x: { 'x-kubernetes-int-or-string': true } } },
@@ -80,7 +80,7 @@ describe('lists of the type map', () => {
     assert.equal(judge('(a + b).size()', texts, [{ x: 1 }], [{ x: 1 }]), 1n);
   });
 
-  it('lists of the type map hold items that are no objects too', () => {
+  it('hold items that are no objects too', () => {
     const { type } = schemaType(pairs, false) ?? {};
     assert.ok(type !== undefined && listOf(type));
     assert.equal(judge('(a + b).size()', { ...pairs, items: { type: 'integer' } }, [1], [2]), 1n);
@@ -88,7 +88,7 @@ describe('lists of the type map', () => {
 });
 
 describe('lists of other types', () => {
-  it('lists of other types are equal in order and are appended', () => {
+  it('are equal in order and are appended', () => {
     const plain = { ...set, 'x-kubernetes-list-type': 'atomic' };
     assert.equal(judge('a == b', plain, [1, 2], [2, 1]), false);
     assert.equal(judge('(a + b).size()', plain, [1, 2], [2, 1]), 4n);

@@ -111,7 +111,7 @@ describe('a rule of a schema', () => {
     assert.deepEqual(run(optional, { replicas: 1 }, { replicas: 2 }), { kind: 'fail' });
   });
 
-  it('a rule of a schema is refused for what it is', () => {
+  it('is refused for what it is', () => {
     const errorOf = (rule: string): string | undefined => compileRule({ rule }, schema, { isRoot: false }).ruleError;
     assert.equal(errorOf('self.replicas'), 'cel expression must evaluate to a bool');
     assert.equal(errorOf(' '), 'rule is not specified');
@@ -160,7 +160,7 @@ describe('the message expression of a rule', () => {
   const compile = (messageExpression: string): ReturnType<typeof compileRule> =>
     compileRule({ rule: 'self.replicas > 5', messageExpression }, schema, { isRoot: false });
 
-  it('the message expression of a rule is refused where it does not compile or gives no text', () => {
+  it('is refused where it does not compile or gives no text', () => {
     const integer = compile('self.replicas');
     assert.equal(integer.messageError, 'messageExpression must evaluate to a string');
     assert.match(compile('self.nothing').messageError ?? '', /^messageExpression compilation failed: ERROR: /);
@@ -173,7 +173,7 @@ describe('the message expression of a rule', () => {
     assert.ok(compile('self.__namespace__ + "x"').messageCost.max > 0);
   });
 
-  it('the message expression of a rule is paid for from what is left', () => {
+  it('is paid for from what is left', () => {
     const expensive = compile('self.names.map(a, self.names.map(b, a + b)[0])[0]');
     const budget = new CelBudget(20);
     const result = expensive.evaluate(
@@ -184,21 +184,21 @@ describe('the message expression of a rule', () => {
   });
 });
 
-describe('the limits of one evaluation', () => {
+describe('evaluation limits', () => {
   const each = 'self.all(a, self.all(b, self.all(c, a + b + c >= 0)))';
   const list: RuleSchema = { type: 'array', items: { type: 'integer' } };
   const self = Array.from({ length: 80 }, (_, index) => index);
   const result = (rule: RuleText, units: number): RuleResult =>
     compileRule(rule, list, { isRoot: false }).evaluate({ self, hasOldSelf: false }, new CelBudget(units));
 
-  it('evaluation limits are charged to the budget of the object', () => {
+  it('are charged to the budget of the object', () => {
     assert.deepEqual(result({ rule: each }, RUNTIME_BUDGET), { kind: 'budget', of: 'rule', limit: 'call' });
     assert.deepEqual(result({ rule: each }, PER_CALL_LIMIT - 1), { kind: 'budget', of: 'rule', limit: 'object' });
     assert.deepEqual(result({ rule: each }, PER_CALL_LIMIT), { kind: 'budget', of: 'rule', limit: 'object' });
     assert.deepEqual(result({ rule: each }, -1), { kind: 'budget', of: 'rule', limit: 'object' });
   });
 
-  it('evaluation limits hold for the message expression too', () => {
+  it('hold for the message expression too', () => {
     const rule = { rule: 'false', messageExpression: `string(${each})` };
     assert.deepEqual(result(rule, RUNTIME_BUDGET), { kind: 'budget', of: 'message', limit: 'call' });
   });

@@ -20,7 +20,7 @@ const canRead = (source: string, schema: RuleSchema, isRoot: boolean): boolean =
   faultOf(source, baseEnvironment.withVariables({ self: made(schema, isRoot).type })) === undefined;
 
 describe('the type of a schema', () => {
-  it('the type of a schema is that of its values', () => {
+  it('is that of its values', () => {
     const types: readonly (readonly [RuleSchema, string])[] = [
       [{ type: 'boolean' }, 'bool'],
       [{ type: 'integer' }, 'int'],
@@ -40,7 +40,7 @@ describe('the type of a schema', () => {
     for (const [schema, name] of types) assert.equal(formatType(made(schema).type), name, JSON.stringify(schema));
   });
 
-  it('the type of a schema is none where expressions cannot see the values', () => {
+  it('is none where expressions cannot see the values', () => {
     for (const schema of [
       {},
       { 'x-kubernetes-preserve-unknown-fields': true },
@@ -52,7 +52,7 @@ describe('the type of a schema', () => {
     assert.equal(canRead('self.hidden == 1', { type: 'object', properties: { hidden: {} } }, false), false);
   });
 
-  it('the type of a schema has the fields of a resource only for a resource', () => {
+  it('has the fields of a resource only for a resource', () => {
     const source = "self.kind == 'K' && self.apiVersion == 'v1' && self.metadata.generateName == self.metadata.name";
     const schema = { type: 'object', properties: { spec: { type: 'integer' } } };
     assert.equal(canRead(source, schema, true), true);
@@ -85,7 +85,7 @@ describe('the type of a schema', () => {
 });
 
 describe('a value of a schema', () => {
-  it('a value of a schema is read by the type of the schema', () => {
+  it('is read by the type of the schema', () => {
     const cases: readonly (readonly [string, RuleSchema, unknown])[] = [
       ['self / 2.0 == 1.5', { type: 'number' }, 3],
       ['self / 2.0 == 1.5', { type: 'number' }, 3n],
@@ -102,7 +102,7 @@ describe('a value of a schema', () => {
     for (const [source, schema, raw] of cases) assert.equal(judge(source, schema, raw), true, source);
   });
 
-  it('a value of a schema is what it is where it does not fit its schema', () => {
+  it('is what it is where it does not fit its schema', () => {
     const record = { type: 'object', additionalProperties: { type: 'number' } };
     for (const schema of [
       record,
@@ -119,7 +119,7 @@ describe('a value of a schema', () => {
     }
   });
 
-  it('a value of a schema has fields by their escaped names, and none that cannot be escaped', () => {
+  it('has fields by their escaped names, and none that cannot be escaped', () => {
     const integer = { type: 'integer' };
     const schema = { type: 'object', properties: { 'a.b': integer, c$d: integer, plain: integer } };
     assert.equal(judge('self.a__dot__b + self.plain', schema, { 'a.b': 1, plain: 2 }), 3n);
@@ -128,10 +128,10 @@ describe('a value of a schema', () => {
   });
 });
 
-describe('the estimate of how much a value holds', () => {
+describe('the size estimate', () => {
   const most = (schema: RuleSchema): number | undefined => estimateMostElements(schema);
 
-  it('the size estimate is the bound of the schema', () => {
+  it('is the bound of the schema', () => {
     assert.equal(most({ type: 'array', maxItems: 7, items: { type: 'integer' } }), 7);
     assert.equal(most({ type: 'array', maxItems: -1, items: { type: 'integer' } }), 0);
     assert.equal(most({ type: 'object', maxProperties: 7, additionalProperties: { type: 'integer' } }), 7);
@@ -143,7 +143,7 @@ describe('the estimate of how much a value holds', () => {
     assert.equal(most({ type: 'string', enum: ['a', 'abc', 3] }), 3);
   });
 
-  it('the size estimate is what a request can hold where there is no bound', () => {
+  it('is what a request can hold where there is no bound', () => {
     const list = (items: RuleSchema): number | undefined => most({ type: 'array', items });
     const map = (additionalProperties: RuleSchema): number | undefined =>
       most({ type: 'object', additionalProperties });
@@ -172,7 +172,7 @@ describe('the estimate of how much a value holds', () => {
     assert.equal(most({ type: 'array', items }), Math.floor(TEXT_LIMIT / (made(items).leastBytes + 1)));
   });
 
-  it('the size estimate is none for values that have no size, and for those that cannot be seen', () => {
+  it('is none for values that have no size, and for those that cannot be seen', () => {
     for (const schema of [{ type: 'integer' }, { type: 'object' }, {}]) assert.equal(most(schema), undefined);
   });
 });

@@ -10,22 +10,22 @@ import { adaptTo } from './typed-values.ts';
 const judge = (source: string, type: CelType, raw: unknown): unknown =>
   evaluate(source, { self: adaptTo(type)(raw) }, baseEnvironment.withVariables({ self: type }));
 
-describe('a JSON value of a declared type', () => {
-  it('a typed JSON value is a time where the type says so', () => {
+describe('a typed JSON value', () => {
+  it('is a time where the type says so', () => {
     assert.equal(judge('self.getFullYear()', timestampType, '2024-05-06T00:00:00Z'), 2024n);
     assert.equal(adaptTo(timestampType)('soon'), 'soon');
     assert.equal(adaptTo(timestampType)(1.5), 1.5);
     assert.equal(adaptTo(timestampType)(null), null);
   });
 
-  it('a typed JSON value is a double where the type says so, also if it is whole', () => {
+  it('is a double where the type says so, also if it is whole', () => {
     assert.equal(judge('self / 2.0', doubleType, 3), 1.5);
     assert.equal(judge('self / 2.0', doubleType, 3n), 1.5);
     assert.equal(adaptTo(doubleType)('a'), 'a');
     assert.equal(adaptTo(intType)(3), 3n);
   });
 
-  it('a typed JSON value has typed items, values and fields', () => {
+  it('has typed items, values and fields', () => {
     assert.equal(judge('self[1] / 2.0', listOf(doubleType), [1, 3]), 1.5);
     assert.equal(judge("self['a'] / 2.0", mapOf(stringType, doubleType), { a: 3 }), 1.5);
     const type = objectType('T', { half: doubleType, at: timestampType });
@@ -36,7 +36,7 @@ describe('a JSON value of a declared type', () => {
     assert.equal(judge('has(dyn(self).more)', type, raw), false);
   });
 
-  it('a typed JSON value is what it is where it is of another type', () => {
+  it('is what it is where it is of another type', () => {
     for (const type of [listOf(doubleType), mapOf(stringType, doubleType), objectType('T', {})])
       for (const raw of ['a', null, true]) assert.equal(adaptTo(type)(raw), raw);
     assert.equal(judge('dyn(self).a', listOf(doubleType), { a: 1 }), 1n);

@@ -74,7 +74,7 @@ const changed =
     );
 
 describe('a conversion webhook', () => {
-  it('a conversion webhook is asked for all objects at once, in a version of reviews that it speaks', async () => {
+  it('is asked for all objects at once, in a version of reviews that it speaks', async () => {
     const { asked, convert } = converter(renamed);
     const answers = await convert([thing('a'), thing('b', { spec: { x: 1 } })]);
     assert.deepEqual(asked, [
@@ -97,7 +97,7 @@ describe('a conversion webhook', () => {
     );
   });
 
-  it('a conversion webhook may change labels and annotations, and nothing else of metadata', async () => {
+  it('may change labels and annotations, and nothing else of metadata', async () => {
     const { convert } = converter(
       changed((object) => ({
         ...object,
@@ -142,7 +142,7 @@ describe('a conversion webhook', () => {
     assert.equal(({} as { polluted?: unknown }).polluted, undefined);
   });
 
-  it('a conversion webhook that fails for one batch of a list fails the whole list', async () => {
+  it('that fails for one batch of a list fails the whole list', async () => {
     let asked = 0;
     const { convert } = converter((question) => (++asked === 2 ? success(question, []) : renamed(question)));
     const large = { spec: { text: 'x'.repeat(700_000) } };
@@ -153,7 +153,7 @@ describe('a conversion webhook', () => {
     assert.equal(asked, 2);
   });
 
-  it('a conversion webhook is sent more than one review for what is too long for one', async () => {
+  it('is sent more than one review for what is too long for one', async () => {
     const { asked, convert } = converter(renamed);
     const large = { spec: { text: 'x'.repeat(700_000) } };
     assert.equal((await convert([thing('a', large), thing('b', large), thing('c')])).length, 3);

@@ -202,7 +202,7 @@ describe('a definition that is deleted', () => {
     },
   };
 
-  it('a definition that is deleted goes at once when it was never established', async () => {
+  it('goes at once when it was never established', async () => {
     const world = new Fixture();
     world.put(definition('Ring', deleted));
     world.controller.start();
@@ -215,7 +215,7 @@ describe('a definition that is deleted', () => {
     await world.controller.stop();
   });
 
-  it('a definition that is deleted is left alone when another has the last word', async () => {
+  it('is left alone when another has the last word', async () => {
     const world = new Fixture();
     world.put({ ...served, metadata: { ...served.metadata, finalizers: ['example.com/other'] } });
     world.controller.start();
@@ -254,7 +254,7 @@ describe('a definition that is deleted', () => {
     await world.controller.stop();
   });
 
-  it('a definition that is deleted is checked again at once when its last object ends', async () => {
+  it('is checked again at once when its last object ends', async () => {
     const world = new Fixture();
     const held = ring('held', { finalizers: ['example.com/hold'], deletionTimestamp: '2026-01-01T00:00:00Z' });
     world.api.seed(rings, held);

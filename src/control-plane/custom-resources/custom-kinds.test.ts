@@ -64,8 +64,8 @@ function fixturePlaceVersion(): string {
   return objects[0]?.added[0]?.type.version ?? '';
 }
 
-describe('the kinds of custom resource definitions', () => {
-  it('custom kinds have their place from the first event on, and versions once they are established', () => {
+describe('custom kinds', () => {
+  it('have their place from the first event on, and versions once they are established', () => {
     const { put, news } = fixture();
     put(definition([]));
     assert.deepEqual(news(), [{ removed: [], added: [place], keepsWatches: false }]);
@@ -73,7 +73,7 @@ describe('the kinds of custom resource definitions', () => {
     assert.deepEqual(news(), [{ removed: [], added: ['v1', 'v2'], keepsWatches: false }]);
   });
 
-  it('custom kinds go with their definition, the place last', () => {
+  it('go with their definition, the place last', () => {
     const { put, news, remove, objects } = fixture();
     put(definition());
     news();
@@ -84,7 +84,7 @@ describe('the kinds of custom resource definitions', () => {
     assert.deepEqual(news(), []);
   });
 
-  it('custom kinds are new ones for a definition that was replaced under its name', () => {
+  it('are new ones for a definition that was replaced under its name', () => {
     const { put, news } = fixture();
     put(definition());
     news();
@@ -96,7 +96,7 @@ describe('the kinds of custom resource definitions', () => {
     ]);
   });
 
-  it('custom kinds stay as they are when nothing changes that is served', () => {
+  it('stay as they are when nothing changes that is served', () => {
     const { put, news } = fixture();
     put(definition());
     news();
@@ -107,7 +107,7 @@ describe('the kinds of custom resource definitions', () => {
     assert.deepEqual(news(), []);
   });
 
-  it('custom kinds are made again when the definition says something else, at the same place', () => {
+  it('are made again when the definition says something else, at the same place', () => {
     const { put, news, objects } = fixture();
     put(definition());
     news();
@@ -128,7 +128,7 @@ describe('the kinds of custom resource definitions', () => {
     assert.deepEqual(news(), [{ removed: ['v1'], added: ['v1'], keepsWatches: false }]);
   });
 
-  it('custom kinds keep their watches when the definition only begins to end', () => {
+  it('keep their watches when the definition only begins to end', () => {
     const { put, news } = fixture();
     put(definition());
     news();

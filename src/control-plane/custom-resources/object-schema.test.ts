@@ -14,8 +14,8 @@ const fieldOf = (json: JsonSchema): Schema => {
 const kindOf = (json: JsonSchema): string => fieldOf(json).kind;
 const text: JsonSchema = { type: 'string' };
 
-describe('a custom kind as a schema of the API server', () => {
-  it('the schema of a custom kind has the fields of every object beside its own', () => {
+describe('the schema of a custom kind', () => {
+  it('has the fields of every object beside its own', () => {
     const { kind, name, fields, custom } = rootOf({ type: 'object', properties: { spec: { type: 'object' } } });
     assert.deepEqual([kind, name, custom], ['object', 'Ring', {}]);
     assert.deepEqual(Object.keys(fields).sort(), ['apiVersion', 'kind', 'metadata', 'spec']);
@@ -30,7 +30,7 @@ describe('a custom kind as a schema of the API server', () => {
     );
   });
 
-  it('the schema of a custom kind has a type for each type of a schema', () => {
+  it('has a type for each type of a schema', () => {
     assert.deepEqual(
       [
         text,
@@ -47,7 +47,7 @@ describe('a custom kind as a schema of the API server', () => {
     );
   });
 
-  it('the schema of a custom kind has lists that are merged by their keys, are sets, or are replaced', () => {
+  it('has lists that are merged by their keys, are sets, or are replaced', () => {
     const items: JsonSchema = {
       type: 'object',
       properties: { name: text, protocol: { ...text, default: 'TCP' }, port: { type: 'integer', default: 1 } },
@@ -75,7 +75,7 @@ describe('a custom kind as a schema of the API server', () => {
     assert.deepEqual([plain.listType, plain.mergeKeys, plain.items?.kind], [undefined, undefined, 'opaque']);
   });
 
-  it('the schema of a custom kind has objects and maps, atomic where they are replaced as a whole', () => {
+  it('has objects and maps, atomic where they are replaced as a whole', () => {
     const atomic = { 'x-kubernetes-map-type': 'atomic' } as const;
     const shape = (json: JsonSchema): unknown => {
       const {
@@ -109,7 +109,7 @@ describe('a custom kind as a schema of the API server', () => {
     );
   });
 
-  it('the schema of a custom kind has the fields of an object in an embedded one', () => {
+  it('has the fields of an object in an embedded one', () => {
     const embedded = fieldOf({
       type: 'object',
       'x-kubernetes-embedded-resource': true,

@@ -15,7 +15,7 @@ function cell(type: string, field: string): unknown {
 }
 
 describe('the columns of a custom kind', () => {
-  it('the columns of a custom kind are those of its definition, each with what it says', () => {
+  it('are those of its definition, each with what it says', () => {
     const given = {
       name: 'Size',
       type: 'integer',
@@ -39,7 +39,7 @@ describe('the columns of a custom kind', () => {
     );
   });
 
-  it('the columns of a custom kind are the age alone where it has none', () => {
+  it('are the age alone where it has none', () => {
     for (const none of [undefined, []])
       assert.deepEqual(
         printerColumns(none, formatAge).map(({ name, type, cell: of }) => [name, type, of(object, 5)]),
@@ -67,7 +67,7 @@ describe('the cell of a custom column', () => {
     );
   });
 
-  it('the cell of a custom column is empty where the value is missing or of another type', () => {
+  it('is empty where the value is missing or of another type', () => {
     for (const [type, field] of [
       ['integer', 'text'],
       ['number', 'text'],

@@ -62,8 +62,8 @@ const failedCreate = (uid: string, message: string): Event => ({
   reportingInstance: '',
 });
 
-describe('what makes pods', () => {
-  it('an owner of pods is explained by the API server’s response to its ReplicaSet', () => {
+describe('an owner of pods', () => {
+  it('is explained by the API server’s response to its ReplicaSet', () => {
     const quota =
       'pods "web-1-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1';
     const view = {
@@ -85,7 +85,7 @@ describe('what makes pods', () => {
     });
   });
 
-  it('an owner of pods may not have been seen, be paused or suspended, wait for a pod, or be known from events alone', () => {
+  it('may not have been seen, be paused or suspended, wait for a pod, or be known from events alone', () => {
     assert.deepEqual(shown({ deployments: [deployment({}, { observedGeneration: 0 })] }), [
       'deployment web | 0 of 3 pods | be processed by its controller: the controller of deployments has not seen the latest spec',
     ]);
@@ -119,7 +119,7 @@ describe('what makes pods', () => {
     ]);
   });
 
-  it('an owner of pods is found by its name, with its pods, and kept apart from others of the name', () => {
+  it('is found by its name, with its pods, and kept apart from others of the name', () => {
     const view = {
       deployments: [deployment({ replicas: 1 })],
       replicaSets: [set()],
@@ -136,7 +136,7 @@ describe('what makes pods', () => {
 });
 
 describe('a refusal of the API server', () => {
-  it('a refusal of the API server is read for what it is about; what is not known is shown as it was said', () => {
+  it('is read for what it is about; what is not known is shown as it was said', () => {
     const causes = [
       'exceeded quota: q, requested: cpu=2',
       'failed quota: q: must specify limits.cpu for: main',

@@ -424,7 +424,7 @@ describe('a pod that is being deleted', () => {
       status: { phase: 'Running', ...status },
     });
 
-  it('a pod that is being deleted is in its grace period, held by finalizers, or on a node that says nothing', () => {
+  it('is in its grace period, held by finalizers, or on a node that says nothing', () => {
     const containerStatuses = [
       { name: 'main', image: '', imageID: '', ready: true, restartCount: 0, state: { running: {} } },
     ];

@@ -12,8 +12,8 @@ import { PodDisruptionBudgetSchema } from '../../api/policy/pod-disruption-budge
 import type { ObjectSchema } from '../../api/schema/schema.ts';
 import { describeField, describeType } from './descriptions.ts';
 
-describe('descriptions of the API', () => {
-  it('API descriptions are sentences', () => {
+describe('API descriptions', () => {
+  it('are sentences', () => {
     const faults = allDocs.flatMap(({ schema, text, fields }) =>
       Object.entries({ '': text, ...fields })
         .filter(([, each]) => each !== undefined && !/^\S.*\.$/s.test(each))
@@ -22,7 +22,7 @@ describe('descriptions of the API', () => {
     assert.deepEqual(faults, []);
   });
 
-  it('API descriptions of all files are listed', async () => {
+  it('of all files are listed', async () => {
     const folder = path.join(import.meta.dirname, '../../api');
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
       file.endsWith('.docs.ts'),
@@ -42,7 +42,7 @@ describe('descriptions of the API', () => {
     return schema === undefined ? undefined : describeField(type, field, schema);
   };
 
-  it('API descriptions name the values that the schema knows and the documents do not list', () => {
+  it('name the values that the schema knows and the documents do not list', () => {
     assert.match(shown(PodOSSchema, 'name') ?? '', /linux.*windows/);
     assert.match(shown(PersistentVolumeClaimSpecSchema, 'accessModes') ?? '', / Possible values: ReadWriteOnce, /);
     assert.match(
@@ -51,12 +51,12 @@ describe('descriptions of the API', () => {
     );
   });
 
-  it('API descriptions do not name values a second time', () => {
+  it('do not name values a second time', () => {
     assert.doesNotMatch(shown(PodSpecSchema, 'dnsPolicy') ?? '', /Possible values/);
     assert.doesNotMatch(shown(ConditionSchema, 'status') ?? '', /Possible values/);
   });
 
-  it('API descriptions are common where a type says no more', () => {
+  it('are common where a type says no more', () => {
     assert.equal(shown(PodDisruptionBudgetSchema, 'spec'), 'The desired state.');
     assert.equal(describeType({ kind: 'object', name: 'PodList', fields: {} }), 'A list of objects of the kind Pod.');
   });

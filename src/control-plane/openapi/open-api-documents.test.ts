@@ -99,8 +99,8 @@ const core = async (): Promise<Readonly<Record<string, OpenApiSchema>>> =>
 const bare = (schema: OpenApiSchema | undefined): OpenApiSchema => ({ ...schema, description: undefined });
 const withoutUndefined = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-describe('the definitions in the OpenAPI documents', () => {
-  it('OpenAPI definitions are named by the group whose type they are, also where several groups use one', async () => {
+describe('OpenAPI definitions', () => {
+  it('are named by the group whose type they are, also where several groups use one', async () => {
     const names = Object.keys((await v2()).definitions);
     for (const name of [
       'api.core.v1.PodSpec',
@@ -132,7 +132,7 @@ describe('the definitions in the OpenAPI documents', () => {
     assert.deepEqual(names, names.toSorted());
   });
 
-  it('OpenAPI definitions refer only to definitions that are there', async () => {
+  it('refer only to definitions that are there', async () => {
     for (const path of documents.paths().filter((each) => each !== '/openapi/v3')) {
       const text = String((await documents.get({ path, accept: undefined }))?.body);
       const document = JSON.parse(text) as Document;
@@ -144,7 +144,7 @@ describe('the definitions in the OpenAPI documents', () => {
     }
   });
 
-  it('OpenAPI definitions say which kind they are', async () => {
+  it('say which kind they are', async () => {
     const { definitions } = await v2();
     assert.deepEqual(definitions['io.k8s.api.apps.v1.Deployment']?.['x-kubernetes-group-version-kind'], [
       { group: 'apps', kind: 'Deployment', version: 'v1' },
@@ -155,7 +155,7 @@ describe('the definitions in the OpenAPI documents', () => {
     assert.equal(definitions['io.k8s.api.core.v1.PodSpec']?.['x-kubernetes-group-version-kind'], undefined);
   });
 
-  it('OpenAPI definitions say how lists and maps are merged and owned', async () => {
+  it('say how lists and maps are merged and owned', async () => {
     const {
       'io.k8s.api.core.v1.PodSpec': spec,
       'io.k8s.api.core.v1.Container': container,
@@ -180,13 +180,13 @@ describe('the definitions in the OpenAPI documents', () => {
     );
   });
 
-  it('OpenAPI definitions say which objects a strategic merge patch sets as a whole', async () => {
+  it('say which objects a strategic merge patch sets as a whole', async () => {
     const { components } = await read('/openapi/v3/apis/policy/v1');
     const budget = components.schemas['io.k8s.api.policy.v1.PodDisruptionBudgetSpec'];
     assert.equal(budget?.properties?.['selector']?.['x-kubernetes-patch-strategy'], 'replace');
   });
 
-  it('OpenAPI definitions say of each field what a text or number is', async () => {
+  it('say of each field what a text or number is', async () => {
     const { definitions } = await v2();
     const schemas = await core();
     const container = definitions['io.k8s.api.core.v1.Container'];
@@ -215,7 +215,7 @@ describe('the definitions in the OpenAPI documents', () => {
     );
   });
 
-  it('OpenAPI definitions are explained, those that people look up', async () => {
+  it('are explained, those that people look up', async () => {
     const schemas = await core();
     for (const [name, fields] of Object.entries({
       Pod: ['', 'metadata', 'spec', 'status'],
@@ -229,8 +229,8 @@ describe('the definitions in the OpenAPI documents', () => {
   });
 });
 
-describe('the paths in the OpenAPI documents', () => {
-  it('OpenAPI paths are those that the resource has, each method with its kind and action', async () => {
+describe('OpenAPI paths', () => {
+  it('are those that the resource has, each method with its kind and action', async () => {
     const { paths } = await read('/openapi/v3/apis/apps/v1');
     const base = '/apis/apps/v1';
     const words = Object.entries(paths).map(
@@ -261,7 +261,7 @@ describe('the paths in the OpenAPI documents', () => {
     assert.equal(item?.['patch']?.operationId, 'patchAppsV1NamespacedDeployment');
   });
 
-  it('OpenAPI paths have the parameters that kubectl looks for before it asks for a dry run or strict fields', async () => {
+  it('have the parameters that kubectl looks for before it asks for a dry run or strict fields', async () => {
     for (const document of [await v2(), await read('/openapi/v3/apis/apps/v1')]) {
       const item = document.paths['/apis/apps/v1/namespaces/{namespace}/deployments/{name}'];
       assert.deepEqual(
@@ -271,7 +271,7 @@ describe('the paths in the OpenAPI documents', () => {
     }
   });
 
-  it('OpenAPI paths follow verbs and scope, and hold actions and streams', async () => {
+  it('follow verbs and scope, and hold actions and streams', async () => {
     const { paths } = await read('/openapi/v3/api/v1');
     const methods = (path: string): string[] =>
       Object.keys(paths[`/api/v1/${path}`] ?? {}).filter((method) => method !== 'parameters');
@@ -298,7 +298,7 @@ describe('the paths in the OpenAPI documents', () => {
     );
   });
 
-  it('OpenAPI paths give every operation a name of its own', async () => {
+  it('give every operation a name of its own', async () => {
     const ids = Object.values((await v2()).paths).flatMap((item) =>
       Object.values(item).flatMap((operation) => operation?.operationId ?? []),
     );
@@ -418,7 +418,7 @@ const textOf = (value: Uint8Array | number | undefined): string =>
   value instanceof Uint8Array ? new TextDecoder().decode(value) : '';
 
 describe('the document of version 2', () => {
-  it('the document of version 2 has each definition once, also those that built-in and custom kinds share', async () => {
+  it('has each definition once, also those that built-in and custom kinds share', async () => {
     const custom = kind('example.com/v1', SecretSchema, { openApi: () => ({ type: 'object' }) });
     const both = createOpenApiDocuments(fixedDefinitions([kind('v1', SecretSchema), custom]), { version: 'v1.36.0' });
     const document = await both.get({ path: '/openapi/v2', accept: 'application/json' });

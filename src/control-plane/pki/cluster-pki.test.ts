@@ -39,7 +39,7 @@ function setUp() {
 }
 
 describe('the cluster’s certificates', () => {
-  it('the cluster’s certificates stand in kubeadm’s layout, keys for their owner only, and OpenSSL believes them', async () => {
+  it('stand in kubeadm’s layout, keys for their owner only, and OpenSSL believes them', async () => {
     const { file, read, ensure } = setUp();
     await ensure();
     const keys = [
@@ -107,7 +107,7 @@ describe('the cluster’s certificates', () => {
     openssl('pkey', '-in', file('pki/sa.key'), '-noout', '-check');
   });
 
-  it('the cluster’s certificates let a TLS client with the admin’s kubeconfig in', async () => {
+  it('let a TLS client with the admin’s kubeconfig in', async () => {
     const { ensure, read } = setUp();
     const { serving, authority } = await ensure({ nowMs: Date.now() });
     const config = parse(read('admin.conf')) as {
@@ -145,7 +145,7 @@ describe('the cluster’s certificates', () => {
     assert.equal(said, 'kubeadm:cluster-admins/kubernetes-admin');
   });
 
-  it('the cluster’s certificates stay as they are from start to start', async () => {
+  it('stay as they are from start to start', async () => {
     const { ensure, read } = setUp();
     const names = ['pki/ca.crt', 'pki/ca.key', 'pki/apiserver.crt', 'pki/sa.key', 'admin.conf'];
     await ensure();
@@ -154,7 +154,7 @@ describe('the cluster’s certificates', () => {
     assert.deepEqual(names.map(read), before);
   });
 
-  it('the cluster’s certificates are renewed when a fifth of their life is left, when they expired, and when the server gets another name; the keys stay', async () => {
+  it('are renewed when a fifth of their life is left, when they expired, and when the server gets another name; the keys stay', async () => {
     const { ensure, read } = setUp();
     await ensure();
     const [certificate, key, admin] = ['pki/apiserver.crt', 'pki/apiserver.key', 'admin.conf'].map(read);
@@ -176,8 +176,8 @@ describe('the cluster’s certificates', () => {
   });
 });
 
-describe('certificate files that are wrong', () => {
-  it('invalid certificate files are never replaced: the error says which and what to do', async () => {
+describe('invalid certificate files', () => {
+  it('are never replaced: the error says which and what to do', async () => {
     const { ensure, fails, file, read } = setUp();
     await ensure();
     const other = setUp();
@@ -221,7 +221,7 @@ describe('certificate files that are wrong', () => {
     await ensure();
   });
 
-  it('invalid certificate files of another CA differ from broken ones', async () => {
+  it('of another CA differ from broken ones', async () => {
     const { ensure, file, fails } = setUp();
     await ensure();
     const other = setUp();
@@ -230,7 +230,7 @@ describe('certificate files that are wrong', () => {
     await fails(/apiserver\.crt cannot be used: the certificate was not issued by the authority in ca\.crt/);
   });
 
-  it('invalid certificate files left by a start that died are gone on with', async () => {
+  it('left by a start that died are gone on with', async () => {
     const { ensure, file, read } = setUp();
     await ensure();
     const [authorityKey, servingKey] = ['pki/ca.key', 'pki/apiserver.key'].map(read);
@@ -247,7 +247,7 @@ describe('certificate files that are wrong', () => {
     assert.match(read('pki/sa.pub'), /BEGIN PUBLIC KEY/);
   });
 
-  it('invalid certificate files without the authority’s key serve until something has to be signed', async () => {
+  it('without the authority’s key serve until something has to be signed', async () => {
     const { ensure, file, fails } = setUp();
     await ensure();
     rmSync(file('pki/ca.key'));
@@ -255,7 +255,7 @@ describe('certificate files that are wrong', () => {
     await fails(/has to be made, but ca\.key is not here/, { nowMs: nowMs + 360 * day });
   });
 
-  it('invalid certificate files leave a kubeconfig alone that holds no certificate', async () => {
+  it('leave a kubeconfig alone that holds no certificate', async () => {
     const { ensure, file, read } = setUp();
     await ensure();
     writeFileSync(file('scheduler.conf'), 'users:\n- name: x\n  user:\n    token: abc\n');

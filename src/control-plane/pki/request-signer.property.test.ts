@@ -76,8 +76,8 @@ const shortNames: Readonly<Record<string, string>> = {
   postalCode: 'postalCode',
 };
 
-describe('a certificate for any request', () => {
-  it('an issued certificate has the subject that was judged, or is not issued', async () => {
+describe('an issued certificate', () => {
+  it('has the subject that was judged, or is not issued', async () => {
     const issued = new Map<SignerName, number>();
     let inOneRdn = 0;
     await fc.assert(
@@ -195,7 +195,7 @@ describe('a certificate for any request', () => {
     },
   );
 
-  it('an issued certificate has those of the names that were judged which its signer gives, or is not issued', async () => {
+  it('has those of the names that were judged which its signer gives, or is not issued', async () => {
     let count = 0;
     const subject = plainSubject(attribute(ids.o, 'system:nodes'), attribute(ids.cn, 'system:node:n1'));
     await fc.assert(

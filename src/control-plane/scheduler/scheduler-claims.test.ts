@@ -63,7 +63,7 @@ async function withDevice(options: Parameters<typeof started>[0] = {}, device: o
 }
 
 describe('the reservation of a claim', () => {
-  it('the reservation of a claim is removed if its pod cannot be bound, and added again in the next attempt', async () => {
+  it('is removed if its pod cannot be bound, and added again in the next attempt', async () => {
     const world = await withDevice();
     world.api.fail('post', 'pods', new ApiStatusError('Forbidden', 'no'), 1);
     world.addPod(podWith('x'));
@@ -111,7 +111,7 @@ describe('the reservation of a claim', () => {
 });
 
 describe('devices with binding conditions', () => {
-  it('devices with binding conditions may take as long as bindingTimeout allows', async () => {
+  it('may take as long as bindingTimeout allows', async () => {
     const conditions = { bindsToNode: true, bindingConditions: ['ready'], bindingFailureConditions: ['failed'] };
     const world = await withDevice(configured('DynamicResources', { bindingTimeout: '30s' }), conditions);
     world.addPod(podWith('x'));

@@ -46,7 +46,7 @@ describe('preemption', () => {
     await world.stop();
   });
 
-  it('preemption does not give the freed room to a pod of lower priority', async () => {
+  it('does not give the freed room to a pod of lower priority', async () => {
     const world = await started({}, 'node-1');
     world.addPod(low('a', '4'));
     await world.run(10);
@@ -79,7 +79,7 @@ describe('preemption', () => {
     await world.stop();
   });
 
-  it('preemption does not select new victims while the first ones are being deleted', async () => {
+  it('does not select new victims while the first ones are being deleted', async () => {
     const world = await started({}, 'node-1');
     for (const name of ['a', 'b', 'c']) world.addPod(low(name, '1'));
     world.addPod(low('d', '1'));

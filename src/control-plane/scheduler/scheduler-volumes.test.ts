@@ -46,7 +46,7 @@ describe('volumes with WaitForFirstConsumer', () => {
   });
   const spec = { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] };
 
-  it('volumes with WaitForFirstConsumer are assigned to the pod’s claim first, and the pod is bound after the claim', async () => {
+  it('are assigned to the pod’s claim first, and the pod is bound after the claim', async () => {
     const world = await started({}, 'node-1', 'node-2');
     world.api.seed(storageClasses, storageClass);
     world.api.seed(persistentVolumes, volume('pv-2', 'node-2'));
@@ -71,7 +71,7 @@ describe('volumes with WaitForFirstConsumer', () => {
     await world.stop();
   });
 
-  it('volumes with WaitForFirstConsumer do not delay the stop of the scheduler, and its successor continues with them', async () => {
+  it('do not delay the stop of the scheduler, and its successor continues with them', async () => {
     const world = await started({}, 'node-1', 'node-2');
     world.api.seed(storageClasses, storageClass);
     world.api.seed(persistentVolumes, volume('pv-2', 'node-2'));

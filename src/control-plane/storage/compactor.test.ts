@@ -42,7 +42,7 @@ describe('the compactor', () => {
     assert.deepEqual([storage.compacted, clock.armedTimers], [[1, 20], 0]);
   });
 
-  it('the compactor goes on when the store was away', async () => {
+  it('goes on when the store was away', async () => {
     const [clock, storage, log] = [new FakeClock(), new CountingStore(), recordingLog()];
     const compactor = createCompactor({ storage, clock, random: seededRandom(1), log });
     compactor.start();

@@ -173,10 +173,9 @@ describe('the version of the API', () => {
     ['1.60', '1.44', '1.51'],
     ['', '', '1.41'],
   ] as const)
-    it(`the version of the API is ${want} with an engine of ${oldest} to ${newest}`, () =>
-      assert.equal(chooseVersion(newest, oldest), want));
+    it(`is ${want} with an engine of ${oldest} to ${newest}`, () => assert.equal(chooseVersion(newest, oldest), want));
 
-  it('the version of the API must be one that both support', () => {
+  it('must be one that both support', () => {
     for (const [newest, oldest] of [
       ['1.40', '1.12'],
       ['1.60', '1.55'],
@@ -189,7 +188,7 @@ describe('the version of the API', () => {
 });
 
 describe('a malformed answer', () => {
-  it('a malformed answer is not read as a list; Docker writes empty lists, so an empty answer is a failure', async () => {
+  it('is not read as a list; Docker writes empty lists, so an empty answer is a failure', async () => {
     let text = '';
     await withDocker(
       (_request, response) => response.end(text),
@@ -204,7 +203,7 @@ describe('a malformed answer', () => {
   });
 
   for (const nonsense of ['', 'null', '5', '"x"', '[5]', '[null]'])
-    it(`a malformed answer is an error that names the operation: ${nonsense || 'nothing'}`, () =>
+    it(`is an error that names the operation: ${nonsense || 'nothing'}`, () =>
       withDocker(
         (_request, response) => response.end(nonsense),
         async (http) => {

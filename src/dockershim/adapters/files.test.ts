@@ -30,7 +30,7 @@ async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
 const LINE = '2026-11-23T00:00:01.000000001Z stdout F one\n';
 
 describe('log files', () => {
-  it('log files are created with their folder, and report where they end', () =>
+  it('are created with their folder, and report where they end', () =>
     inFolder(async (folder) => {
       const path = join(folder, 'c', '0.log');
       const { file, end } = await logFiles.open(path);
@@ -43,7 +43,7 @@ describe('log files', () => {
       await again.file.close();
     }));
 
-  it('log files lose a line that was cut by a crash', () =>
+  it('lose a line that was cut by a crash', () =>
     inFolder(async (folder) => {
       const path = join(folder, '0.log');
       writeFileSync(path, `${LINE}2026-11-23T00:00:02Z stdo`);
@@ -54,7 +54,7 @@ describe('log files', () => {
       assert.equal(readFileSync(path, 'utf8'), `${LINE}next\n`);
     }));
 
-  it('log files that end with a line of many pieces count all of them, because they have the same time stamp', () =>
+  it('that end with a line of many pieces count all of them, because they have the same time stamp', () =>
     inFolder(async (folder) => {
       const path = join(folder, '0.log');
       const piece = LINE.replace(' F one', ` P ${'x'.repeat(16 * 1024)}`);
@@ -64,7 +64,7 @@ describe('log files', () => {
       assert.equal(end?.lines, 64);
     }));
 
-  it('log files of any length are read only at their end', () =>
+  it('of any length are read only at their end', () =>
     inFolder(async (folder) => {
       const path = join(folder, '0.log');
       for (let index = 0; index < 10; index += 1) appendFileSync(path, LINE.repeat(2000));
@@ -75,7 +75,7 @@ describe('log files', () => {
     }));
 });
 
-describe('records of sandboxes', () => {
+describe('sandbox records', () => {
   const id = 'a'.repeat(64);
   const record = {
     pod: { name: 'web', namespace: 'ns', uid: 'u', attempt: 0 },
@@ -84,7 +84,7 @@ describe('records of sandboxes', () => {
     dns: { servers: [], searches: [] },
   };
 
-  it('sandbox records survive a restart, and are gone after their removal', () =>
+  it('survive a restart, and are gone after their removal', () =>
     inFolder(async (folder) => {
       await (await openRecordFiles(folder)).write(id, record);
       const records = await openRecordFiles(folder);
@@ -95,7 +95,7 @@ describe('records of sandboxes', () => {
       assert.deepEqual([await records.read(id), await records.list()], [undefined, []]);
     }));
 
-  it('sandbox records that are damaged or of another version are ignored', () =>
+  it('that are damaged or of another version are ignored', () =>
     inFolder(async (folder) => {
       const records = await openRecordFiles(folder);
       for (const text of ['', '{"version":1,"rec', '{"version":2,"record":{}}', '{"version":1,"record":{"pod":5}}']) {
@@ -104,7 +104,7 @@ describe('records of sandboxes', () => {
       }
     }));
 
-  it('sandbox records are removed if a killed shim had not finished writing them', () =>
+  it('are removed if a killed shim had not finished writing them', () =>
     inFolder(async (folder) => {
       writeFileSync(join(folder, `${id}.tmp`), '{"ver');
       await openRecordFiles(folder);

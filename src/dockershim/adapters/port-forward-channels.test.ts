@@ -164,13 +164,13 @@ describe('a port forwarded over the channels of a WebSocket', () => {
 });
 
 describe('what a client asks for', () => {
-  it('what a client asks for is a protocol with channels, or no protocol', () => {
+  it('is a protocol with channels, or no protocol', () => {
     assert.equal(channelProtocolOf([]), '');
     assert.equal(channelProtocolOf(['v5.channel.k8s.io', 'v4.channel.k8s.io']), 'v4.channel.k8s.io');
     assert.equal(channelProtocolOf(['SPDY/3.1+portforward.k8s.io']), undefined);
   });
 
-  it('what a client asks for is at least one port and at most a hundred', () => {
+  it('is at least one port and at most a hundred', () => {
     assert.deepEqual([[], [0], [65_536], [80], Array.from({ length: 101 }, () => 80)].map(isForwardable), [
       false,
       false,

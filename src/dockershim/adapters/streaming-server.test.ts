@@ -260,7 +260,7 @@ describe('exec over WebSocket', () => {
       assert.match(heard.get(3) ?? '', /"ExitCode","message":"3"/);
     });
 
-  it('exec over WebSocket is refused for protocols that it does not speak', async () => {
+  it('is refused for protocols that it does not speak', async () => {
     const client = new WebSocket(execUrl().replace('http', 'ws'), ['base64.channel.k8s.io']);
     const [, answer] = (await once(client, 'unexpected-response')) as [unknown, IncomingMessage];
     assert.equal(answer.statusCode, 403);
@@ -272,13 +272,13 @@ describe('exec over WebSocket', () => {
 describe('a ticket', () => {
   withServer();
 
-  it('a ticket is good once', async () => {
+  it('is good once', async () => {
     const url = execUrl();
     await spdyClient(url, []);
     assert.deepEqual(await refusal(upgrade(url)), [404, 'no such stream: it was used before, or its minute is over\n']);
   });
 
-  it('a ticket is valid for a minute', async () => {
+  it('is valid for a minute', async () => {
     const [early, late] = [execUrl(), execUrl()];
     await clock.advance(MINUTE_MS - 1);
     await spdyClient(early, []);
@@ -306,7 +306,7 @@ describe('a ticket', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('a ticket is one of at most a thousand that are pending', async () => {
+  it('is one of at most a thousand that are pending', async () => {
     for (let count = 0; count < 1000; count += 1) execUrl();
     assert.throws(() => execUrl(), { kind: 'Unavailable', message: /1000 streams wait/ });
     await clock.advance(MINUTE_MS);
@@ -317,7 +317,7 @@ describe('a ticket', () => {
 describe('a client with an unexpected request', () => {
   withServer();
 
-  it('a client with an unexpected request is refused: a plain request', async () => {
+  it('is refused: a plain request', async () => {
     const url = execUrl();
     const answer = await new Promise<IncomingMessage>((resolve) => httpRequest(url, resolve).end());
     assert.equal(answer.statusCode, 400);
@@ -325,12 +325,12 @@ describe('a client with an unexpected request', () => {
     await spdyClient(url, []);
   });
 
-  it('a client with an unexpected request is refused: another protocol, or another version of SPDY', async () => {
+  it('is refused: another protocol, or another version of SPDY', async () => {
     assert.equal((await refusal(upgrade(execUrl(), {}, 'h2c')))[0], 403);
     assert.equal((await refusal(upgrade(execUrl(), { 'x-stream-protocol-version': 'v3.channel.k8s.io' })))[0], 403);
   });
 
-  it('a client with an unexpected request is disconnected when it does not open its streams, and Docker is not called', async () => {
+  it('is disconnected when it does not open its streams, and Docker is not called', async () => {
     let asked = 0;
     engine.createExec = async () => `exec${(asked += 1)}`;
     const { connection } = await spdyClient(execUrl(), ['error']);

@@ -4,7 +4,7 @@ import { defaultDockershimOptions, parseDockershim } from './dockershim-flags.ts
 import type { DockershimOptions } from './dockershim-flags.ts';
 
 describe('flags of dockershim', () => {
-  it('flags of dockershim have defaults, and each changes one option', () => {
+  it('have defaults, and each changes one option', () => {
     const cases: readonly (readonly [string, Partial<DockershimOptions>])[] = [
       ['--container-runtime-endpoint=unix:///run/a.sock', { listen: 'unix:///run/a.sock' }],
       ['--docker-endpoint=unix:///run/b.sock', { dockerEndpoint: 'unix:///run/b.sock' }],
@@ -21,7 +21,7 @@ describe('flags of dockershim', () => {
     assert.deepEqual(parseDockershim(['--help']), { kind: 'help' });
   });
 
-  it('flags of dockershim are refused when their value has no use', () => {
+  it('are refused when their value has no use', () => {
     for (const [flag, said] of [
       ['--container-runtime-endpoint=tcp://127.0.0.1:1', /tcp/],
       ['--docker-endpoint=http://x', /http/],

@@ -7,7 +7,7 @@ import { addressesOf, pluginCall, pluginError } from './plugin-call.ts';
 const list = (name: string): string => JSON.stringify({ name, cniVersion: '1.0.0', plugins: [{ type: 'bridge' }] });
 
 describe('the network of a machine', () => {
-  it('the network of a machine comes from the first valid file in alphabetical order', () => {
+  it('comes from the first valid file in alphabetical order', () => {
     const files = [
       { name: '20-b.conflist', text: list('b') },
       { name: '00-readme.txt', text: list('no') },
@@ -17,13 +17,13 @@ describe('the network of a machine', () => {
     assert.equal(chosen.kind === 'found' && chosen.network.name, 'b');
   });
 
-  it('the network of a machine is missing, and the error says why', () => {
+  it('is missing, and the error says why', () => {
     assert.deepEqual(chooseNetwork([]), { kind: 'none', why: 'no file with the ending .conf, .conflist or .json' });
     const chosen = chooseNetwork([{ name: 'a.conf', text: '[]' }]);
     assert.deepEqual(chosen, { kind: 'none', why: 'a.conf: not a JSON object' });
   });
 
-  it('the network of a machine may be one plugin without a list', () => {
+  it('may be one plugin without a list', () => {
     const { name, plugins } = parseNetwork(JSON.stringify({ name: 'n', type: 'bridge', mtu: 1400 }));
     assert.equal(name, 'n');
     assert.equal(plugins[0]?.config['mtu'], 1400);
@@ -37,8 +37,7 @@ describe('the network of a machine', () => {
     ['a plugin that is no object', { name: 'n', plugins: ['bridge'] }],
     ['a name with a slash', { name: '../n', plugins: [{ type: 'a' }] }],
   ] as const)
-    it(`the network of a machine is refused with ${what}`, () =>
-      assert.throws(() => parseNetwork(JSON.stringify(config)), { kind: 'Invalid' }));
+    it(`is refused with ${what}`, () => assert.throws(() => parseNetwork(JSON.stringify(config)), { kind: 'Invalid' }));
 });
 
 describe('the call of a plugin', () => {
@@ -64,7 +63,7 @@ describe('the call of a plugin', () => {
   const call = (previous: unknown): ReturnType<typeof pluginCall> =>
     pluginCall('ADD', { network, plugin, attachment, previous, pluginPath: '/cni' });
 
-  it('the call of a plugin has the environment that the specification requires', () => {
+  it('has the environment that the specification requires', () => {
     assert.deepEqual(call(undefined).environment, {
       CNI_COMMAND: 'ADD',
       CNI_CONTAINERID: 'box',
@@ -75,7 +74,7 @@ describe('the call of a plugin', () => {
     });
   });
 
-  it('the call of a plugin has the host ports for a plugin that supports them, and the previous result', () => {
+  it('has the host ports for a plugin that supports them, and the previous result', () => {
     assert.deepEqual(JSON.parse(call({ ips: [] }).input), {
       type: 'portmap',
       name: 'n',

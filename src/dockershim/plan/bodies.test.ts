@@ -47,7 +47,7 @@ function container(config: DeepPartial<ContainerConfig>, lowestOomScore = -1000)
 }
 
 describe('the container of a sandbox', () => {
-  it('the container of a sandbox has no network from Docker and shares the namespaces that containers join', () => {
+  it('has no network from Docker and shares the namespaces that containers join', () => {
     const { HostConfig: host } = sandbox({ hostname: 'web' });
     assert.equal(host.NetworkMode, 'none');
     assert.equal(host.IpcMode, 'shareable');
@@ -55,7 +55,7 @@ describe('the container of a sandbox', () => {
     assert.equal(host.UTSMode, undefined);
   });
 
-  it("the container of a sandbox has the host's namespaces if the pod asks for them, and then no host name of its own", () => {
+  it("has the host's namespaces if the pod asks for them, and then no host name of its own", () => {
     const namespaceOptions = { network: NamespaceMode.NODE, pid: NamespaceMode.NODE, ipc: NamespaceMode.NODE };
     const body = sandbox({ hostname: 'web', linux: { securityContext: { namespaceOptions } } });
     assert.equal(body.Hostname, undefined);
@@ -63,7 +63,7 @@ describe('the container of a sandbox', () => {
     assert.deepEqual([NetworkMode, PidMode, IpcMode, UTSMode], ['host', 'host', 'host', 'host']);
   });
 
-  it('the container of a sandbox is the last to be killed when memory is short, as far as Docker may set this', () => {
+  it('is the last to be killed when memory is short, as far as Docker may set this', () => {
     assert.equal(sandbox({}).HostConfig.OomScoreAdj, -998);
     const config = PodSandboxConfig.fromPartial({ metadata });
     const parts = {
@@ -96,7 +96,7 @@ describe('the container of a sandbox', () => {
     assert.throws(() => sandbox({ linux }), { kind: 'Unimplemented' });
   });
 
-  it("the container of a sandbox has the pod's resolv.conf, or Docker's when the pod does not set one", () => {
+  it("has the pod's resolv.conf, or Docker's when the pod does not set one", () => {
     const dnsConfig = { servers: ['10.0.0.10', 'fd00::a'], searches: ['ns.svc', 'svc'], options: ['ndots:5'] };
     assert.equal(
       resolvConf(PodSandboxConfig.fromPartial({ dnsConfig })),
@@ -117,7 +117,7 @@ describe('the body of a container', () => {
     [NamespaceMode.NODE, 'host'],
     [NamespaceMode.TARGET, 'container:other'],
   ] as const)
-    it(`the body of a container has the process namespace ${JSON.stringify(mode)}`, () => {
+    it(`has the process namespace ${JSON.stringify(mode)}`, () => {
       const namespaceOptions = { pid, targetId: 'other' };
       assert.equal(container({ linux: { securityContext: { namespaceOptions } } }).HostConfig.PidMode, mode);
     });
@@ -197,7 +197,7 @@ describe('resources', () => {
   const resources = (given: DeepPartial<LinuxContainerResources>): object =>
     dockerResources(LinuxContainerResources.fromPartial(given));
 
-  it('resources of zero are not set', () => assert.deepEqual(resources({}), {}));
+  it('of zero are not set', () => assert.deepEqual(resources({}), {}));
 
   it('allow no swap with a memory limit, or as much as the kubelet sets', () => {
     assert.deepEqual(resources({ memoryLimitInBytes: 100n }), { Memory: 100, MemorySwap: 100 });
@@ -269,7 +269,7 @@ describe('security options', () => {
 });
 
 describe('signals', () => {
-  it("signals have Docker's names, and are the same after a round trip", () => {
+  it("have Docker's names, and are the same after a round trip", () => {
     assert.equal(dockerSignal(Signal.SIGRTMINPLUS3), 'SIGRTMIN+3');
     assert.equal(dockerSignal(Signal.SIGRTMAXMINUS2), 'SIGRTMAX-2');
     for (const value of Object.values(Signal).filter((each) => each !== Signal.RUNTIME_DEFAULT))

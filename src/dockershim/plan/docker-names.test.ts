@@ -6,13 +6,13 @@ import { imageRef, parseImageName, stripImagePrefix } from './image-names.ts';
 
 const pod = { name: 'web-0', namespace: 'default', uid: '0a1b', attempt: 2 };
 
-describe('names of Docker containers', () => {
-  it('Docker container names are those of cri-dockerd', () => {
+describe('Docker container names', () => {
+  it('are those of cri-dockerd', () => {
     assert.equal(sandboxName(pod), 'k8s_POD_web-0_default_0a1b_2');
     assert.equal(containerName({ name: 'app', attempt: 3 }, pod), 'k8s_app_web-0_default_0a1b_3');
   });
 
-  it('Docker container names can be parsed into their parts again', () => {
+  it('can be parsed into their parts again', () => {
     const part = fc.stringMatching(/^[a-z0-9.-]{1,20}$/);
     fc.assert(
       fc.property(part, part, part, part, fc.nat(), (name, podName, namespace, uid, attempt) => {
@@ -24,16 +24,16 @@ describe('names of Docker containers', () => {
     );
   });
 
-  it('Docker container names contain the attempt of the sandbox in the pod', () => {
+  it('contain the attempt of the sandbox in the pod', () => {
     assert.equal(parseDockerName('/k8s_POD_web-0_default_0a1b_2')?.pod.attempt, 2);
   });
 
-  it('Docker container names may have a suffix: cri-dockerd adds one when a name is taken', () => {
+  it('may have a suffix: cri-dockerd adds one when a name is taken', () => {
     assert.equal(parseDockerName('/k8s_app_web-0_default_0a1b_3_5f2e')?.attempt, 3);
   });
 
   for (const name of ['/redis', '/k8s_app_web', '/k8s_app_web-0_default_0a1b_x', '/k9s_a_b_c_d_1', ''])
-    it(`Docker container names of other containers are not parsed: ${JSON.stringify(name)}`, () =>
+    it(`of other containers are not parsed: ${JSON.stringify(name)}`, () =>
       assert.equal(parseDockerName(name), undefined));
 });
 

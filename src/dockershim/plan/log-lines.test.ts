@@ -42,8 +42,8 @@ const line = fc
   .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 10 || byte === 13 ? 32 : byte))));
 const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 10 });
 
-describe('logs of Docker', () => {
-  it('Docker logs are parsed the same however they are split into chunks', () => {
+describe('Docker logs', () => {
+  it('are parsed the same however they are split into chunks', () => {
     const piece = fc.record({
       stream: fc.constantFrom('stdout' as const, 'stderr' as const),
       text: line,
@@ -60,7 +60,7 @@ describe('logs of Docker', () => {
     );
   });
 
-  it('Docker logs of a terminal are parsed the same however they are split into chunks', () => {
+  it('of a terminal are parsed the same however they are split into chunks', () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 20 }), sizes, (lines, cuts) => {
         const bytes = Buffer.concat(
@@ -77,7 +77,7 @@ describe('logs of Docker', () => {
     );
   });
 
-  it('Docker logs of a terminal cut a long line where Docker cut it', () => {
+  it('of a terminal cut a long line where Docker cut it', () => {
     const long = Buffer.alloc(PIECE, 'a');
     const bytes = Buffer.concat([
       Buffer.from(`${timeOf(0)} `),
@@ -96,18 +96,18 @@ describe('logs of Docker', () => {
     );
   });
 
-  it('Docker logs lose the carriage return that a terminal writes before the end of a line', () => {
+  it('lose the carriage return that a terminal writes before the end of a line', () => {
     const reader = new TerminalLines();
     const [piece] = reader.push(Buffer.from(`${timeOf(0)} hi\r\n`));
     assert.equal(piece?.text.toString(), 'hi');
   });
 
-  it('Docker logs refuse what Docker never sends', () => {
+  it('refuse what Docker never sends', () => {
     assert.throws(() => new LogFrames().push(Buffer.from([9, 0, 0, 0, 0, 0, 0, 1])), { kind: 'Invalid' });
     assert.throws(() => new LogFrames().push(Buffer.from([1, 0, 0, 0, 255, 0, 0, 1])), { kind: 'Invalid' });
   });
 
-  it("Docker logs are written in the CRI's format", () => {
+  it("are written in the CRI's format", () => {
     const piece = { stream: 'stderr', time: timeOf(1), text: Buffer.from('oh'), isPartial: false } as const;
     assert.equal(criLogLine(piece).toString(), `${timeOf(1)} stderr F oh\n`);
     assert.equal(criLogLine({ ...piece, isPartial: true }).toString(), `${timeOf(1)} stderr P oh\n`);
@@ -129,7 +129,7 @@ describe('a log that continues after a restart', () => {
     assert.equal(logEndOf('no log\n'), undefined);
   });
 
-  it('a log that continues after a restart has each line once, whatever the time stamps', () => {
+  it('has each line once, whatever the time stamps', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(3), { maxLength: 30 }), fc.nat(30), (steps, cut) => {
         let time = 0;

@@ -23,7 +23,7 @@ const v1Mounts = [
 ];
 
 describe('the control group of a pod', () => {
-  it("the control group of a pod is the parent of its sandbox's, for each controller of version 1", () => {
+  it("is the parent of its sandbox's, for each controller of version 1", () => {
     const text = '4:pids:/kubepods/pod1/abc\n3:memory:/kubepods/pod1/abc\n2:cpu,cpuacct:/kubepods/pod1/abc\n0::/\n';
     assert.deepEqual(podGroupOf(text, v1Mounts), {
       version: 1,
@@ -35,14 +35,14 @@ describe('the control group of a pod', () => {
     });
   });
 
-  it('the control group of a pod is one folder on version 2, also for a systemd slice', () => {
+  it('is one folder on version 2, also for a systemd slice', () => {
     const text = '0::/kubepods.slice/kubepods-pod1.slice/docker-abc.scope\n';
     const group = podGroupOf(text, [mount('/sys/fs/cgroup', 'cgroup2')]);
     assert.equal(group?.version, 2);
     assert.deepEqual([...new Set(group?.folders.values())], ['/sys/fs/cgroup/kubepods.slice/kubepods-pod1.slice']);
   });
 
-  it('the control group of a pod is unknown for a process in the root cgroup, and without mounts', () => {
+  it('is unknown for a process in the root cgroup, and without mounts', () => {
     assert.equal(podGroupOf('0::/\n', [mount('/sys/fs/cgroup', 'cgroup2')]), undefined);
     assert.equal(podGroupOf('0::/a/b\n', []), undefined);
     assert.equal(podGroupOf('', v1Mounts), undefined);
@@ -50,7 +50,7 @@ describe('the control group of a pod', () => {
 });
 
 describe('what the kernel counts', () => {
-  it('what the kernel counts is read in the notation of either version', () => {
+  it('is read in the notation of either version', () => {
     const v1 = flatKeys('cache 5\ntotal_inactive_file 30\ntotal_rss 40\ntotal_pgfault 6\ntotal_pgmajfault 7\n');
     const v2 = flatKeys('anon 40\ninactive_file 30\npgfault 6\npgmajfault 7\n');
     const wanted = { usage: 100n, workingSet: 70n, rss: 40n, pageFaults: 6n, majorPageFaults: 7n };
@@ -58,7 +58,7 @@ describe('what the kernel counts', () => {
     assert.equal(podMemory(10n, v2).workingSet, 0n);
   });
 
-  it('what the kernel counts is a number or undefined', () => {
+  it('is a number or undefined', () => {
     assert.deepEqual(['12\n', '', 'max\n', '-1', '18446744073709551615'].map(soleNumber), [
       12n,
       undefined,
@@ -68,7 +68,7 @@ describe('what the kernel counts', () => {
     ]);
   });
 
-  it('what the kernel counts is bytes and errors of each interface except the loopback', () => {
+  it('is bytes and errors of each interface except the loopback', () => {
     const text = [
       'Inter-|   Receive                                                |  Transmit',
       ' face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed',
@@ -82,7 +82,7 @@ describe('what the kernel counts', () => {
 });
 
 describe('the metrics of a pod', () => {
-  it('the metrics of a pod have one descriptor each, and as many label values as it has keys', () => {
+  it('have one descriptor each, and as many label values as it has keys', () => {
     const timestamp = 5n;
     const stats = PodSandboxStats.fromPartial({
       attributes: { id: 's', metadata: { name: 'web', namespace: 'ns' } },

@@ -23,7 +23,7 @@ function status(state: DockerState): ReturnType<typeof statusOf> {
   return statusOf(inspect, image);
 }
 
-describe('the status of a container', () => {
+describe('a container status', () => {
   for (const [name, state, want] of [
     ['created', { Status: 'created', StartedAt: ZERO, FinishedAt: ZERO }, [ContainerState.CONTAINER_CREATED, 0, '']],
     ['running', { Running: true, StartedAt: STARTED, FinishedAt: ZERO }, [ContainerState.CONTAINER_RUNNING, 0, '']],
@@ -53,12 +53,12 @@ describe('the status of a container', () => {
       [ContainerState.CONTAINER_RUNNING, 0, ''],
     ],
   ] as const)
-    it(`a container status of one that is ${name}`, () => {
+    it(`of one that is ${name}`, () => {
       const { state: read, exitCode, reason } = status(state);
       assert.deepEqual([read, exitCode, reason], want);
     });
 
-  it('a container status has times in nanoseconds, and none for what has not happened', () => {
+  it('has times in nanoseconds, and none for what has not happened', () => {
     const ended = status({ StartedAt: STARTED, FinishedAt: FINISHED });
     assert.equal(ended.startedAt, 1_795_452_152_000_000_001n);
     assert.equal(ended.finishedAt, 1_795_452_153_500_000_000n);
@@ -97,7 +97,7 @@ describe('lists', () => {
 });
 
 describe('the status of a sandbox', () => {
-  it('the status of a sandbox has the addresses of the network plugin', () => {
+  it('has the addresses of the network plugin', () => {
     const inspect = {
       Id: 's',
       Name: '/k8s_POD_web_ns_u_1',
@@ -118,7 +118,7 @@ describe('the status of a sandbox', () => {
 describe('images', () => {
   const none = (): boolean => false;
 
-  it('images have no name where Docker writes <none>', () => {
+  it('have no name where Docker writes <none>', () => {
     const listed = listedImage(
       { Id: 'sha256:1', RepoTags: ['<none>:<none>'], RepoDigests: ['a@sha256:2', '<none>@<none>'] },
       none,
@@ -126,7 +126,7 @@ describe('images', () => {
     assert.deepEqual([listed.repoTags, listed.repoDigests], [[], ['a@sha256:2']]);
   });
 
-  it('images have a user by number or by name', () => {
+  it('have a user by number or by name', () => {
     assert.deepEqual(imageOf({ Id: 'i', Config: { User: '1000:5' } }, none).uid, { value: 1000n });
     assert.equal(imageOf({ Id: 'i', Config: { User: 'web:web' } }, none).username, 'web');
     assert.equal(imageOf({ Id: 'i', Config: null }, none).uid, undefined);
@@ -134,12 +134,11 @@ describe('images', () => {
 });
 
 describe('times of Docker', () => {
-  it('times of Docker are parsed to the nanosecond; zero means never', () => {
+  it('are parsed to the nanosecond; zero means never', () => {
     assert.equal(parseNanos('1970-01-01T00:00:01.5Z'), 1_500_000_000n);
     assert.equal(parseNanos('2026-11-23T17:42:32.000000001+01:00'), parseNanos(STARTED));
     for (const text of [ZERO, '', 'yesterday', undefined, '2026-13-41T00:00:00Z']) assert.equal(parseNanos(text), 0n);
   });
 
-  it('times of Docker are written as seconds with nine digits', () =>
-    assert.equal(dockerSince(1_500_000_001n), '1.500000001'));
+  it('are written as seconds with nine digits', () => assert.equal(dockerSince(1_500_000_001n), '1.500000001'));
 });

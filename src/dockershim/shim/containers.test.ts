@@ -49,7 +49,7 @@ async function settle(): Promise<void> {
 }
 
 describe('a container', () => {
-  it('a container has its mount sources created first', async () => {
+  it('has its mount sources created first', async () => {
     const { made, engine, id } = await running();
     assert.deepEqual(made, ['/host/a']);
     assert.equal(engine.containers.get(id)?.name, 'k8s_app_web_ns_u_0');
@@ -66,14 +66,14 @@ describe('a container', () => {
     await assert.rejects(containers.create({ ...request, podSandboxId: '' }), { kind: 'Invalid' });
   });
 
-  it('a container that is gone counts as stopped and removed', async () => {
+  it('that is gone counts as stopped and removed', async () => {
     const { containers } = createShimFixture();
     await containers.stop('gone', 5);
     await containers.remove('gone');
     await assert.rejects(containers.status('gone', false), { kind: 'NotFound' });
   });
 
-  it('a container is listed by state, sandbox and labels', async () => {
+  it('is listed by state, sandbox and labels', async () => {
     const { containers, podSandboxId, id } = await running();
     const ids = async (filter: object): Promise<readonly string[]> =>
       (await containers.list({ id: '', state: undefined, podSandboxId: '', labelSelector: {}, ...filter })).map(
@@ -86,7 +86,7 @@ describe('a container', () => {
     assert.deepEqual(await ids({ state: { state: ContainerState.CONTAINER_RUNNING } }), [id]);
   });
 
-  it("a container is created and started without asking Docker about the shim's own containers", async () => {
+  it("is created and started without asking Docker about the shim's own containers", async () => {
     const asked: string[] = [];
     const engine = new FakeDockerEngine();
     const inspect = engine.inspectContainer.bind(engine);
@@ -114,8 +114,8 @@ describe('a container', () => {
   });
 });
 
-describe('the log of a container', () => {
-  it('a container log is complete before the end of the container is reported', async () => {
+describe('a container log', () => {
+  it('is complete before the end of the container is reported', async () => {
     const { containers, engine, files, id } = await running();
     const log = new PassThrough();
     engine.logs.set(id, [log]);
@@ -145,7 +145,7 @@ describe('the log of a container', () => {
     assert.deepEqual(engine.logRequests, ['0', '0 to the end']);
   });
 
-  it('a container log that does not end delays nothing for long', async () => {
+  it('that does not end delays nothing for long', async () => {
     const { containers, engine, clock, id } = await running();
     engine.logs.set(id, [new PassThrough()]);
     await containers.start(id);
@@ -159,7 +159,7 @@ describe('the log of a container', () => {
     assert.equal((await containers.list(undefined)).length, 1);
   });
 
-  it('a container log is complete before a list shows that the container ended', async () => {
+  it('is complete before a list shows that the container ended', async () => {
     const { containers, engine, files, id } = await running();
     const log = new PassThrough();
     engine.logs.set(id, [log]);
@@ -210,7 +210,7 @@ describe('the log of a container', () => {
     assert.equal(files.texts.get(LOG), `${TIME} stdout F one\n`);
   });
 
-  it('a container log is opened again after the kubelet renamed it', async () => {
+  it('is opened again after the kubelet renamed it', async () => {
     const { containers, engine, files, id } = await running();
     const log = new PassThrough();
     engine.logs.set(id, [log]);
@@ -224,12 +224,12 @@ describe('the log of a container', () => {
     assert.equal(files.texts.get(LOG), `${TIME} stdout F one\n`);
   });
 
-  it('a container log cannot be opened again for a container that does not run', async () => {
+  it('cannot be opened again for a container that does not run', async () => {
     const { containers, id } = await running();
     await assert.rejects(containers.reopenLog(id), { kind: 'Invalid' });
   });
 
-  it('a container log is continued by the next shim, also for containers that ended meanwhile', async () => {
+  it('is continued by the next shim, also for containers that ended meanwhile', async () => {
     const { containers, engine, files, logs, id } = await running();
     await containers.start(id);
     await logs.stop();
@@ -242,7 +242,7 @@ describe('the log of a container', () => {
 });
 
 describe('the logs of many containers that ended while the shim was stopped', () => {
-  it('the logs of many containers that ended while the shim was stopped are completed a few at a time, after those of running containers', async () => {
+  it('are completed a few at a time, after those of running containers', async () => {
     const { engine, logs, containers, id } = await running();
     await containers.start(id);
     await logs.stop();
@@ -285,7 +285,7 @@ describe('a command in a container', () => {
     assert.deepEqual([Buffer.from(stdout).toString(), exitCode], ['out', 4]);
   });
 
-  it('a command in a container has its output cut at 16 MiB of each stream, and still reports its exit code', async () => {
+  it('has its output cut at 16 MiB of each stream, and still reports its exit code', async () => {
     const { engine, host, clock, id } = await running();
     const most = 16 * 1024 * 1024;
     const piece = frame('x'.repeat(1024 * 1024));
@@ -301,7 +301,7 @@ describe('a command in a container', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('a command in a container is killed at its deadline: Docker would let it run', async () => {
+  it('is killed at its deadline: Docker would let it run', async () => {
     const { engine, host, clock, killed, id } = await running();
     engine.execs = { stdout: Buffer.alloc(0), exitCode: 0, hangs: true };
     const run = execSync({ engine, host, clock }, { containerId: id, cmd: ['sleep', '9'], timeoutS: 2 });
@@ -312,7 +312,7 @@ describe('a command in a container', () => {
     assert.deepEqual(killed, ['99 of c']);
   });
 
-  it('a command in a container is killed when its caller aborts', async () => {
+  it('is killed when its caller aborts', async () => {
     const { engine, host, clock, killed, id } = await running();
     engine.execs = { stdout: Buffer.alloc(0), exitCode: 0, hangs: true };
     const caller = new AbortController();
@@ -349,7 +349,7 @@ describe('events', () => {
     assert.deepEqual(seen, [[id, 2, podSandboxId, [5]]]);
   });
 
-  it('events of one pod that arrive together ask Docker once, and all are reported', async () => {
+  it('of one pod that arrive together ask Docker once, and all are reported', async () => {
     const { engine, containers, sandboxes, podSandboxId, id, clock } = await running();
     const attributes = { 'io.kubernetes.sandbox.id': podSandboxId };
     engine.eventLines = ['create', 'start', 'die'].map((Action) => ({
@@ -370,7 +370,7 @@ describe('events', () => {
     assert.deepEqual([types, asked < types.length], [[0, 1, 2], true]);
   });
 
-  it('events of a sandbox that was removed by another client free its network', async () => {
+  it('of a sandbox that was removed by another client free its network', async () => {
     const { engine, containers, sandboxes, podSandboxId, cni, records, clock } = await running();
     engine.containers.clear();
     cni.calls.length = 0;
@@ -380,7 +380,7 @@ describe('events', () => {
     assert.deepEqual([cni.steps, records.texts.size], [['DEL portmap', 'DEL bridge'], 0]);
   });
 
-  it('events of a pod that is gone carry the remaining data', async () => {
+  it('of a pod that is gone carry the remaining data', async () => {
     const { engine, containers, sandboxes, clock } = createShimFixture();
     engine.eventLines = [{ Action: 'destroy', Actor: { ID: 'x' } }];
     const iterator = containerEvents({ engine, containers, sandboxes, clock }, new AbortController().signal)[
@@ -409,7 +409,7 @@ describe('statistics', () => {
 });
 
 describe('images', () => {
-  it("images report the registry's error message when it refuses a pull", async () => {
+  it("report the registry's error message when it refuses a pull", async () => {
     const { images, engine } = createShimFixture();
     engine.pullLines = [{ status: 'Pulling' }, { error: 'manifest for web:9 not found: manifest unknown' }];
     await assert.rejects(images.pull('web:9', undefined), { kind: 'NotFound', message: /web:9.*manifest unknown/ });
@@ -417,7 +417,7 @@ describe('images', () => {
     await assert.rejects(images.pull('web:9', undefined), { kind: 'Unavailable' });
   });
 
-  it('images are aborted when a pull makes no progress', async () => {
+  it('are aborted when a pull makes no progress', async () => {
     const { images, engine, clock } = createShimFixture();
     engine.pullHangs = true;
     const pull = images.pull('web:9', undefined);
@@ -427,7 +427,7 @@ describe('images', () => {
     await refused;
   });
 
-  it('images are removed with all their names', async () => {
+  it('are removed with all their names', async () => {
     const { images, engine } = createShimFixture();
     const image = { Id: 'sha256:1', RepoTags: ['a:1', 'b:1'], RepoDigests: [] };
     for (const name of ['a:1', 'b:1', 'sha256:1']) engine.images.set(name, image);
@@ -437,7 +437,7 @@ describe('images', () => {
     assert.equal((await images.status('a:1', false)).image, undefined);
   });
 
-  it('images of sandboxes are pinned', async () => {
+  it('of sandboxes are pinned', async () => {
     const { images } = createShimFixture();
     assert.equal((await images.status('pause:1', false)).image?.pinned, true);
   });

@@ -20,8 +20,8 @@ async function isDone(writing: Promise<void>): Promise<boolean> {
   ]);
 }
 
-describe('the output of a container', () => {
-  it('container output of up to a megabyte is taken immediately, even if the client is slow', async () => {
+describe('container output', () => {
+  it('of up to a megabyte is taken immediately, even if the client is slow', async () => {
     const { client } = slowClient();
     for (let chunk = 0; chunk < 16; chunk++) assert.ok(await isDone(writeHeld(client, CHUNK)));
   });
@@ -39,7 +39,7 @@ describe('the output of a container', () => {
     assert.deepEqual([client.listenerCount('drain'), client.listenerCount('close')], [0, 0]);
   });
 
-  it('container output does not wait for a client that leaves, nor for one that has left', async () => {
+  it('does not wait for a client that leaves, nor for one that has left', async () => {
     const { client } = slowClient();
     for (let chunk = 0; chunk < 64; chunk++) await writeHeld(client, CHUNK);
     const writing = writeHeld(client, CHUNK);

@@ -132,7 +132,7 @@ describe('the record of a sandbox', () => {
     assert.deepEqual(cni.steps, ['DEL portmap', 'DEL bridge']);
   });
 
-  it('the record of a sandbox is removed when it cannot be read and Docker does not know the sandbox', async () => {
+  it('is removed when it cannot be read and Docker does not know the sandbox', async () => {
     const machine = new Machine();
     const { sandboxes } = machine.shim();
     const id = await sandboxes.run(request);

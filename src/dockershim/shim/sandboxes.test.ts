@@ -40,7 +40,7 @@ describe('running a sandbox', () => {
     assert.equal(sandboxes.takeStarted(third), undefined);
   });
 
-  it("running a sandbox does not change the network of a pod on the host's network", async () => {
+  it("does not change the network of a pod on the host's network", async () => {
     const { sandboxes, cni } = createShimFixture();
     const id = await sandboxes.run(request(onHost));
     await sandboxes.stop(id);
@@ -101,7 +101,7 @@ describe('running a sandbox', () => {
     await assert.rejects(sandboxes.run(request()), { kind: 'Conflict', message: 'the name is in use' });
   });
 
-  it('running a sandbox does not change an existing container with the same name', async () => {
+  it('does not change an existing container with the same name', async () => {
     const { sandboxes, engine } = createShimFixture();
     const id = await engine.createContainer(NAME, { Image: 'x', Labels: {}, HostConfig: {} });
     const message = `failed to reserve name "${NAME}": it is reserved for "${id}"`;
@@ -219,7 +219,7 @@ describe('the list of sandboxes', () => {
     assert.equal(listed?.annotations['name-19999'], 'annotation of name-19999');
   });
 
-  it('the list of sandboxes is filtered by id, state and labels', async () => {
+  it('is filtered by id, state and labels', async () => {
     const { sandboxes } = createShimFixture();
     const one = await sandboxes.run(request({ labels: { app: 'a' } }));
     const two = await sandboxes.run(request({ metadata: { ...metadata, attempt: 1 }, labels: { app: 'b' } }));

@@ -19,7 +19,7 @@ function machine(files: Readonly<Record<string, string>>): ReturnType<typeof rea
 }
 
 describe('the identity of this machine', () => {
-  it('the identity of this machine is read where upstream reads it', () => {
+  it('is read where upstream reads it', () => {
     assert.deepEqual(
       machine({
         '/etc/machine-id': 'abc\n',
@@ -38,7 +38,7 @@ describe('the identity of this machine', () => {
     );
   });
 
-  it('the identity of this machine has fallback files, and is empty where there is none', () => {
+  it('has fallback files, and is empty where there is none', () => {
     assert.deepEqual(
       machine({
         '/var/lib/dbus/machine-id': 'dbus',

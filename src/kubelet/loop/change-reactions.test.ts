@@ -100,7 +100,7 @@ describe('a change of an object', () => {
     assert.deepEqual(done, ['volumes of Secret used', 'sync a']);
   });
 
-  it('a change of an object that no pod uses syncs no pod', () => {
+  it('that no pod uses syncs no pod', () => {
     const { objects, done } = changes();
     objects.notify({ kind: 'Secret', namespace: 'default', name: 'other' });
     assert.deepEqual(done, ['volumes of Secret other']);
@@ -119,7 +119,7 @@ describe('a CSI driver that registers', () => {
     assert.deepEqual(done, ['volumes of CSIDriver example.csi', 'undo volumes', 'sync ends', 'housekeeping']);
   });
 
-  it('a CSI driver that registers does nothing when it is removed', () => {
+  it('does nothing when it is removed', () => {
     const { drivers, done } = changes();
     drivers.notify('example.csi', false);
     assert.deepEqual(done, []);

@@ -174,8 +174,8 @@ describe('the pods of the API server', () => {
   });
 });
 
-describe('static pods of a node of a cluster', () => {
-  it('static pods have a mirror pod in the API, which shows their status', async () => {
+describe('static pods', () => {
+  it('have a mirror pod in the API, which shows their status', async () => {
     const { clock, store, statuses, clusterPods, start, stop, inApi } = fixture();
     await start();
     store.set(staticPod);
@@ -188,7 +188,7 @@ describe('static pods of a node of a cluster', () => {
     await stop();
   });
 
-  it('static pods get no further mirror pods after the agent stops', async () => {
+  it('get no further mirror pods after the agent stops', async () => {
     const { clock, store, notify, clusterPods, start, stop, inApi } = fixture();
     await start();
     await stop();
@@ -199,7 +199,7 @@ describe('static pods of a node of a cluster', () => {
     assert.equal(inApi(), undefined);
   });
 
-  it('static pods are mirrored once the API server has listed its pods', async () => {
+  it('are mirrored once the API server has listed its pods', async () => {
     const { clock, store, clusterPods, start, stop, inApi } = fixture();
     store.set(staticPod);
     clusterPods.podChanged(staticPod);
@@ -210,7 +210,7 @@ describe('static pods of a node of a cluster', () => {
     await stop();
   });
 
-  it('static pods are mirrored as soon as the node is registered', async () => {
+  it('are mirrored as soon as the node is registered', async () => {
     const { clock, store, world, notify, start, stop, inApi } = fixture();
     const registered = world.node;
     world.node = undefined;
@@ -226,7 +226,7 @@ describe('static pods of a node of a cluster', () => {
 
   const mirror = onNode({ 'metadata.annotations': { [annotations.configMirror]: 'old' } });
 
-  it('static pods lose their mirror pod when they are removed and all sources have reported', async () => {
+  it('lose their mirror pod when they are removed and all sources have reported', async () => {
     const { clock, api, store, world, notify, start, stop, inApi } = fixture();
     world.sourcesReady = false;
     store.set(api.seed(podType, mirror));
@@ -239,7 +239,7 @@ describe('static pods of a node of a cluster', () => {
     await stop();
   });
 
-  it('static pods lose their mirror pod when all their resources are released', async () => {
+  it('lose their mirror pod when all their resources are released', async () => {
     const { clock, api, store, world, clusterPods, start, stop, inApi } = fixture();
     world.ending.add(podFullName(mirror));
     store.set(api.seed(podType, mirror));

@@ -27,11 +27,11 @@ function setUp({ isReady = true } = {}) {
 }
 
 describe('the pods that hold devices', () => {
-  it('the pods that hold devices are the wanted ones, and removed ones that may still run', () => {
+  it('are the wanted ones, and removed ones that may still run', () => {
     assert.deepEqual([...(setUp()() ?? [])].sort(), ['removed', 'unread', 'wanted']);
   });
 
-  it('the pods that hold devices are unknown until all sources have reported', () => {
+  it('are unknown until all sources have reported', () => {
     assert.equal(setUp({ isReady: false })(), undefined);
   });
 });

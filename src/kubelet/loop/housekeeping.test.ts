@@ -69,7 +69,7 @@ describe('housekeeping', () => {
     assert.deepEqual(calls, ['end over-late again']);
   });
 
-  it('housekeeping does nothing before every source has reported', async () => {
+  it('does nothing before every source has reported', async () => {
     let ready = false;
     const { housekeeping, clock, calls, pods } = harness({
       podConfig: { sourcesReady: () => ready },

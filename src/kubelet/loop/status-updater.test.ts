@@ -6,7 +6,7 @@ import type { WorkerState } from '../features/pod-workers/worker-state.ts';
 import { createStatusUpdaterWorld, uid } from './testing/status-updater-world.ts';
 
 describe('the status of a pod', () => {
-  it('the status of a pod is not computed for an unknown pod', () => {
+  it('is not computed for an unknown pod', () => {
     const { updater, world, statuses } = createStatusUpdaterWorld();
     world.isKnown = false;
     assert.deepEqual([updater.refresh(uid), statuses.get(uid)], [undefined, undefined]);
@@ -63,7 +63,7 @@ describe('the status of a pod', () => {
     );
   });
 
-  it('the status of a pod is the one in the API server for a finished pod whose local record is older', () => {
+  it('is the one in the API server for a finished pod whose local record is older', () => {
     const running = {
       name: 'main',
       image: 'i',

@@ -126,7 +126,7 @@ describe('sync loop', () => {
     );
   });
 
-  it('sync loop does not pile up clean-ups', async () => {
+  it('does not pile up clean-ups', async () => {
     const { loop, calls, errors, clock } = harness();
     errors.push('down');
     loop.start();
@@ -136,7 +136,7 @@ describe('sync loop', () => {
     assert.deepEqual(calls, ['cleanup']);
   });
 
-  it('sync loop is unhealthy after two minutes without an iteration', async () => {
+  it('is unhealthy after two minutes without an iteration', async () => {
     const { loop, errors, clock } = harness();
     loop.start();
     errors.push('down');

@@ -71,7 +71,7 @@ describe('an answer that is not that of the name server', () => {
     ['a head alone', (message) => honest(message).subarray(0, 11)],
   ];
   for (const [what, forge] of forgeries) {
-    it(`an answer that is not that of the name server is ignored: ${what}`, async () => {
+    it(`is ignored: ${what}`, async () => {
       const { port } = await upstream(({ message, reply }) => {
         reply(forge(message));
         reply(honest(message));
@@ -80,7 +80,7 @@ describe('an answer that is not that of the name server', () => {
     });
   }
 
-  it('an answer that is not that of the name server is ignored: correct in everything but its source', async () => {
+  it('is ignored: correct in everything but its source', async () => {
     const forger = createSocket('udp4').bind(0, '127.0.0.1');
     await once(forger, 'listening');
     open.push(forger);
@@ -92,7 +92,7 @@ describe('an answer that is not that of the name server', () => {
     assert.deepEqual(await outcome(port), ['192.0.2.77']);
   });
 
-  it('an answer that is not that of the name server has to guess a number and a port that are new for every question', async () => {
+  it('has to guess a number and a port that are new for every question', async () => {
     const seen: { id: number; port: number }[] = [];
     const { port } = await upstream(({ message, from, reply }) => {
       seen.push({ id: message.readUInt16BE(0), port: from.port });
@@ -108,7 +108,7 @@ describe('an answer that is not that of the name server', () => {
   });
 });
 
-describe('a malicious response of the name server', () => {
+describe('a malicious DNS response', () => {
   afterEach(closeAll);
 
   const header = (message: Buffer, answers: number): Buffer => {
@@ -156,13 +156,13 @@ describe('a malicious response of the name server', () => {
     ['a name without an end', (message) => Buffer.concat([header(message, 1), Buffer.alloc(60, 0x3f)])],
   ];
   for (const [what, make] of harmful) {
-    it(`a malicious DNS response is not passed on: ${what}`, async () => {
+    it(`is not passed on: ${what}`, async () => {
       const { port } = await upstream(({ message, reply }) => reply(make(message)));
       assert.equal(await outcome(port), 'SERVFAIL');
     });
   }
 
-  it('a malicious DNS response is no longer than the client takes', async () => {
+  it('is no longer than the client takes', async () => {
     const many = Array.from({ length: 40 }, (_, index) => address(`192.0.2.${index}`));
     const { port } = await upstream(({ message, reply }) => reply(honest(message, { answers: many })));
     const service = nameService(forwarderTo(port));
@@ -213,7 +213,7 @@ describe('a malicious response of the name server', () => {
     assert.deepEqual(dataOf(decode(answer ?? Buffer.alloc(0))), ['evil.example', 'edge.example', '192.0.2.1']);
   });
 
-  it('a malicious DNS response that never ends, over TCP, is given up in time and not kept', async () => {
+  it('that never ends, over TCP, is given up in time and not kept', async () => {
     const sockets: Socket[] = [];
     const tcp: Server = createServer((socket) => {
       sockets.push(socket);
@@ -241,7 +241,7 @@ describe('a malicious response of the name server', () => {
 describe('a circle', () => {
   afterEach(closeAll);
 
-  it('a circle of name servers that ends here is noticed at once', async () => {
+  it('of name servers that ends here is noticed at once', async () => {
     let heard = 0;
     // The node's name server is this server itself, by another address.
     const answering: { service?: NameService } = {};

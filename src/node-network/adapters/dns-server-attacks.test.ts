@@ -31,7 +31,7 @@ import type { Asked } from './testing/dns-fixture.ts';
 describe('messages of a client', () => {
   afterEach(closeAll);
 
-  it('messages of a client is not handed on as it is: the name server sees the question and the offered size, and nothing else', async () => {
+  it('is not handed on as it is: the name server sees the question and the offered size, and nothing else', async () => {
     const seen: Buffer[] = [];
     const { port } = await upstream(({ message, reply }) => {
       seen.push(message);
@@ -85,7 +85,7 @@ describe('messages of a client', () => {
     ['more than any question needs', Buffer.concat([question(), Buffer.alloc(5000)])],
   ];
   for (const [what, message] of odd) {
-    it(`messages of a client is rejected and not forwarded: ${what}`, async () => {
+    it(`is rejected and not forwarded: ${what}`, async () => {
       let asked = 0;
       const service = nameService({ ask: async () => ((asked += 1), Buffer.alloc(12)), isOwn: () => false });
       const answer = (await service(message, 'tcp')) ?? Buffer.alloc(0);
@@ -116,10 +116,10 @@ describe('messages of a client', () => {
 /** Until the connection has ended, in order or by a reset: `once` would reject for a reset. */
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => void socket.once('close', () => resolve()));
 
-describe('a client that takes all there is', () => {
+describe('a greedy client', () => {
   afterEach(closeAll);
 
-  it('a greedy client with queries that get no response leaves room for others', async () => {
+  it('with queries that get no response leaves room for others', async () => {
     const held: Asked[] = [];
     const { port } = await upstream((asked) => held.push(asked));
     const server = await serve(nameService(forwarderTo(port, { timeoutMs: 2000, limit: 20 })), {
@@ -144,7 +144,7 @@ describe('a client that takes all there is', () => {
     assert.deepEqual(dataOf(decode(answer)), ['192.0.2.77']);
   });
 
-  it('a greedy client with connections leaves some for others', async () => {
+  it('with connections leaves some for others', async () => {
     const server = await serve(nameService({ ask: async (message) => honest(message), isOwn: () => false }), {
       maxConnections: 12,
       maxConnectionsPerClient: 8,
@@ -164,7 +164,7 @@ describe('a client that takes all there is', () => {
     assert.deepEqual(dataOf(decode(answer)), ['192.0.2.77']);
   });
 
-  it('a greedy client that sends queries over TCP and reads no responses is throttled and disconnected', async () => {
+  it('that sends queries over TCP and reads no responses is throttled and disconnected', async () => {
     let asked = 0;
     const long = (message: Buffer): Buffer =>
       honest(message, { answers: Array.from({ length: 1500 }, (_, index) => address(`192.0.2.${index % 250}`)) });
@@ -198,7 +198,7 @@ describe('a client that takes all there is', () => {
     assert.ok(asked < 1000, `${asked} answers for a client that reads none`);
   });
 
-  it('a greedy client that sends a message byte by byte for ever is ended', async () => {
+  it('that sends a message byte by byte for ever is ended', async () => {
     const server = await serve(nameService({ ask: async (message) => honest(message), isOwn: () => false }), {
       idleMs: 200,
     });
@@ -210,7 +210,7 @@ describe('a client that takes all there is', () => {
     clearInterval(drip);
   });
 
-  it('a greedy client that announces more than any question needs is ended before it sends it', async () => {
+  it('that announces more than any question needs is ended before it sends it', async () => {
     const server = await serve(nameService({ ask: async (message) => honest(message), isOwn: () => false }));
     const client = connect({ port: server.port, host: '127.0.0.1' }).on('error', () => undefined);
     open.push({ close: () => client.destroy() });

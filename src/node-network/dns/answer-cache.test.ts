@@ -30,15 +30,15 @@ function keptFor(answer: Buffer, maxSeconds = 3600): number {
   return seconds;
 }
 
-describe('answers of other name servers', () => {
-  it('answers of other DNS servers are kept as long as their shortest record lives, and no longer than the limit', () => {
+describe('answers of other DNS servers', () => {
+  it('are kept as long as their shortest record lives, and no longer than the limit', () => {
     assert.equal(keptFor(reply({ answers: [a(9), a(5)] })), 5);
     assert.equal(keptFor(reply({ answers: [a(500)] }), 30), 30);
     assert.equal(keptFor(reply({ answers: [a(0)] })), 0);
     assert.equal(keptFor(reply({ answers: [a(500)] }), 0), 0);
   });
 
-  it('answers of other DNS servers that a name does not exist are cached for the time in the SOA record', () => {
+  it('that a name does not exist are cached for the time in the SOA record', () => {
     for (const code of [0, 3]) {
       assert.equal(keptFor(reply({ flags: 0x8180 | code, authorities: [soa(60, 8)] })), 8);
       assert.equal(keptFor(reply({ flags: 0x8180 | code, authorities: [soa(4, 8)] })), 4);
@@ -46,12 +46,12 @@ describe('answers of other name servers', () => {
     }
   });
 
-  it('answers of other DNS servers that are cut short or say of a failure are not kept', () => {
+  it('that are cut short or say of a failure are not kept', () => {
     assert.equal(keptFor(reply({ flags: 0x8380, answers: [a(9)] })), 0);
     for (const code of [2, 5]) assert.equal(keptFor(reply({ flags: 0x8180 | code, answers: [a(9)] })), 0);
   });
 
-  it('answers of other DNS servers that say of a failure are not kept, whatever they carry, nor are those without a question', () => {
+  it('that say of a failure are not kept, whatever they carry, nor are those without a question', () => {
     for (const code of [1, 2, 4, 5]) assert.equal(keptFor(reply({ flags: 0x8180 | code, answers: [a(9)] })), 0);
     const cache = new AnswerCache();
     cache.store(Buffer.alloc(3), reply({ answers: [a(9)] }), 0);
@@ -61,13 +61,13 @@ describe('answers of other name servers', () => {
     assert.equal(cache.find(Buffer.alloc(3), 0), undefined);
   });
 
-  it('answers of other DNS servers of a name that there is not are kept for the time of the zone, not of the records that led there', () => {
+  it('of a name that there is not are kept for the time of the zone, not of the records that led there', () => {
     assert.equal(keptFor(reply({ flags: 0x8183, answers: [a(50)], authorities: [soa(60, 8)] })), 8);
     assert.equal(keptFor(reply({ flags: 0x8183, authorities: [a(50)] })), 0, 'no SOA record');
     assert.equal(keptFor(reply({ flags: 0x8183, answers: [soa(60, 8)] })), 0, 'an SOA record in another place');
   });
 
-  it('answers of other DNS servers have a record for options, which holds no time to live', () => {
+  it('have a record for options, which holds no time to live', () => {
     const options = {
       name: '.',
       type: 'OPT',
@@ -86,7 +86,7 @@ describe('answers of other name servers', () => {
     assert.equal((additionals[0] as { flags?: number }).flags, 0x8000);
   });
 
-  it('answers of other DNS servers come back under the number and in the writing of the question, with less time to live', () => {
+  it('come back under the number and in the writing of the question, with less time to live', () => {
     const cache = new AnswerCache();
     cache.store(ask(), reply({ answers: [a(20)] }), 0);
     const found = cache.find(ask('eXample.ORG', 99), 3500) ?? assert.fail();
@@ -99,7 +99,7 @@ describe('answers of other name servers', () => {
     assert.equal(cache.find(ask('example.org', 1, 0), 0), undefined, 'what else is asked is another question');
   });
 
-  it('answers of other DNS servers take bounded memory, and those that are used stay', () => {
+  it('take bounded memory, and those that are used stay', () => {
     const cache = new AnswerCache({ maxSeconds: 30, maxEntries: 3, maxBytes: 1 << 20 });
     const put = (name: string): void => cache.store(ask(name), reply({ answers: [a(20)] }, name), 0);
     for (const name of ['a', 'b', 'c']) put(name);
@@ -117,7 +117,7 @@ describe('answers of other name servers', () => {
     assert.equal(small.size, few, 'an answer that replaces another takes its room');
   });
 
-  it('answers of other DNS servers of arbitrary bytes do not throw', () => {
+  it('of arbitrary bytes do not throw', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 90 }), fc.uint8Array({ maxLength: 90 }), (question, answer) => {
         const cache = new AnswerCache();
@@ -161,7 +161,7 @@ describe('a forwarder with a cache', () => {
 });
 
 describe('answers about the cluster', () => {
-  it('answers about the cluster are repeated until the cluster changes', () => {
+  it('are repeated until the cluster changes', () => {
     const repeated = new RepeatedQuestions();
     repeated.store(ask('web', 1), reply({ answers: [a(20)] }), 4);
     assert.equal(repeated.find(ask('web', 9), 4)?.readUInt16BE(0), 9);
@@ -173,7 +173,7 @@ describe('answers about the cluster', () => {
 });
 
 describe('name servers for names outside the cluster', () => {
-  it('name servers for names outside the cluster are addresses with or without a port', () => {
+  it('are addresses with or without a port', () => {
     assert.deepEqual(parseNameServer('192.0.2.1'), { ip: '192.0.2.1', port: 53 });
     assert.deepEqual(parseNameServer('192.0.2.1:5353'), { ip: '192.0.2.1', port: 5353 });
     assert.deepEqual(parseNameServer('2001:db8::1'), { ip: '2001:db8::1', port: 53 });
@@ -182,7 +182,7 @@ describe('name servers for names outside the cluster', () => {
       assert.equal(parseNameServer(wrong), undefined, wrong);
   });
 
-  it('name servers for names outside the cluster are those of the longest stub domain that the name is in', () => {
+  it('are those of the longest stub domain that the name is in', () => {
     const stubs = new Map(
       ['corp.example=192.0.2.1', 'db.corp.example.=192.0.2.2:5353,192.0.2.3'].map((text) => {
         const { domain, servers } = parseStubDomain(text) ?? assert.fail(text);

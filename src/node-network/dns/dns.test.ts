@@ -222,7 +222,7 @@ describe('messages', () => {
     );
   });
 
-  it('messages of a name that is not there, and of one without such a record, the zone says how long that holds', async () => {
+  it('of a name that is not there, and of one without such a record, the zone says how long that holds', async () => {
     const [missing, empty] = await Promise.all(
       ['none.default.svc.cluster.local', 'empty.svc.cluster.local'].map(async (name) => (await start())(query(name))),
     );
@@ -259,7 +259,7 @@ describe('messages', () => {
     assert.deepEqual([await service(message, 'tcp'), asked], [reply, [`tcp ${message.toString('hex')}`]]);
   });
 
-  it('messages without a response, and before anything is known, it reports a failure and not a missing name', async () => {
+  it('without a response, and before anything is known, it reports a failure and not a missing name', async () => {
     assert.equal(rcodeOf(await (await start())(query('example.org'))), 'SERVFAIL');
     const early = createNameService({
       view: () => undefined,

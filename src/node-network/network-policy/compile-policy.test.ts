@@ -43,12 +43,12 @@ const choices = ({ groups }: CompiledPolicy): (PodGroup['choices'] | string)[] =
   groups.map(({ choices: of, port }) => (port === undefined ? of : `${port.protocol} ${port.name}`));
 
 describe('a compiled policy', () => {
-  it('a compiled policy has no rules for a direction that it does not restrict', () => {
+  it('has no rules for a direction that it does not restrict', () => {
     assert.equal(compilePolicy(policy('Ingress', []), 'Egress'), undefined);
     assert.equal(compilePolicy(policy('Egress', []), 'Ingress'), undefined);
   });
 
-  it('a compiled policy has a chain for requests and one for answers, named after the policy and the direction', () => {
+  it('has a chain for requests and one for answers, named after the policy and the direction', () => {
     const { request, reply } = ingress();
     assert.match(request.name, /^ingress-[0-9a-f]{24}$/);
     assert.equal(reply.name, request.name.replace('ingress-', 'ingress-reply-'));
@@ -64,7 +64,7 @@ describe('a compiled policy', () => {
 });
 
 describe('the peers of a compiled rule', () => {
-  it('the peers of a compiled rule are the pods that selectors mean: of the own namespace, of namespaces, or of both', () => {
+  it('are the pods that selectors mean: of the own namespace, of namespaces, or of both', () => {
     const made = ingress({
       peers: [{ podSelector: web }, { namespaceSelector: all }, { podSelector: web, namespaceSelector: db }],
     });
@@ -83,7 +83,7 @@ describe('the peers of a compiled rule', () => {
     ]);
   });
 
-  it('the peers of a compiled rule are addresses of blocks, in one set of each family that has any', () => {
+  it('are addresses of blocks, in one set of each family that has any', () => {
     const made = ingress({ peers: [{ ipBlock: { cidr: '10.0.0.0/24', except: ['10.0.0.0/25'] } }] });
     assert.deepEqual(short(made.request.rules), ['ip saddr @blocks-v4 accept']);
     assert.deepEqual(
@@ -96,17 +96,17 @@ describe('the peers of a compiled rule', () => {
     assert.equal(both.sets.length, 2);
   });
 
-  it('the peers of a compiled rule are nothing where they select nothing, which is not the same as no peers', () => {
+  it('are nothing where they select nothing, which is not the same as no peers', () => {
     for (const peer of [all, { ipBlock: { cidr: '10.0.0.0/24', except: ['10.0.0.0/24'] } }])
       assert.deepEqual(ingress({ peers: [peer] }).request.rules, [], JSON.stringify(peer));
   });
 
-  it('the peers of a compiled rule are the block alone where a peer has a block beside selectors', () => {
+  it('are the block alone where a peer has a block beside selectors', () => {
     const made = ingress({ peers: [{ ipBlock: { cidr: '10.0.0.0/8' }, podSelector: web }] });
     assert.deepEqual([made.groups, made.request.rules.length], [[], 1]);
   });
 
-  it('the peers of a compiled rule share a set with every policy that selects the same', () => {
+  it('share a set with every policy that selects the same', () => {
     const [one, other] = [ingress({ peers: [{ podSelector: web }] }), egress({ peers: [{ podSelector: web }] })];
     assert.equal(one.groups[0]?.name, other.groups[0]?.name);
     assert.match(one.groups[0]?.name ?? '', /^pods-[0-9a-f]{24}$/);
@@ -114,7 +114,7 @@ describe('the peers of a compiled rule', () => {
 });
 
 describe('the ports of a compiled rule', () => {
-  it('the ports of a compiled rule are ranges of numbers by protocol, joined where they touch or overlap', () => {
+  it('are ranges of numbers by protocol, joined where they touch or overlap', () => {
     assert.deepEqual(
       ports(
         { port: 8003, endPort: 8005 },
@@ -128,12 +128,12 @@ describe('the ports of a compiled rule', () => {
     assert.deepEqual(ports({ port: 1, endPort: 10 }, { port: 3 }, { port: 12 }), ['tcp . 1-10', 'tcp . 12']);
   });
 
-  it('the ports of a compiled rule are all of a protocol that is named alone', () => {
+  it('are all of a protocol that is named alone', () => {
     assert.deepEqual(ports({ protocol: 'SCTP' }), ['sctp . 0-65535']);
     assert.deepEqual(ports({}), ['tcp . 0-65535']);
   });
 
-  it('the ports of a compiled rule are nothing where they mean nothing: the rule then accepts nothing', () => {
+  it('are nothing where they mean nothing: the rule then accepts nothing', () => {
     for (const port of [
       { port: 80, protocol: 'ICMP' },
       { port: 0 },
@@ -145,13 +145,13 @@ describe('the ports of a compiled rule', () => {
     assert.deepEqual(ports({ port: 80, endPort: 70_000 }), ['tcp . 80']);
   });
 
-  it('the ports of a compiled rule are matched at the server, whose end changes with the direction of the packet', () => {
+  it('are matched at the server, whose end changes with the direction of the packet', () => {
     const { request, reply } = ingress({ ports: [{ port: 80 }] });
     assert.deepEqual(short(request.rules), ['meta l4proto . th dport @ports accept']);
     assert.deepEqual(short(reply.rules), ['meta l4proto . th sport @ports accept']);
   });
 
-  it('the ports of a compiled rule have names that mean ports of the pods of the policy for ingress, beside the peers', () => {
+  it('have names that mean ports of the pods of the policy for ingress, beside the peers', () => {
     const made = ingress({ peers: [{ podSelector: web }], ports: [{ port: 'http' }, { port: 80 }] });
     assert.deepEqual(
       made.groups.map(({ choices: of, port }) => [of, port]),
@@ -171,7 +171,7 @@ describe('the ports of a compiled rule', () => {
     );
   });
 
-  it('the ports of a compiled rule have names that mean ports of the peers for egress: one set holds both', () => {
+  it('have names that mean ports of the peers for egress: one set holds both', () => {
     const made = egress({ peers: [{ podSelector: web }], ports: [{ port: 'dns', protocol: 'UDP' }] });
     assert.deepEqual(
       made.groups.map(({ choices: of, port }) => [of, port]),
@@ -184,7 +184,7 @@ describe('the ports of a compiled rule', () => {
     assert.deepEqual(egress({ ports: [{ port: 'dns' }] }).groups[0]?.choices, undefined);
   });
 
-  it('the ports of a compiled rule have names that mean ports of any pod in a block for egress', () => {
+  it('have names that mean ports of any pod in a block for egress', () => {
     const made = egress({ peers: [{ ipBlock: { cidr: '10.0.0.0/8' } }], ports: [{ port: 'http' }] });
     assert.deepEqual(choices(made), ['tcp http']);
     assert.deepEqual(short(made.request.rules), [

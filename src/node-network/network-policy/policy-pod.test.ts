@@ -13,7 +13,7 @@ const shown = (spec: Partial<Pod['spec']>, status: Pod['status'] = base.status):
   policyPodOf({ ...base, spec: { ...base.spec, ...spec }, status });
 
 describe('the properties of a pod that policies use', () => {
-  it('the properties of a pod that policies use is where it is, how it is labelled, and what leads to it', () => {
+  it('is where it is, how it is labelled, and what leads to it', () => {
     assert.deepEqual(policyPodOf(base), {
       key: 'n/p',
       namespace: 'n',
@@ -30,20 +30,20 @@ describe('the properties of a pod that policies use', () => {
     assert.deepEqual([bare.labels, bare.node, bare.addresses, bare.since], [{}, '', [], ' u']);
   });
 
-  it('the properties of a pod that policies use has the address of a pod that shows one only, each once', () => {
+  it('has the address of a pod that shows one only, each once', () => {
     assert.deepEqual(shown({}, { podIP: '10.84.0.3' }).addresses, ['10.84.0.3']);
     assert.deepEqual(shown({}, { podIP: '10.84.0.3', podIPs: [{ ip: '10.84.0.3' }] }).addresses, ['10.84.0.3']);
     assert.deepEqual(shown({}, { podIP: '', podIPs: [] }).addresses, []);
   });
 
-  it('the properties of a pod that policies use has no address on the network of the node, nor after its end', () => {
+  it('has no address on the network of the node, nor after its end', () => {
     assert.deepEqual(shown({ hostNetwork: true }).addresses, []);
     for (const phase of ['Succeeded', 'Failed'] as const)
       assert.deepEqual(shown({}, { ...base.status, phase }).addresses, [], phase);
     assert.equal(shown({}, { ...base.status, phase: 'Running' }).addresses.length, 2);
   });
 
-  it('the properties of a pod that policies use has no address of loopback, the link, or anything that is none', () => {
+  it('has no address of loopback, the link, or anything that is none', () => {
     for (const ip of ['127.0.0.1', '169.254.0.1', 'fe80::1', '::1', 'nonsense'])
       assert.deepEqual(shown({}, { podIP: ip }).addresses, [], ip);
   });
@@ -53,7 +53,7 @@ describe('the named ports of a pod', () => {
   const portsOf = (...ports: NonNullable<Pod['spec']['containers'][number]['ports']>): PolicyPod['ports'] =>
     shown({ containers: [{ name: 'c', ports }] }).ports;
 
-  it('the named ports of a pod are those with a name, a number and a protocol that policies know', () => {
+  it('are those with a name, a number and a protocol that policies know', () => {
     const ports = portsOf(
       { name: 'web', containerPort: 80 },
       { name: 'dns', containerPort: 53, protocol: 'UDP' },
@@ -69,7 +69,7 @@ describe('the named ports of a pod', () => {
     ]);
   });
 
-  it('the named ports of a pod are those of all containers that stay', () => {
+  it('are those of all containers that stay', () => {
     const container = (name: string, more: object = {}) => ({ name, ports: [{ name, containerPort: 90 }], ...more });
     const { ports } = shown({
       containers: [container('a'), { name: 'bare' }, container('b')],

@@ -42,7 +42,7 @@ describe('a table that is written as a whole', () => {
 });
 
 describe('a change of a table', () => {
-  it('a change of a table is empty when nothing changed, or when all changes were reverted', () => {
+  it('is empty when nothing changed, or when all changes were reverted', () => {
     const draft = written((table) => {
       table.putSet('s', addresses);
       table.putElement('s', '10.0.0.1');
@@ -70,7 +70,7 @@ describe('a change of a table', () => {
     assert.equal(draft.takeChanges(), undefined);
   });
 
-  it('a change of a table has the added and removed elements, and each changed value', () => {
+  it('has the added and removed elements, and each changed value', () => {
     const draft = written((table) => {
       table.putSet('m', verdicts);
       for (const key of ['1', '2', '3']) table.putElement('m', key, 'drop');
@@ -221,11 +221,11 @@ describe('a table as nft shows it', () => {
   ];
   const without = (...gone: string[]): string => shown.filter((line) => !gone.includes(line)).join('\n');
 
-  it('a table as nft shows it is whole with all its sets, chains and rules', () => {
+  it('is whole with all its sets, chains and rules', () => {
     assert.equal(isTableWhole(draft, shown.join('\n')), true);
   });
 
-  it('a table as nft shows it is not whole where a set, a chain or a rule is missing, or one is there too many', () => {
+  it('is not whole where a set, a chain or a rule is missing, or one is there too many', () => {
     for (const missing of ['\tset s {', '\tmap m {', '\tchain empty {', '\t\tdrop'])
       assert.equal(isTableWhole(draft, without(missing)), false, missing);
     assert.equal(isTableWhole(draft, ''), false);

@@ -27,7 +27,7 @@ describe('a written table', () => {
     assert.deepEqual([nft.writes, elements(nft)], [2, ['10.0.0.1', '10.0.0.2']]);
   });
 
-  it('a written table is written whole after a change that was refused, and again later when that was refused too', async () => {
+  it('is written whole after a change that was refused, and again later when that was refused too', async () => {
     const { draft, nft, log, writer } = fixture();
     await writer.write();
     draft.putElement('s', '10.0.0.2');
@@ -46,7 +46,7 @@ describe('a written table', () => {
     assert.deepEqual(elements(nft), ['10.0.0.1', '10.0.0.2', '10.0.0.3']);
   });
 
-  it('a written table is checked every ten seconds, and written again where another program emptied it', async () => {
+  it('is checked every ten seconds, and written again where another program emptied it', async () => {
     const { draft, nft, clock, log, writer } = fixture();
     await writer.write();
     nft.flush();
@@ -67,7 +67,7 @@ describe('a written table', () => {
     assert.equal(nft.writes, before);
   });
 
-  it('a written table is written whole where the change before a check is refused', async () => {
+  it('is written whole where the change before a check is refused', async () => {
     const { draft, nft, clock, writer } = fixture();
     await writer.write();
     draft.putElement('s', '10.0.0.2');

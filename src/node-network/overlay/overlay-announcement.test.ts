@@ -87,7 +87,7 @@ describe('the overlay with both IP families', () => {
     },
   };
 
-  it('the overlay with both IP families has one device per family and uses the smaller MTU', async () => {
+  it('has one device per family and uses the smaller MTU', async () => {
     const fixture = new OverlayFixture({ networks });
     fixture.kernel.links = [{ ...cable('192.168.0.1'), addresses: ['192.168.0.1/24', 'fd00::1/64'] }];
     fixture.api.seed(nodes, { ...ownNode, ...dual });

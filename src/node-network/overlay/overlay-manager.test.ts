@@ -115,7 +115,7 @@ describe('a node that cannot take part', () => {
     await fixture.stop();
   });
 
-  it('a node that cannot take part is not announced while it has no range or no address of any family', async () => {
+  it('is not announced while it has no range or no address of any family', async () => {
     for (const [node, complaint] of [
       [{ spec: { podCIDRs: ['fd00::/64'] } }, 'no range of the family; the node takes no part in it'],
       [{ status: {} }, 'no address of the family; the node takes no part in it'],
@@ -164,7 +164,7 @@ describe('a node that cannot take part', () => {
 });
 
 describe('an entry that the kernel refuses', () => {
-  it('an entry that the kernel refuses does not keep the node away, and is tried again', async () => {
+  it('does not keep the node away, and is tried again', async () => {
     const fixture = new OverlayFixture();
     fixture.kernel.refused = '10.244.9.0';
     fixture.api.seed(nodes, ownNode);
@@ -206,7 +206,7 @@ describe('a machine that only observes', () => {
 });
 
 describe('other nodes', () => {
-  it('other nodes cause no work by their heartbeats', async () => {
+  it('cause no work by their heartbeats', async () => {
     const fixture = await joined();
     fixture.addPeer('two', 2);
     await fixture.clock.advance(100);
@@ -231,7 +231,7 @@ describe('other nodes', () => {
     await fixture.stop();
   });
 
-  it('other nodes are skipped with one warning when their pod range is taken', async () => {
+  it('are skipped with one warning when their pod range is taken', async () => {
     const fixture = await joined();
     fixture.addPeer('two', 2);
     fixture.addPeer('three', 3);
@@ -247,7 +247,7 @@ describe('other nodes', () => {
     await fixture.stop();
   });
 
-  it('other nodes are not followed after stop, but the kernel keeps the routes', async () => {
+  it('are not followed after stop, but the kernel keeps the routes', async () => {
     const fixture = await joined();
     fixture.addPeer('two', 2);
     await fixture.clock.advance(100);

@@ -5,12 +5,12 @@ import { parseAddresses, parseForwarding, parseNeighbours, parseRoutes } from '.
 const json = (...entries: object[]): string => JSON.stringify(entries);
 
 describe('the output of ip and bridge', () => {
-  it('the output of ip and bridge is an empty list where nothing is printed', () => {
+  it('is an empty list where nothing is printed', () => {
     for (const parse of [parseAddresses, parseRoutes, parseNeighbours, parseForwarding])
       assert.deepEqual([parse(''), parse(' \n'), parse('[]')], [[], [], []]);
   });
 
-  it('the output of ip and bridge has devices with their addresses, but for those of the link', () => {
+  it('has devices with their addresses, but for those of the link', () => {
     assert.deepEqual(
       parseAddresses(
         json(
@@ -43,7 +43,7 @@ describe('the output of ip and bridge', () => {
     );
   });
 
-  it('the output of ip and bridge has what a VXLAN device is, with the defaults of what is not printed', () => {
+  it('has what a VXLAN device is, with the defaults of what is not printed', () => {
     const vxlans = (...data: object[]) =>
       parseAddresses(
         json(...data.map((info_data) => ({ ifname: 'v', linkinfo: { info_kind: 'vxlan', info_data } }))),
@@ -63,7 +63,7 @@ describe('the output of ip and bridge', () => {
     assert.deepEqual(parseAddresses(json({ ifname: 'v', linkinfo: { info_kind: 'vxlan' } }))[0]?.vxlan, undefined);
   });
 
-  it('the output of ip and bridge has routes as ranges, also to single addresses, and not the default one', () => {
+  it('has routes as ranges, also to single addresses, and not the default one', () => {
     assert.deepEqual(
       parseRoutes(
         json(
@@ -83,7 +83,7 @@ describe('the output of ip and bridge', () => {
     );
   });
 
-  it('the output of ip and bridge has neighbours whose hardware address is known, and forwarding entries that name another machine', () => {
+  it('has neighbours whose hardware address is known, and forwarding entries that name another machine', () => {
     const whole = { dst: '10.1.0.0', dev: 'v', lladdr: '02:00:00:00:00:02' };
     const without = (key: string): object => Object.fromEntries(Object.entries(whole).filter(([name]) => name !== key));
     assert.deepEqual(parseNeighbours(json(whole, without('dst'), without('dev'), without('lladdr'))), [

@@ -236,7 +236,7 @@ describe('existing state', () => {
       assert.deepEqual(stepsFor(state({ links: [device(wrong)] })), ['setLink flannel.1 1450']);
   });
 
-  it('existing state is made again where any setting of the device differs, with all that was on it', () => {
+  it('is made again where any setting of the device differs, with all that was on it', () => {
     const entries = {
       routes: [{ range: '10.244.2.0/24', gateway: '10.244.2.0', device: 'flannel.1', protocol: '84' }],
       neighbours: [{ ip: '10.244.9.0', mac: '02:00:00:00:00:09', device: 'flannel.1' }],
@@ -294,7 +294,7 @@ describe('existing state', () => {
     );
   });
 
-  it('existing state is replaced where a node has another address or hardware address now', () => {
+  it('is replaced where a node has another address or hardware address now', () => {
     assert.deepEqual(
       stepsFor(
         state({
@@ -315,7 +315,7 @@ describe('existing state', () => {
 });
 
 describe('the device of a node', () => {
-  it('the device of a node has a hardware address of its own, locally administered and the same each time', () => {
+  it('has a hardware address of its own, locally administered and the same each time', () => {
     const { knownMac: _, ...fresh } = own;
     const macOf = (nodeName: string): string | undefined =>
       planOverlay(
@@ -332,7 +332,7 @@ describe('the device of a node', () => {
     assert.notEqual(macOf('node-1'), macOf('node-2'));
   });
 
-  it('the device of a node has a name, an address and a size for each family', () => {
+  it('has a name, an address and a size for each family', () => {
     const ipv6: OwnSide = { ...own, network: 'fd00:1::/48', range: 'fd00:1:0:1::/64', publicIp: 'fd00::1' };
     const { steps } = planOverlay('ipv6', ipv6, {
       settings,
@@ -359,7 +359,7 @@ describe('the device of a node', () => {
     );
   });
 
-  it('the device of a node has a name that the kernel accepts, whatever the number of the network', async () => {
+  it('has a name that the kernel accepts, whatever the number of the network', async () => {
     for (const vni of [1, 9999, 10_000, 1_048_576, 2 ** 24 - 1])
       for (const [family, side] of [
         ['ipv4', own],

@@ -19,7 +19,7 @@ const routeOf = (spec: Partial<Service['spec']>, more: Partial<Service> = {}): S
 const TCP = { protocol: 'TCP' as const };
 
 describe('the services that have routes', () => {
-  it('the services that have routes have an IPv4 address', () => {
+  it('have an IPv4 address', () => {
     assert.equal(names(service('web')), 'default/web:80/tcp');
     for (const clusterIP of ['None', '', 'fd00::1', undefined])
       assert.equal(names(service('web', { clusterIP })), '', String(clusterIP));
@@ -27,7 +27,7 @@ describe('the services that have routes', () => {
     assert.equal(names(service('web', { type: 'ExternalName' })), '');
   });
 
-  it('the services that have routes did not ask for another proxy', () => {
+  it('did not ask for another proxy', () => {
     const other = { 'service.kubernetes.io/service-proxy-name': 'mesh' };
     assert.equal(names({ ...service('web'), metadata: { ...service('web').metadata, labels: other } }), '');
     assert.equal(
@@ -36,7 +36,7 @@ describe('the services that have routes', () => {
     );
   });
 
-  it('the services that have routes have names and ports that a rule can hold', () => {
+  it('have names and ports that a rule can hold', () => {
     assert.equal(names(service('a'.repeat(63))), `default/${'a'.repeat(63)}:80/tcp`);
     for (const name of ['a'.repeat(64), 'a b', 'A', '-a', 'a-', '']) assert.equal(names(service(name)), '', name);
     assert.equal(names({ ...service('web'), metadata: { name: 'web', namespace: 'a b', uid: 'x' } }), '');
@@ -46,7 +46,7 @@ describe('the services that have routes', () => {
     assert.equal(names(service('web', { ports: undefined })), '');
   });
 
-  it('the services that have routes have one route for each port, in the order of their names and protocols', () => {
+  it('have one route for each port, in the order of their names and protocols', () => {
     const dns = service('dns', {
       ports: [
         { name: 'dns', port: 53, protocol: 'UDP' },
@@ -68,7 +68,7 @@ describe('a route', () => {
     assert.deepEqual(routeOf({ ports: [{ name: 'other', port: 80, ...TCP }] }).all, []);
   });
 
-  it('a route has the port of the nodes where the type has one', () => {
+  it('has the port of the nodes where the type has one', () => {
     const at = (nodePort: number | undefined): Partial<Service['spec']> => ({
       ports: [{ port: 80, ...TCP, nodePort }],
     });
@@ -105,11 +105,11 @@ describe('a route', () => {
   });
 });
 
-describe('the outside addresses of a service', () => {
+describe('external addresses', () => {
   const balanced = (ingress: object[], spec: Partial<Service['spec']> = {}): ServiceRoute['externalIps'] =>
     routeOf({ type: 'LoadBalancer', ...spec }, { status: { loadBalancer: { ingress } } }).externalIps;
 
-  it('external addresses are its own, and those of a load balancer that leaves the work to the nodes', () => {
+  it('are its own, and those of a load balancer that leaves the work to the nodes', () => {
     assert.deepEqual(routeOf({ externalIPs: ['192.0.2.1', 'fd00::1', 'web'] }).externalIps, [{ ip: '192.0.2.1' }]);
     assert.deepEqual(
       balanced([
@@ -124,7 +124,7 @@ describe('the outside addresses of a service', () => {
     assert.deepEqual(routeOf({ type: 'LoadBalancer' }, { status: {} }).externalIps, []);
   });
 
-  it('external addresses of a load balancer are for the ranges of the service; without a valid one, for no address', () => {
+  it('of a load balancer are for the ranges of the service; without a valid one, for no address', () => {
     const ranges = (...loadBalancerSourceRanges: string[]): unknown =>
       balanced([{ ip: '192.0.2.2' }], { loadBalancerSourceRanges })[0];
     assert.deepEqual(ranges(' 198.51.100.0/24 ', 'fd00::/8'), { ip: '192.0.2.2', sourceRanges: ['198.51.100.0/24'] });
@@ -136,7 +136,7 @@ describe('the outside addresses of a service', () => {
     );
   });
 
-  it('external addresses have the address of the node once, where its load balancer gave it', () => {
+  it('have the address of the node once, where its load balancer gave it', () => {
     const address = '192.0.2.9';
     const withBalancer = (given: Service, reserved: string[] = []): ServiceRoute['externalIps'] =>
       computeRoutes([given], () => [], {

@@ -21,25 +21,25 @@ const all = (zone: string | undefined, ...ends: Partial<Endpoint>[]): number[] =
     Number(ip.split('.').at(-1)),
   );
 
-describe('hints of endpoints', () => {
-  it('endpoint hints for the zone of the node narrow the endpoints to it', () => {
+describe('endpoint hints', () => {
+  it('for the zone of the node narrow the endpoints to it', () => {
     assert.deepEqual(all('a', end(2, zones('a')), end(3, zones('b')), end(4, zones('a', 'b'))), [2, 4]);
   });
 
-  it('endpoint hints count only if every ready endpoint has one, and one is for this place', () => {
+  it('count only if every ready endpoint has one, and one is for this place', () => {
     assert.deepEqual(all('a', end(2, zones('a')), end(3)), [2, 3]);
     assert.deepEqual(all('c', end(2, zones('a')), end(3, zones('b'))), [2, 3]);
     assert.deepEqual(all(undefined, end(2, zones('a')), end(3, zones('b'))), [2, 3]);
     assert.deepEqual(all('a', end(2, zones('a')), end(3, undefined, { ready: false })), [2]);
   });
 
-  it('endpoint hints for the node come before those for the zone', () => {
+  it('for the node come before those for the zone', () => {
     const both = (zone: string, node: string): Endpoint['hints'] => ({ ...zones(zone), ...nodes(node) });
     assert.deepEqual(all('a', end(2, both('a', 'node')), end(3, both('a', 'other'))), [2]);
     assert.deepEqual(all('a', end(2, both('a', 'x')), end(3, both('b', 'y'))), [2]);
   });
 
-  it('endpoint hints do not narrow the endpoints of the node itself', () => {
+  it('do not narrow the endpoints of the node itself', () => {
     const slices = [slice('web', [end(2, zones('b')), end(3, zones('a'))])];
     const { local } = selectBackends(slices, { nodeName: 'node', zone: 'a', portName: '', protocol: 'TCP' });
     assert.deepEqual(

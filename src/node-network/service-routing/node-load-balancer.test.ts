@@ -108,23 +108,23 @@ describe('the rules of a node load balancer', () => {
   const web = (ports: { port: number }[], spec: object = {}): Service =>
     service('web', { type: 'LoadBalancer', ports, ...spec });
 
-  it('the rules of a node load balancer lead from the port on the node’s address to the service', () =>
+  it('lead from the port on the node’s address to the service', () =>
     assert.ok(rulesFor([web([{ port: 80 }])]).some((rule) => /--dport 80 .*"default\/web:80" -j \S+-X/.test(rule))));
 
-  it('the rules of a node load balancer allow the clients of loadBalancerSourceRanges only', () => {
+  it('allow the clients of loadBalancerSourceRanges only', () => {
     const rules = rulesFor([web([{ port: 80 }], { loadBalancerSourceRanges: ['198.51.100.0/24'] })]);
     const open = rules.filter((rule) => rule.includes('--dport 80 '));
     assert.ok(open.length > 0 && open.every((rule) => rule.startsWith('-s 198.51.100.0/24 ')));
   });
 
-  it('the rules of a node load balancer are not written for the ports that the node serves itself', () => {
+  it('are not written for the ports that the node serves itself', () => {
     for (const port of [6443, 10_250]) {
       const rules = rulesFor([web([{ port }])]).filter((rule) => rule.includes(`--dport ${port} `));
       assert.ok(rules.length > 0 && rules.every((rule) => / -j (RETURN|ACCEPT)$/.test(rule)), rules.join('\n'));
     }
   });
 
-  it('the rules of a node load balancer come from the type of the service and not from what its status claims', () => {
+  it('come from the type of the service and not from what its status claims', () => {
     const claimed = (type: 'ClusterIP' | 'LoadBalancer'): Service =>
       ({
         ...service('web', { type, ports: [{ port: 80 }], externalIPs: [NODE] }),

@@ -286,7 +286,7 @@ describe('the source ranges of a load balancer', () => {
 });
 
 describe('chains', () => {
-  it('chains of different services have different names, of 72 bits of a digest', () => {
+  it('of different services have different names, of 72 bits of a digest', () => {
     const many = Array.from({ length: 2000 }, (_, index) =>
       service(`s${index}`, { clusterIP: `10.96.${Math.floor(index / 250)}.${index % 250}` }),
     );
@@ -304,7 +304,7 @@ describe('chains', () => {
     assert.ok(own.some((name) => /[g-zG-Z_-]/.test(name.slice(-12))));
   });
 
-  it('chains of another instance whose prefix begins alike are left alone', () => {
+  it('of another instance whose prefix begins alike are left alone', () => {
     const saved =
       '*nat\n:KTS-0123abcd-SERVICES - [0:0]\n:KTS-0123abcd - [0:0]\n:KTS-SERVICES - [0:0]\n-A PREROUTING -j KTS-0123abcd-SERVICES\n-A PREROUTING -j KTS-SERVICES\nCOMMIT\n';
     assert.deepEqual([...parsePresent(saved, 'KTS').chains.nat.keys()], ['KTS-SERVICES']);
@@ -314,7 +314,7 @@ describe('chains', () => {
     );
   });
 
-  it('chains in the comment of another’s rule do not count: the jump is made, and the rule stays', () => {
+  it('in the comment of another’s rule do not count: the jump is made, and the rule stays', () => {
     const spoof = '-A FORWARD -m comment --comment "x -j KTS-0123abcd-REJECT \\" -j KTS-0123abcd-REJECT" -j OTHER';
     const saved = `*filter\n:KTS-0123abcd-REJECT - [0:0]\n:OTHER - [0:0]\n${spoof}\nCOMMIT\n`;
     assert.equal(parsePresent(saved, facts.chainPrefix).jumps.filter.size, 0);

@@ -29,7 +29,7 @@ const at = (last: number, words: string): Partial<Endpoint> => {
 const one = (...endpoints: (string | Partial<Endpoint>)[]): [string, string] => selected([slice('web', endpoints)]);
 
 describe('the backends of a port', () => {
-  it('the backends of a port are those that are ready; what does not say is', () => {
+  it('are those that are ready; what does not say is', () => {
     assert.deepEqual(one(at(1, 'ready'), at(2, ''), at(3, 'unsaid'), { addresses: ['10.84.0.4'] }), [
       '1:8080 3:8080 4:8080',
       '',
@@ -37,7 +37,7 @@ describe('the backends of a port', () => {
     assert.deepEqual(one(at(1, 'ready'), at(2, 'serving ending')), ['1:8080', '']);
   });
 
-  it('the backends of a port are those that serve while they end, when none is ready', () => {
+  it('are those that serve while they end, when none is ready', () => {
     assert.deepEqual(one(at(1, 'serving ending'), at(2, 'serving'), at(3, 'stopped ending'), at(4, 'ending')), [
       '1:8080',
       '',
@@ -45,19 +45,19 @@ describe('the backends of a port', () => {
     assert.deepEqual(one(at(1, '')), ['', '']);
   });
 
-  it('the backends of a port are judged for the node apart', () => {
+  it('are judged for the node apart', () => {
     assert.deepEqual(one(at(1, 'ready here'), at(2, 'ready')), ['1:8080* 2:8080', '1:8080*']);
     assert.deepEqual(one(at(1, 'serving ending here'), at(2, 'ready')), ['2:8080', '1:8080*']);
     assert.deepEqual(one({ ...at(1, 'ready'), nodeName: 'other' }), ['1:8080', '']);
   });
 
-  it('the backends of a port are in the order of their addresses, and each is there once, as ready where one slice says so', () => {
+  it('are in the order of their addresses, and each is there once, as ready where one slice says so', () => {
     const [left, right] = [slice('web', [at(2, 'ready'), at(1, '')]), slice('web', [at(1, 'ready'), at(2, '')])];
     assert.deepEqual(selected([left, right]), ['1:8080 2:8080', '']);
     assert.deepEqual(selected([right, left]), ['1:8080 2:8080', '']);
   });
 
-  it('the backends of a port are of the port with the name and the protocol', () => {
+  it('are of the port with the name and the protocol', () => {
     const ports = [
       { name: 'http', port: 8080, protocol: 'TCP' as const },
       { name: 'http', port: 5353, protocol: 'UDP' as const },
@@ -72,7 +72,7 @@ describe('the backends of a port', () => {
     assert.deepEqual(selected([portless as EndpointSlice]), ['', '']);
   });
 
-  it('the backends of a port have an IPv4 address that is no address of the node itself', () => {
+  it('have an IPv4 address that is no address of the node itself', () => {
     for (const ip of ['127.0.0.1', '169.254.169.254', '0.0.0.0', '224.0.0.1', '10.84.0.256', 'fd00::1', 'web'])
       assert.deepEqual(one({ addresses: [ip] }), ['', ''], ip);
     assert.deepEqual(one({ addresses: [] }), ['', '']);

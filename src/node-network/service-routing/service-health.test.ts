@@ -18,7 +18,7 @@ const count = (...endpoints: EndpointSlice['endpoints'][]): number | undefined =
   computeHealthChecks([service({})], () => endpoints.map(slice), 'here').get(31_000)?.localEndpoints;
 
 describe('health checks of services', () => {
-  it('health checks of services count ready endpoints of this node, each address once', () => {
+  it('count ready endpoints of this node, each address once', () => {
     const [a, b] = [
       { addresses: ['10.0.0.1'], nodeName: 'here' },
       { addresses: ['10.0.0.2'], nodeName: 'here', conditions: { ready: false, serving: true, terminating: true } },
@@ -27,7 +27,7 @@ describe('health checks of services', () => {
     assert.equal(count(), 0);
   });
 
-  it('health checks of services are only for load balancers whose traffic stays on its node', () => {
+  it('are only for load balancers whose traffic stays on its node', () => {
     for (const spec of [
       { type: 'NodePort' },
       { externalTrafficPolicy: 'Cluster' },
@@ -37,7 +37,7 @@ describe('health checks of services', () => {
       assert.equal(computeHealthChecks([service(spec)], () => [], 'here').size, 0, JSON.stringify(spec));
   });
 
-  it('health checks of services answer 200 with a local endpoint and rules in force, else 503; load balancers read the weight', () => {
+  it('answer 200 with a local endpoint and rules in force, else 503; load balancers read the weight', () => {
     const check = { port: 31_000, namespace: 'shop', name: 'web', localEndpoints: 2 };
     const { status, headers, body } = healthAnswer(check, true);
     assert.deepEqual([status, headers['X-Load-Balancing-Endpoint-Weight']], [200, '2']);

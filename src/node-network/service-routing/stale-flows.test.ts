@@ -27,8 +27,8 @@ const flow = (to: string, from: string): UdpFlow => {
 };
 const [OLD, NEW] = ['10.0.0.1 5353', '10.0.0.2 5353'];
 
-describe('flows of UDP', () => {
-  it('UDP flows are parsed from the output of conntrack, with any other fields; other lines are ignored', () => {
+describe('UDP flows', () => {
+  it('are parsed from the output of conntrack, with any other fields; other lines are ignored', () => {
     const text = [
       'udp      17 29 src=10.0.0.9 dst=10.96.0.10 sport=4000 dport=53 [UNREPLIED] src=10.0.0.1 dst=10.0.0.9 sport=5353 dport=4000 mark=0 use=1',
       'udp      17 119 src=fd00::9 dst=fd00:96::a sport=4000 dport=53 src=fd00::1 dst=fd00::9 sport=5353 dport=4000 [ASSURED] mark=0 use=1',
@@ -41,18 +41,18 @@ describe('flows of UDP', () => {
     ]);
   });
 
-  it('UDP flows are stale when they lead to an endpoint that is gone, by whatever address of the service', () => {
+  it('are stale when they lead to an endpoint that is gone, by whatever address of the service', () => {
     for (const to of ['10.96.0.10 53', '192.0.2.7 53', '203.0.113.5 30053'])
       assert.deepEqual(selectStaleFlows([flow(to, OLD), flow(to, NEW)], [route(['10.0.0.2'])]), [flow(to, OLD)], to);
   });
 
-  it('UDP flows are stale when they led nowhere and there is an endpoint now, but not while there is none', () => {
+  it('are stale when they led nowhere and there is an endpoint now, but not while there is none', () => {
     const nowhere = flow('10.96.0.10 53', '10.96.0.10 53');
     assert.deepEqual(selectStaleFlows([nowhere], [route(['10.0.0.2'])]), [nowhere]);
     assert.deepEqual(selectStaleFlows([nowhere], [route([])]), []);
   });
 
-  it('UDP flows of others are left alone: another port, TCP, the same port on another machine', () => {
+  it('of others are left alone: another port, TCP, the same port on another machine', () => {
     const others = [
       flow('10.96.0.10 54', OLD),
       flow('8.8.8.8 53', '8.8.8.8 53'),
@@ -62,7 +62,7 @@ describe('flows of UDP', () => {
     assert.deepEqual(selectStaleFlows([flow('10.96.0.10 53', OLD)], [route([], { protocol: 'tcp' })]), []);
   });
 
-  it('UDP flows of one pair of places are removed once', () => {
+  it('of one pair of places are removed once', () => {
     const two = [flow('10.96.0.10 53', OLD), flow('10.96.0.10 53', OLD)];
     assert.equal(selectStaleFlows(two, [route(['10.0.0.2'])]).length, 1);
   });

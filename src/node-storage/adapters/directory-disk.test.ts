@@ -26,7 +26,7 @@ async function onDisk(use: (disk: VolumeDisk, root: string, folder: string) => P
 }
 
 describe('volumes as directories', () => {
-  it('volumes as directories are writable for every user of a pod, behind a directory that only root enters', () =>
+  it('are writable for every user of a pod, behind a directory that only root enters', () =>
     onDisk(async (disk, root) => {
       await disk.create(NAME);
       await disk.create(NAME);
@@ -35,7 +35,7 @@ describe('volumes as directories', () => {
       assert.deepEqual(await disk.list(), [NAME]);
     }));
 
-  it('volumes as directories are removed with everything in them, and nothing that their links lead to', () =>
+  it('are removed with everything in them, and nothing that their links lead to', () =>
     onDisk(async (disk, root, folder) => {
       const outside = join(folder, 'outside');
       mkdirSync(outside);
@@ -49,7 +49,7 @@ describe('volumes as directories', () => {
       assert.ok(existsSync(join(outside, 'kept')));
     }));
 
-  it('volumes as directories that are replaced by a link: only the link is removed', () =>
+  it('that are replaced by a link: only the link is removed', () =>
     onDisk(async (disk, root, folder) => {
       const outside = join(folder, 'outside');
       mkdirSync(outside);
@@ -59,7 +59,7 @@ describe('volumes as directories', () => {
       assert.deepEqual(readdirSync(root), []);
     }));
 
-  it('volumes as directories refuse names that are not names of volumes', () =>
+  it('refuse names that are not names of volumes', () =>
     onDisk(async (disk) => {
       for (const name of ['..', '', '.', `${NAME}/..`, '/etc', 'lost+found']) {
         await assert.rejects(disk.create(name), /is not the name of a volume/);
@@ -68,7 +68,7 @@ describe('volumes as directories', () => {
       }
     }));
 
-  it('volumes as directories without a volume are removed only when they are empty', () =>
+  it('without a volume are removed only when they are empty', () =>
     onDisk(async (disk, root) => {
       await disk.create(NAME);
       writeFileSync(join(root, NAME, 'data'), '');
@@ -79,7 +79,7 @@ describe('volumes as directories', () => {
       assert.deepEqual(await disk.list(), []);
     }));
 
-  it('volumes as directories whose removal was interrupted are removed at the next start', () =>
+  it('whose removal was interrupted are removed at the next start', () =>
     onDisk(async (_, root) => {
       mkdirSync(join(root, `removed-${NAME}`, 'rest'), { recursive: true });
       await openDirectoryDisk({ root, quota: { limit: async () => false }, run, log: silentLogger });
@@ -96,13 +96,13 @@ describe('project quotas', () => {
     '',
   ].join('\n');
 
-  it('project quotas are found by the mount that holds the directory', () => {
+  it('are found by the mount that holds the directory', () => {
     assert.deepEqual(findQuotaMount(mounts, '/data/x'), { path: '/data', type: 'ext4' });
     assert.deepEqual(findQuotaMount(mounts, '/data/with space/x'), { path: '/data/with space', type: 'xfs' });
     for (const path of ['/x', '/plain/x', '/database']) assert.equal(findQuotaMount(mounts, path), undefined, path);
   });
 
-  it('project quotas limit blocks of 1 KiB, rounded up, of the project of the directory', () => {
+  it('limit blocks of 1 KiB, rounded up, of the project of the directory', () => {
     const path = `/data/${NAME}`;
     const project = String(projectOf(path));
     assert.deepEqual(quotaCommands({ path: '/data', type: 'ext4' }, path, 1025), [
@@ -116,7 +116,7 @@ describe('project quotas', () => {
     assert.ok(projectOf(path) >= 2 ** 30 && projectOf(path) < 2 ** 31);
   });
 
-  it('project quotas that cannot be set leave the volume without a limit, and are reported', async () => {
+  it('that cannot be set leave the volume without a limit, and are reported', async () => {
     const said: string[] = [];
     const log = { ...silentLogger, warn: (message: string) => void said.push(message) };
     const failing = async (): Promise<ProgramResult> => ({ exitCode: 1, stdout: '', stderr: 'no quota' });

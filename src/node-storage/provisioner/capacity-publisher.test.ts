@@ -36,7 +36,7 @@ function settingOf(names: readonly string[], { seed = 1, lagMs = 0 } = {}): Sett
 }
 
 describe('the capacity of the nodes’ disks', () => {
-  it('the capacity of the nodes’ disks is published for each node and each class of the provisioner', async () => {
+  it('is published for each node and each class of the provisioner', async () => {
     const { world, told } = settingOf(['a', 'b']);
     const named = (name: string, more: object) => ({ ...CLASS, metadata: { ...CLASS.metadata, name }, ...more });
     world.api.seed(storageClasses, CLASS);
@@ -49,7 +49,7 @@ describe('the capacity of the nodes’ disks', () => {
     await world.stop();
   });
 
-  it('the capacity of the nodes’ disks is published as soon as the node is registered', async () => {
+  it('is published as soon as the node is registered', async () => {
     const { world, told } = settingOf(['a']);
     await world.api.delete(nodes, { namespace: '', name: 'a' });
     world.api.seed(storageClasses, CLASS);
@@ -82,7 +82,7 @@ describe('the capacity of the nodes’ disks', () => {
     await world.stop();
   });
 
-  it('the capacity of the nodes’ disks goes with its class, comes back when someone deletes it, and leaves the objects of others', async () => {
+  it('goes with its class, comes back when someone deletes it, and leaves the objects of others', async () => {
     const { world, told } = settingOf(['a']);
     world.api.seed(storageClasses, CLASS);
     const foreign = { namespace: 'kube-system', name: 'csisc-foreign', uid: 'f' };

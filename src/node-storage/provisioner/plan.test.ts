@@ -123,10 +123,9 @@ describe('planVolume', () => {
 });
 
 describe('isOwnVolume', () => {
-  it('isOwnVolume is true for volumes that the provisioner of this node creates', () =>
-    assert.ok(isOwnVolume(volume, disk)));
+  it('is true for volumes that the provisioner of this node creates', () => assert.ok(isOwnVolume(volume, disk)));
 
-  it('isOwnVolume is false for a path, a name or a node that another user wrote into a volume', () => {
+  it('is false for a path, a name or a node that another user wrote into a volume', () => {
     const named = (name: string, path: string): PersistentVolume => ({
       ...volume,
       metadata: { ...volume.metadata, name },
@@ -144,7 +143,7 @@ describe('isOwnVolume', () => {
     assert.equal(isOwnVolume(volume, { ...disk, hostname: 'other' }), false);
   });
 
-  it('isOwnVolume is false for a volume of another kind, without labels of a node, or without annotations', () => {
+  it('is false for a volume of another kind, without labels of a node, or without annotations', () => {
     const { local: _, ...elsewhere } = volume.spec;
     assert.equal(isOwnVolume({ ...volume, spec: elsewhere }, disk), false);
     const { annotations: _annotations, ...metadata } = volume.metadata;

@@ -44,14 +44,14 @@ const record: ClusterRecord = {
 };
 
 describe('the record of a cluster', () => {
-  it('the record of a cluster is written and read; before the first start it is undefined', () => {
+  it('is written and read; before the first start it is undefined', () => {
     const instance = deriveInstance(folder);
     assert.equal(readClusterRecord(instance), undefined);
     writeClusterRecord(instance, record);
     assert.deepEqual(readClusterRecord(instance), record);
   });
 
-  it('the record of a cluster is not replaced when it cannot be read, because objects of the cluster depend on it', () => {
+  it('is not replaced when it cannot be read, because objects of the cluster depend on it', () => {
     const instance = deriveInstance(folder);
     for (const text of ['{"subnet":', '{}']) {
       writeFileSync(instance.clusterRecord, text);
@@ -356,7 +356,7 @@ describe('a supervised program', () => {
     return { over, said, pidFile, log, running };
   };
 
-  it('a supervised program is ready when its log says so, is restarted when it dies, and keeps running when supervision ends', async () => {
+  it('is ready when its log says so, is restarted when it dies, and keeps running when supervision ends', async () => {
     const { over, said, pidFile, running } = start('echo serving; exec sleep 60', 'serving');
     await running.ready;
     const first = readProcessFile(pidFile);
@@ -373,13 +373,13 @@ describe('a supervised program', () => {
     signalProcess(second, 'SIGKILL');
   });
 
-  it('a supervised program is given up when it never serves, with the end of its log', async () => {
+  it('is given up when it never serves, with the end of its log', async () => {
     const { running } = start('echo no licence; exit 3', 'serving');
     await assert.rejects(running.ready, /exit 3[\s\S]*no licence/);
     await running.left;
   });
 
-  it('a supervised program is given up when it does not exist', async () => {
+  it('is given up when it does not exist', async () => {
     const over = new AbortController();
     const running = keepRunning(
       {
@@ -395,11 +395,11 @@ describe('a supervised program', () => {
     await assert.rejects(running.ready, /ENOENT/);
   });
 
-  it('a supervised program is restarted after increasing delays of at most ten seconds', () => {
+  it('is restarted after increasing delays of at most ten seconds', () => {
     assert.deepEqual([1, 2, 3, 4, 20].map(restartDelayMs), [0, 100, 200, 400, 10_000]);
   });
 
-  it('a supervised program is not ready because of earlier log lines, and is ready when the word arrives in two parts', async () => {
+  it('is not ready because of earlier log lines, and is ready when the word arrives in two parts', async () => {
     const log = join(folder, 'cut.log');
     writeFileSync(log, 'serving\n');
     const found = waitForText(log, {

@@ -27,14 +27,14 @@ const key = Buffer.alloc(32, 1);
 const nonce = Buffer.alloc(12, 2);
 
 describe('the data for an API server on another machine', () => {
-  it('the data for an API server on another machine can be opened only with its key', () => {
+  it('can be opened only with its key', () => {
     const sealed = sealShare(share, key, nonce);
     assert.deepEqual(openShare(sealed, key), share);
     assert.doesNotMatch(Buffer.from(sealed, 'base64').toString('latin1'), /content|10\.96/);
     assert.throws(() => openShare(sealed, Buffer.alloc(32, 3)), /--certificate-key does not open/);
   });
 
-  it('the data for an API server on another machine is rejected when a single bit was changed, or when it is truncated', () => {
+  it('is rejected when a single bit was changed, or when it is truncated', () => {
     const sealed = Buffer.from(sealShare(share, key, nonce), 'base64');
     for (let at = 0; at < sealed.length; at += 7) {
       const changed = Buffer.from(sealed);
@@ -52,7 +52,7 @@ describe('the data for an API server on another machine', () => {
       assert.throws(() => openShare(sealShare(wrong as never, key, nonce), key), /in another form/);
   });
 
-  it('the data for an API server on another machine can be read only with its token, and is deleted with the token', () => {
+  it('can be read only with its token, and is deleted with the token', () => {
     const owner = { apiVersion: 'v1', kind: 'Secret', name: 'bootstrap-token-abcdef', uid: 'u' };
     const [secret, role, binding] = shareObjects('abcdef', owner, 'sealed').map(({ object }) => object);
     assert.equal(sealedOf((secret as Secret).data), 'sealed');

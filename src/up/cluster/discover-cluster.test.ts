@@ -55,14 +55,14 @@ describe('the authority of a cluster that a machine joins', () => {
       },
     });
 
-  it('the authority of a cluster that a machine joins is accepted when its key has the hash of the command, and no credentials are sent before that', async () => {
+  it('is accepted when its key has the hash of the command, and no credentials are sent before that', async () => {
     answer = (response) => response.end(clusterInfo(ca));
     seen = [];
     assert.equal(await discoverAuthority(host, publicKeyHash(ca)), ca);
     assert.deepEqual(seen, [undefined]);
   });
 
-  it('the authority of a cluster that a machine joins is refused with another key, and when there is none', async () => {
+  it('is refused with another key, and when there is none', async () => {
     answer = (response) => response.end(clusterInfo(ca));
     await assert.rejects(discoverAuthority(host, `sha256:${'0'.repeat(64)}`), /has another authority/);
     for (const body of ['', '{}', clusterInfo('no certificate')]) {

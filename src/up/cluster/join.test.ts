@@ -30,11 +30,11 @@ const files: JoinFiles = {
 const secretOf = ([first]: readonly WantedObject[]): Secret => first?.object as Secret;
 
 describe('the facts for a joining machine', () => {
-  it('the facts for a joining machine are what the cluster wrote', () => {
+  it('are what the cluster wrote', () => {
     assert.deepEqual(readJoinSecret(secretOf(joinObjects(facts, files))), { facts, files });
   });
 
-  it('the facts for a joining machine can be read by joining machines and by nodes, and only by name', () => {
+  it('can be read by joining machines and by nodes, and only by name', () => {
     const [, role, binding] = joinObjects(facts, files).map(
       ({ object }) => object as unknown as Record<string, unknown>,
     );
@@ -47,7 +47,7 @@ describe('the facts for a joining machine', () => {
     );
   });
 
-  it('the facts for a joining machine are rejected when a file is missing or a fact has the wrong form', () => {
+  it('are rejected when a file is missing or a fact has the wrong form', () => {
     const { data = {} } = secretOf(joinObjects(facts, files));
     const { 'registry-ca.crt': _, ...rest } = data;
     assert.throws(() => readJoinSecret({ data: rest }), /has no registry-ca.crt/);
@@ -59,7 +59,7 @@ describe('the facts for a joining machine', () => {
 });
 
 describe('the authority that a cluster publishes', () => {
-  it('the authority that a cluster publishes is undefined for anything that is not a cluster-info', () => {
+  it('is undefined for anything that is not a cluster-info', () => {
     const { publicKey } = generateKeyPairSync('ed25519');
     const pem = publicKey.export({ type: 'spki', format: 'pem' });
     const info = (data: unknown): string =>
@@ -74,13 +74,13 @@ describe('the authority that a cluster publishes', () => {
 describe('the network of a machine', () => {
   const instance = deriveInstance('/var/lib/kubelet-ts');
 
-  it('the network of a machine has names that the kernel accepts, different for each cluster', () => {
+  it('has names that the kernel accepts, different for each cluster', () => {
     assert.ok(`flannel.${overlayNumber({ ...instance, id: 'ffffffff' })}`.length <= 15);
     assert.ok(overlayNumber({ ...instance, id: '00000000' }) >= 1);
     assert.ok(machineNetworkArguments(instance, 7).includes(`--overlay-chain-prefix=KTO-${instance.id}`));
   });
 
-  it("the network of a machine is reached at an address of the machine; the error lists the machine's addresses", () => {
+  it("is reached at an address of the machine; the error lists the machine's addresses", () => {
     const own = { internal: false, netmask: '', mac: '', cidr: null, family: 'IPv4' as const };
     const interfaces = {
       eth0: [{ ...own, address: '192.0.2.1' }],

@@ -61,7 +61,7 @@ describe('the store in etcd', () => {
     }
   });
 
-  it('the store in etcd goes on with its watches after etcd was killed, without loss or repetition, and says meanwhile that it cannot write', async () => {
+  it('goes on with its watches after etcd was killed, without loss or repetition, and says meanwhile that it cannot write', async () => {
     const etcd = await startEtcd();
     const storage = connect(etcd);
     try {
@@ -159,7 +159,7 @@ describe('the store in etcd', () => {
     }
   });
 
-  it('the store in etcd is not disturbed by others in the same etcd, whatever bytes they keep there', async () => {
+  it('is not disturbed by others in the same etcd, whatever bytes they keep there', async () => {
     const storage = connect(shared);
     try {
       const log = new WatchLog(storage, '/mine/', await storage.revision());

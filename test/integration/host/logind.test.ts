@@ -50,7 +50,7 @@ describe('systemd-logind', () => {
       connection.close();
     }));
 
-  it('systemd-logind is followed only in its own words: a signal of another client of the bus announces no shutdown', () =>
+  it('is followed only in its own words: a signal of another client of the bus announces no shutdown', () =>
     withLogind(async (logind) => {
       const connection = await managerOf(logind).connect();
       const seen: boolean[] = [];
@@ -80,7 +80,7 @@ describe('systemd-logind', () => {
       next.close();
     }));
 
-  it('systemd-logind that ends takes no lock, and says why', () =>
+  it('that ends takes no lock, and says why', () =>
     withLogind(async (logind) => {
       const connection = await managerOf(logind).connect();
       await logind.stopLogind();

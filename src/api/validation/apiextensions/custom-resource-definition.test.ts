@@ -153,8 +153,7 @@ describe('a custom resource definition', () => {
     ],
   ];
   for (const [what, given, text] of cases)
-    it(`a custom resource definition is refused with ${what}`, () =>
-      assert.ok(problems(given).includes(text), problems(given).join('\n')));
+    it(`is refused with ${what}`, () => assert.ok(problems(given).includes(text), problems(given).join('\n')));
 
   it('keeps its names once it is established, and versions that may have objects', () => {
     const old = definition([version(plain), version(plain, { name: 'v2', storage: false })]);
@@ -177,7 +176,7 @@ describe('a custom resource definition', () => {
     );
   });
 
-  it('a custom resource definition has no keyword that has no place in a structural schema; each is named once', () => {
+  it('has no keyword that has no place in a structural schema; each is named once', () => {
     const within = (schema: object): readonly string[] =>
       problems(definition([version({ type: 'object', properties: { a: schema as JsonSchema } })]));
     const at = `${v}.properties[a]`;
@@ -194,7 +193,7 @@ describe('a custom resource definition', () => {
     ]);
   });
 
-  it('a custom resource definition is warned of formats that check nothing, unless they were there', () => {
+  it('is warned of formats that check nothing, unless they were there', () => {
     const having = (format: string, type = 'string'): CustomResourceDefinition =>
       definition([version({ type: 'object', properties: { a: { type, format } } })]);
     assert.deepEqual(crdWarnings(having('moon'), undefined), ['unrecognized format "moon"']);
@@ -205,7 +204,7 @@ describe('a custom resource definition', () => {
     assert.deepEqual(crdWarnings(having('sun'), having('moon')), ['unrecognized format "sun"']);
   });
 
-  it('a custom resource definition has the schemas of many versions compared once', () => {
+  it('has the schemas of many versions compared once', () => {
     let reads = 0;
     const counted = (name: string): CustomResourceDefinition['spec']['versions'][number] => ({
       ...{ name, served: true, storage: name === 'v1' },
@@ -222,7 +221,7 @@ describe('a custom resource definition', () => {
     assert.ok(reads < versions.length * 10, `${reads} reads`);
   });
 
-  it('a custom resource definition is refused if the patterns of its versions are too large together', () => {
+  it('is refused if the patterns of its versions are too large together', () => {
     const versions = Array.from({ length: 60 }, (_, index) =>
       version(
         { type: 'object', properties: { a: { type: 'string', pattern: `^[a-z]{1,999}${index}$` } } },

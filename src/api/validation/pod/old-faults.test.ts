@@ -80,7 +80,7 @@ const faults: readonly [what: string, changes: Changes][] = [
 
 describe('a fault that the pod had before', () => {
   for (const [what, changes] of faults)
-    it(`a fault that the pod had before does not stop other changes, and no new pod may have it: ${what}`, () => {
+    it(`does not stop other changes, and no new pod may have it: ${what}`, () => {
       const old = buildPod(changes);
       const labelled = { ...old, metadata: { ...old.metadata, labels: { a: 'b' } } };
       assert.deepEqual(validatePodUpdate(labelled, old, permissivePolicy), []);
@@ -125,7 +125,7 @@ describe('faults of the old object', () => {
   ];
   const all = [...new Set([...rows.map(([fault]) => fault), 'hostSysctl', 'spreadSelector', 'tokenPath'] as const)];
   for (const [fault, changes] of rows)
-    it(`faults of the old object is ${fault}, in a pod and in a template, and nothing else: ${Object.keys(changes).join()}`, () => {
+    it(`is ${fault}, in a pod and in a template, and nothing else: ${Object.keys(changes).join()}`, () => {
       const old = buildPod(changes);
       const { name: _, ...metadata } = old.metadata;
       for (const context of [
@@ -135,7 +135,7 @@ describe('faults of the old object', () => {
         assert.deepEqual(all.filter(context.hadBefore), [fault]);
     });
 
-  it('faults of the old object are absent from a new object, and from an old one without faults', () => {
+  it('are absent from a new object, and from an old one without faults', () => {
     const clean = buildPod({ 'spec.hostNetwork': true });
     const own = buildPod({ 'spec.hostUsers': false });
     for (const context of [
@@ -147,7 +147,7 @@ describe('faults of the old object', () => {
       assert.deepEqual(all.filter(context.hadBefore), []);
   });
 
-  it('faults of the old object is the selector of the owner beside its template, for values of labels alone', () => {
+  it('is the selector of the owner beside its template, for values of labels alone', () => {
     const template = { metadata: {}, spec: buildPod().spec };
     const selector = { matchExpressions: [{ key: 'a', operator: 'In' as const, values: ['-b-'] }] };
     assert.deepEqual(all.filter(createTemplateContext(permissivePolicy, { template, selector }).hadBefore), [
@@ -166,14 +166,14 @@ describe('the value of a toleration that compares', () => {
     return found.map(({ field, message }) => `${field}: ${message}`).join();
   };
   for (const value of ['0', '1', '-1', '10', '9223372036854775807', '-9223372036854775808'])
-    it(`the value of a toleration that compares may be ${value}`, () => assert.equal(complaint(value), ''));
+    it(`may be ${value}`, () => assert.equal(complaint(value), ''));
   for (const value of ['', 'x', '01', '-0', '+1', '1.0', ' 1', '1x'])
-    it(`the value of a toleration that compares may not be "${value}": it is no integer`, () =>
+    it(`may not be "${value}": it is no integer`, () =>
       assert.match(
         complaint(value) ?? '',
         /^spec\.tolerations\[1\]\.value: .*must be a valid decimal integer in canonical form$/,
       ));
   for (const value of ['9223372036854775808', '-9223372036854775809', '1'.repeat(10_000)])
-    it(`the value of a toleration that compares may not be ${value.slice(0, 20)} of ${value.length} digits: it is too large`, () =>
+    it(`may not be ${value.slice(0, 20)} of ${value.length} digits: it is too large`, () =>
       assert.match(complaint(value) ?? '', /value out of range$/));
 });

@@ -66,7 +66,7 @@ describe('weights', () => {
     [100, true],
     [101, false],
   ] as const)
-    it(`weights of ${weight} are ${isRight ? 'accepted' : 'refused'}`, () => {
+    it(`of ${weight} are ${isRight ? 'accepted' : 'refused'}`, () => {
       const node = { [preferred]: [{ weight, preference: { matchExpressions: [exists] } }] };
       const pods = { [preferred]: [{ weight, podAffinityTerm: { topologyKey: 'z', labelSelector: {} } }] };
       for (const [kind, affinity] of [
@@ -90,7 +90,7 @@ describe('affinity to pods', () => {
         const entry = list === preferred ? { weight: 1, podAffinityTerm: term } : term;
         return refused({ [`spec.affinity.${kind}`]: { [list]: [entry] } }, at);
       };
-      it(`affinity to pods is checked in each part: ${kind}, ${list}`, () => {
+      it(`is checked in each part: ${kind}, ${list}`, () => {
         assert.deepEqual(ofTerm({}), []);
         assert.deepEqual(ofTerm({ topologyKey: '' }).slice(0, 1), ['.topologyKey']);
         assert.deepEqual(ofTerm({ topologyKey: '-' }), ['.topologyKey']);
@@ -134,7 +134,7 @@ describe('spread constraints', () => {
       },
       at,
     );
-  it('spread constraints are checked in each part', () => {
+  it('are checked in each part', () => {
     assert.deepEqual(ofConstraint({}), []);
     assert.deepEqual(ofConstraint({ maxSkew: 0 }), ['.maxSkew']);
     assert.deepEqual(ofConstraint({ minDomains: 1, nodeAffinityPolicy: 'Honor', nodeTaintsPolicy: 'Ignore' }), []);
@@ -146,7 +146,7 @@ describe('spread constraints', () => {
     assert.deepEqual(ofConstraint({ labelSelector: wrong }), ['.labelSelector.matchExpressions[0].values']);
   });
 
-  it('spread constraints may share a key when they differ in what they do', () => {
+  it('may share a key when they differ in what they do', () => {
     const one = { maxSkew: 1, topologyKey: 'z', labelSelector: {} };
     const both = [
       { ...one, whenUnsatisfiable: 'DoNotSchedule' },
@@ -159,7 +159,7 @@ describe('spread constraints', () => {
 describe('tolerations', () => {
   const ofToleration = (toleration: object): string[] =>
     refused({ 'spec.tolerations': [toleration] }, 'spec.tolerations[0]');
-  it('tolerations are checked in each part', () => {
+  it('are checked in each part', () => {
     assert.deepEqual(ofToleration({ operator: 'Exists' }), []);
     assert.deepEqual(ofToleration({ key: 'a', value: 'b' }), []);
     assert.deepEqual(ofToleration({ key: 'a', operator: 'Equal', value: '-' }), ['.operator']);

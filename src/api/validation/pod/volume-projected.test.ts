@@ -21,7 +21,7 @@ function faults(
 const duplicate = (shown: string): string => `v: Invalid value: "${shown}": conflicting duplicate paths`;
 const MODE = 'must be a number between 0 and 0777 (octal), both inclusive';
 
-describe('files of a projected volume', () => {
+describe('projected files', () => {
   const secret = (name: string, ...paths: string[]): VolumeProjection => ({
     secret: { name, items: paths.map((path) => ({ key: 'k', path })) },
   });
@@ -29,7 +29,7 @@ describe('files of a projected volume', () => {
     downwardAPI: { items: paths.map((path) => ({ path, fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } })) },
   });
 
-  it('projected files may be of several sources', () => {
+  it('may be of several sources', () => {
     assert.deepEqual(
       faults([secret('a', 'p'), { configMap: { name: 'b' } }, downward('q')], { defaultMode: 0o777 }),
       [],
@@ -37,7 +37,7 @@ describe('files of a projected volume', () => {
     assert.deepEqual(faults([]), []);
   });
 
-  it('projected files have a mode', () => {
+  it('have a mode', () => {
     assert.deepEqual(faults([], { defaultMode: 512 }), [`v.defaultMode: Invalid value: 512: ${MODE}`]);
     const items = [{ key: 'k', path: 'p', mode: 512 }];
     assert.deepEqual(faults([{ configMap: { name: 'a', items } }]), [
@@ -45,7 +45,7 @@ describe('files of a projected volume', () => {
     ]);
   });
 
-  it('projected files may not be written twice', () => {
+  it('may not be written twice', () => {
     assert.deepEqual(faults([secret('a', 'p'), secret('b', 'p')]), [duplicate('b')]);
     assert.deepEqual(faults([secret('a', 'p', 'p')]), [duplicate('a')]);
     assert.deepEqual(faults([downward('p'), downward('p')]), [duplicate('p')]);
@@ -57,14 +57,14 @@ describe('files of a projected volume', () => {
     );
   });
 
-  it('projected files are of one kind in each source', () => {
+  it('are of one kind in each source', () => {
     const both = { secret: { name: 'a' }, configMap: { name: 'b' } };
     assert.deepEqual(faults([{ secret: { name: 'a' } }, both]), [
       '[1]: Forbidden: may not specify more than 1 volume type per source',
     ]);
   });
 
-  it('projected files of secrets and config maps need a name, a key and a path', () => {
+  it('of secrets and config maps need a name, a key and a path', () => {
     for (const kind of ['secret', 'configMap'] as const) {
       assert.deepEqual(faults([{ [kind]: { name: '' } }]), [`[0].${kind}.name: Required value`]);
       const items = [
@@ -78,7 +78,7 @@ describe('files of a projected volume', () => {
     }
   });
 
-  it('projected files of the downward API name a field', () => {
+  it('of the downward API name a field', () => {
     assert.deepEqual(faults([{ downwardAPI: { items: [{ path: 'p' }] } }]), [
       '[0].downwardAPI: Required value: one of fieldRef and resourceFieldRef is required',
     ]);
@@ -97,7 +97,7 @@ describe('a token', () => {
     assert.deepEqual(token(2 ** 32 + 1), [`${at} 4294967297: may not specify a duration larger than 2^32 seconds`]);
   });
 
-  it('a token has a path within the volume; one that an earlier version let pass may stay', () => {
+  it('has a path within the volume; one that an earlier version let pass may stay', () => {
     assert.deepEqual(token(600, ''), ['v.path: Required value']);
     assert.deepEqual(token(600, '/t'), ['v.path: Invalid value: "/t": must be a relative path']);
     const before = { ...context, hadBefore: (what: string) => what === 'tokenPath' } as Context;
@@ -105,7 +105,7 @@ describe('a token', () => {
     assert.deepEqual(token(600, '', before), ['v.path: Required value']);
   });
 
-  it('a token is looked for in all volumes', () => {
+  it('is looked for in all volumes', () => {
     const volume = (path: string): Parameters<typeof hasStrayTokenPath>[0][number] => ({
       name: 'v',
       projected: { sources: [{ secret: { name: 's' } }, { serviceAccountToken: { path } }] },
@@ -123,21 +123,21 @@ describe('a cluster trust bundle', () => {
     );
   const LABEL = { matchLabels: { a: 'b' } };
 
-  it('a cluster trust bundle is named, or selected by its signer and labels', () => {
+  it('is named, or selected by its signer and labels', () => {
     assert.deepEqual(bundle({ name: 'a' }), []);
     assert.deepEqual(bundle({ name: 'example.com:signer:a' }), []);
     assert.deepEqual(bundle({ signerName: 'example.com/a' }), []);
     assert.deepEqual(bundle({ signerName: 'example.com/a', labelSelector: LABEL }), []);
   });
 
-  it('a cluster trust bundle is not both, and not neither', () => {
+  it('is not both, and not neither', () => {
     assert.deepEqual(bundle({}), ['b: Required value: either name or signerName must be specified']);
     const [both = '', ...more] = bundle({ name: 'a', signerName: 'example.com/a' });
     assert.match(both, /^b: Invalid value: .*: only one of name and signerName may be used$/);
     assert.deepEqual(more, []);
   });
 
-  it('a cluster trust bundle has a name that is one, and no labels beside it', () => {
+  it('has a name that is one, and no labels beside it', () => {
     assert.match(
       bundle({ name: 'A' })[0] ?? '',
       /^b\.name: Invalid value: "A": not a valid clustertrustbundlename: a lowercase RFC 1123/,
@@ -150,7 +150,7 @@ describe('a cluster trust bundle', () => {
     );
   });
 
-  it('a cluster trust bundle has a signer that is one, and labels that are some', () => {
+  it('has a signer that is one, and labels that are some', () => {
     assert.deepEqual(bundle({ signerName: '' }), [
       'b.signerName: Required value: must be a valid signer name',
       'b.signerName: Required value',
@@ -165,7 +165,7 @@ describe('a cluster trust bundle', () => {
     );
   });
 
-  it('a cluster trust bundle has a path within the volume', () => {
+  it('has a path within the volume', () => {
     assert.deepEqual(bundle({ name: 'a', path: '' }), ['b.path: Required value']);
     assert.deepEqual(bundle({ name: 'a', path: '/p' }), ['b.path: Invalid value: "/p": must be a relative path']);
   });
@@ -177,7 +177,7 @@ describe('a pod certificate', () => {
       { podCertificate: { signerName: 'example.com/a', keyType: 'ED25519', credentialBundlePath: 'p', ...source } },
     ]).map((text) => text.replace('[0].podCertificate', 'c'));
 
-  it('a pod certificate has a signer and a kind of key', () => {
+  it('has a signer and a kind of key', () => {
     for (const keyType of ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'])
       assert.deepEqual(certificate({ keyType }), [], keyType);
     assert.deepEqual(certificate({ signerName: '' }), ['c.signerName: Required value']);
@@ -200,7 +200,7 @@ describe('a pod certificate', () => {
     ]);
   });
 
-  it('a pod certificate is written to one path at least, and to each once', () => {
+  it('is written to one path at least, and to each once', () => {
     const paths = (credentialBundlePath?: string, keyPath?: string, certificateChainPath?: string): string[] =>
       certificate({ credentialBundlePath, keyPath, certificateChainPath });
     assert.deepEqual(

@@ -198,7 +198,7 @@ describe('the name of an iSCSI target', () => {
     `eui.${'0aF'.repeat(5)}9`,
     `naa.${'0aF9'.repeat(8)}`,
   ])
-    it(`the name of an iSCSI target may be ${name}`, () => assert.equal(fault(name), undefined));
+    it(`may be ${name}`, () => assert.equal(fault(name), undefined));
   for (const [name, expected] of [
     ['', 'unknown'],
     ['iq', 'unknown'],
@@ -218,5 +218,5 @@ describe('the name of an iSCSI target', () => {
     [`naa.${'0'.repeat(33)}`, 'must be valid format'],
     [`naa.${'0'.repeat(31)}_`, 'must be valid format'],
   ] as const)
-    it(`the name of an iSCSI target may not be ${name}`, () => assert.equal(fault(name), expected));
+    it(`may not be ${name}`, () => assert.equal(fault(name), expected));
 });

@@ -45,7 +45,7 @@ describe('LimitRanger', () => {
     });
   });
 
-  it('LimitRanger does not change complete pods, pods of other namespaces, and updates', async () => {
+  it('does not change complete pods, pods of other namespaces, and updates', async () => {
     const { fixture, plugin } = setUp({ type: 'Container', default: { cpu: '1' }, defaultRequest: { cpu: '1' } });
     const whole = buildPod({ [resources]: { requests: { cpu: '1' }, limits: { cpu: '1' } } });
     assert.equal((await fixture.write(plugin, pods, { object: whole })).object, whole);

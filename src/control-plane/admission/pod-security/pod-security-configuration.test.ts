@@ -24,7 +24,7 @@ describe('PodSecurityConfiguration', () => {
     );
   });
 
-  it('PodSecurityConfiguration is refused when a part of it is invalid or unknown', () => {
+  it('is refused when a part of it is invalid or unknown', () => {
     assert.equal(
       file({
         defaults: { enforce: 'x', 'warn-version': '1' },

@@ -129,7 +129,7 @@ describe('PodSecurity', () => {
     assert.deepEqual(looser.warnings, []);
   });
 
-  it('PodSecurity does not check exempt requests', async () => {
+  it('does not check exempt requests', async () => {
     const tries: readonly [PodSecuritySettings, string, Changes][] = [
       [exempting({ namespaces: ['default'] }), 'namespace', {}],
       [exempting({ usernames: ['jane'] }), 'user', {}],
@@ -195,7 +195,7 @@ describe('PodSecurity', () => {
     );
   });
 
-  it('PodSecurity does not check templates without audit and warn levels, or in exempt requests', async () => {
+  it('does not check templates without audit and warn levels, or in exempt requests', async () => {
     const annotationsOf = async (labels: Record<string, string>, settings?: PodSecuritySettings) => {
       const { fixture, plugin } = setUp(labels, settings);
       const { refusal, annotations, warnings } = await fixture.write(plugin, deployments, {

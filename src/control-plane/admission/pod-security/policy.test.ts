@@ -8,7 +8,7 @@ import { label } from './testing/level-cases.ts';
 describe('the Pod Security policy of a namespace', () => {
   const { defaults } = podSecurityDefaults;
 
-  it('the Pod Security policy of a namespace is the default without labels, and warns at the enforced level', () => {
+  it('is the default without labels, and warns at the enforced level', () => {
     assert.deepEqual(readPolicy({}, defaults), { policy: defaults, errors: [] });
     const { policy } = readPolicy({ ...label('enforce', 'baseline'), ...label('enforce-version', 'v1.20') }, defaults);
     assert.deepEqual(policy, {

@@ -88,7 +88,7 @@ describe('a mutating admission policy', () => {
     assert.deepEqual(policies.patches, [[{ op: 'add', path: '/data/a~1b', value: '2' }]]);
   });
 
-  it('a mutating admission policy does not change objects when one of its conditions is false', async () => {
+  it('does not change objects when one of its conditions is false', async () => {
     const policies = new Policies();
     policies.put('p', {
       matchConditions: [{ name: 'c', expression: "object.metadata.name != 'web'" }],

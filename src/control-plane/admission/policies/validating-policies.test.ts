@@ -89,7 +89,7 @@ describe('a validating admission policy', () => {
     );
   });
 
-  it('a validating admission policy has no effect without a binding', async () => {
+  it('has no effect without a binding', async () => {
     const policies = new Policies();
     policies.put({ validations: [{ expression: 'false' }] }, { policyName: 'other' });
     assert.equal(await policies.refusal(configMap({})), '');
@@ -202,7 +202,7 @@ describe('a validating admission policy', () => {
     assert.equal(await taken(everything, { objectSelector: {} }), true);
   });
 
-  it('a validating admission policy is not evaluated when one of its conditions is false', async () => {
+  it('is not evaluated when one of its conditions is false', async () => {
     const policies = new Policies();
     const validations = [{ expression: 'false', message: 'm' }];
     policies.put({ validations, matchConditions: [{ name: 'a', expression: "object.metadata.name == 'db'" }] });

@@ -105,7 +105,7 @@ describe('ResourceQuota', () => {
     );
   });
 
-  it('ResourceQuota does nothing without a quota, or when it was deleted meanwhile', async () => {
+  it('does nothing without a quota, or when it was deleted meanwhile', async () => {
     const fixture = new AdmissionFixture();
     const ledger: QuotaLedger = {
       get: () => Promise.reject(notFound(resourceQuotas, 'q')),
@@ -156,7 +156,7 @@ describe('ResourceQuota', () => {
     assert.equal(await fixture.refusal(plugin, pods, { object: buildPod() }), '');
   });
 
-  it('ResourceQuota is only called for requests that may increase the usage', () => {
+  it('is only called for requests that may increase the usage', () => {
     const fixture = new AdmissionFixture();
     const store = new Store({});
     const { plugin } = store.server(() => false);

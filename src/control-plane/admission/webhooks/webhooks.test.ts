@@ -399,7 +399,7 @@ describe('requests to webhooks and their answers', () => {
 });
 
 describe('mutating webhooks', () => {
-  it('mutating webhooks go to mutating webhooks one after another, in the order of the names of their configurations', async () => {
+  it('go to mutating webhooks one after another, in the order of the names of their configurations', async () => {
     const { configure, write, names, asked } = setUp({ a: patch(set('a', '1')), b: patch(set('b', '2')), c: allow() });
     configure('mutating', 'second', webhook('b'), webhook('c'));
     configure('mutating', 'first', webhook('a'));
@@ -415,7 +415,7 @@ describe('mutating webhooks', () => {
     );
   });
 
-  it('mutating webhooks are sent once more after later changes, only to webhooks with reinvocation', async () => {
+  it('are sent once more after later changes, only to webhooks with reinvocation', async () => {
     const stamp: Answer = (asked) =>
       patch(set('count', String(Object.keys(asked.request.object?.data ?? {}).length)))(asked);
     const { configure, write, names } = setUp({ keen: stamp, calm: allow(), adds: patch(set('x', '1')), last: stamp });
@@ -432,7 +432,7 @@ describe('mutating webhooks', () => {
     assert.deepEqual(object?.data, { count: '2', x: '1' });
   });
 
-  it('mutating webhooks cause earlier plugins with reinvocation to run again after a change', async () => {
+  it('cause earlier plugins with reinvocation to run again after a change', async () => {
     const plugin: AdmissionPlugin = {
       name: 'Before',
       handles: () => true,
@@ -447,14 +447,14 @@ describe('mutating webhooks', () => {
     assert.deepEqual([object?.data, names()], [{ x: '1', defaulted: 'yes' }, ['a', 'b', 'b']]);
   });
 
-  it('mutating webhooks leave the same object when nothing changes', async () => {
+  it('leave the same object when nothing changes', async () => {
     const { configure, write } = setUp({ a: allow(), b: patch() });
     configure('mutating', 'c', webhook('a'), webhook('b'));
     const object = configMap();
     assert.equal((await write('mutating', configMaps, { object })).object, object);
   });
 
-  it("mutating webhooks fail for a malformed patch, and report the webhook's fault for a patch that does not apply", async () => {
+  it("fail for a malformed patch, and report the webhook's fault for a patch that does not apply", async () => {
     const { configure, write } = setUp({
       type: allow({ patchType: 'Merge', patch: 'e30=' }),
       json: allow({ patchType: 'JSONPatch', patch: Buffer.from('{').toString('base64') }),

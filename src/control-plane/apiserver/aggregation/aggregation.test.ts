@@ -79,7 +79,7 @@ describe('an API of another server', () => {
     return { status: reply.status, text: stream.text, reply };
   }
 
-  it('an API of another server is answered by that server, which gets the user only from this server', async () => {
+  it('is answered by that server, which gets the user only from this server', async () => {
     const heard: IncomingMessage[] = [];
     answer = (request, response) => {
       heard.push(request);
@@ -155,7 +155,7 @@ describe('an API of another server', () => {
     assert.deepEqual(await shown({ ...backend, isAvailable: false }), { ...current, freshness: 'Stale' });
   });
 
-  it('an API of another server is refused with 503 when it is unavailable, does not exist, or points back here', async () => {
+  it('is refused with 503 when it is unavailable, does not exist, or points back here', async () => {
     answer = () => assert.fail('asked');
     const gone = await ask(served({ ...backend, isAvailable: false }), things);
     const nowhere = fixture({ aggregation: { ...parts(), resolve: () => 'no endpoints' }, clock: systemClock });
@@ -179,7 +179,7 @@ describe('an API of another server', () => {
     );
   });
 
-  it('an API of another server does not redirect clients, and also requires rights on this server', async () => {
+  it('does not redirect clients, and also requires rights on this server', async () => {
     answer = (_, response) => response.writeHead(302, { location: 'https://evil.example' }).end();
     const moved = await ask(served(), things);
     assert.deepEqual(
@@ -190,7 +190,7 @@ describe('an API of another server', () => {
     assert.equal((await ask(served(), things, { headers: { authorization: 'Bearer nobody' } })).status, 403);
   });
 
-  it('an API of another server has its discovery aborted when it takes too long', async () => {
+  it('has its discovery aborted when it takes too long', async () => {
     const clock = new FakeClock();
     const slow = fixture({ aggregation: parts(), authenticators: [tokenIsName], clock });
     const begun = new Promise<void>((resolve) => {
@@ -211,7 +211,7 @@ describe('an API of another server', () => {
     request.finish();
   });
 
-  it('an API of another server is given up when its answer is endless or missing', async () => {
+  it('is given up when its answer is endless or missing', async () => {
     const clock = new FakeClock();
     const asked = askBackend({ ...parts(), clock }, backend, '/apis');
     const failed = assert.rejects(asked, /failing or missing response from https:.*: context deadline exceeded/);
@@ -233,7 +233,7 @@ describe('an API of another server', () => {
     await assert.rejects(askBackend({ ...parts(), clock }, backend, '/apis'), /bad status from .*: 500/);
   });
 
-  it('an API of another server is called for clients in this process with their user, and returns its own errors', async () => {
+  it('is called for clients in this process with their user, and returns its own errors', async () => {
     const user = { name: 'system:serviceaccount:kube-system:reader', groups: ['system:serviceaccounts'] };
     const apisOf = (known: ApiBackend) =>
       backendApis({ ...parts(known), clock: systemClock, backends: backendsOf([known]) }, user);
@@ -259,7 +259,7 @@ describe('an API of another server', () => {
     });
   });
 
-  it('an API of another server says that an object does not exist only if it names that object', async () => {
+  it('says that an object does not exist only if it names that object', async () => {
     const apis = backendApis({ ...parts(), clock: systemClock }, { name: 'gc', groups: [] });
     const asked = { group: 'example.com', version: 'v1' };
     const isNotFound = async (status: object): Promise<boolean> => {

@@ -217,7 +217,7 @@ describe('a rotated log file', () => {
     assert.equal(await readFile(path.join(folder, 'audit.log'), 'utf8'), 'a\nb\nc\n');
   });
 
-  it('a rotated log file is renamed with the time when it is full; every line is complete in one file', async () => {
+  it('is renamed with the time when it is full; every line is complete in one file', async () => {
     const each = file(new FakeClock(), { maxBytes: 25 });
     for (let index = 0; index < 7; index++) each.write(`line ${index} ....`);
     each.write('x'.repeat(100));
@@ -236,7 +236,7 @@ describe('a rotated log file', () => {
     assert.ok(texts.every((text) => text.length <= 26 || text === `${'x'.repeat(100)}\n`));
   });
 
-  it('a rotated log file is deleted beyond the allowed number and age', async () => {
+  it('is deleted beyond the allowed number and age', async () => {
     const clock = new FakeClock();
     const few = file(clock, { maxBytes: 5, maxBackups: 2 });
     for (let index = 0; index < 6; index++) {

@@ -32,7 +32,7 @@ async function refusal(text: string | Buffer, encoding: BodyEncoding = 'json'): 
 }
 
 describe('bodies', () => {
-  it('bodies are read as JSON or YAML', async () => {
+  it('are read as JSON or YAML', async () => {
     assert.deepEqual(
       [
         (await parse('{"a":[1,"x"]}')).value,
@@ -43,7 +43,7 @@ describe('bodies', () => {
     );
   });
 
-  it('bodies keep all digits of integers', async () => {
+  it('keep all digits of integers', async () => {
     const deep = '['.repeat(9_000) + '9007199254740993' + ']'.repeat(9_000);
     for (const [text, encoding] of [
       ['{"a":[9223372036854775807,-9007199254740993],"b":1}', 'json'],
@@ -53,7 +53,7 @@ describe('bodies', () => {
     assert.match(await refusal(deep), /exceeded max depth|taken/);
   });
 
-  it('bodies contain only whole characters: half of a pair becomes U+FFFD in JSON and is refused in YAML, as in Go', async () => {
+  it('contain only whole characters: half of a pair becomes U+FFFD in JSON and is refused in YAML, as in Go', async () => {
     const parsed = await parse('{"metadata":{"name":"a\\ud800","labels":{"\\udc00":"x","\\ud800":"y"}}}');
     assert.deepEqual(
       [parsed.value, parsed.duplicates],
@@ -65,7 +65,7 @@ describe('bodies', () => {
     assert.match(await refusal(Buffer.from([0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d])), /invalid UTF-8/);
   });
 
-  it('bodies report duplicate keys with their position', async () => {
+  it('report duplicate keys with their position', async () => {
     const text = '{"spec":{"containers":[{"name":"a"},{"name":"b","image":"x", "name":"c"}],"x":1,"x":2},"spec":{}}';
     assert.deepEqual((await parse(text)).duplicates, [
       'duplicate field "spec.containers[1].name"',
@@ -78,7 +78,7 @@ describe('bodies', () => {
     );
   });
 
-  it("bodies are refused with the messages of Go's parser when they are not JSON", async () => {
+  it("are refused with the messages of Go's parser when they are not JSON", async () => {
     const tail = (text: string): string => ` (${text})`;
     assert.deepEqual(
       [
@@ -104,7 +104,7 @@ describe('bodies', () => {
     );
   });
 
-  it('bodies are refused when they nest too deeply, expand endlessly, or are not UTF-8', async () => {
+  it('are refused when they nest too deeply, expand endlessly, or are not UTF-8', async () => {
     const aliases = `a: &a [x, x, x, x, x, x, x, x, x]\n${[...'bcdefghi'].map((name, index) => `${name}: &${name} [${Array.from({ length: 9 }, () => `*${'abcdefghi'[index]}`).join(', ')}]`).join('\n')}\n`;
     assert.match(await refusal('['.repeat(10_000) + ']'.repeat(10_000)), /exceeded max depth/);
     assert.match(await refusal('{"a":'.repeat(600) + '1' + '}'.repeat(600)), /exceeded max depth/);
@@ -115,7 +115,7 @@ describe('bodies', () => {
     assert.match(await refusal(`a: [${'x, '.repeat(300_000)}x]\n`, 'yaml'), /more than 200000 words/);
   });
 
-  it('bodies are read in linear time with long strings and long lists', () => {
+  it('are read in linear time with long strings and long lists', () => {
     const text = `{"a":"${'x'.repeat(3_000_000)}","a":"${'\\n'.repeat(100_000)}","b":[${'1,'.repeat(100_000)}1]}`;
     assert.deepEqual(scanJson(text), {
       problems: ['duplicate field "a"'],
@@ -124,7 +124,7 @@ describe('bodies', () => {
     });
   });
 
-  it('bodies treat __proto__ as an ordinary key', async () => {
+  it('treat __proto__ as an ordinary key', async () => {
     const { value } = await parse('{"__proto__":{"polluted":true}}');
     assert.deepEqual(
       [Object.hasOwn(value as object, '__proto__'), ({} as Record<string, unknown>).polluted],
@@ -137,7 +137,7 @@ describe('bodies', () => {
     );
   });
 
-  it('bodies are accepted in the known media types, with or without a charset', () => {
+  it('are accepted in the known media types, with or without a charset', () => {
     const known = [
       'application/json',
       'application/json; charset=utf-8',
@@ -177,7 +177,7 @@ describe('bodies', () => {
     );
   });
 
-  it('bodies are measured by their text alone, and only as far as necessary', () => {
+  it('are measured by their text alone, and only as far as necessary', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), fc.constantFrom(undefined, 1), (text, indent) => {
         const value: unknown = JSON.parse(text);
@@ -193,7 +193,7 @@ describe('bodies', () => {
     assert.equal(measureJson(Buffer.from(`[${'1,'.repeat(1000)}1]`), 10).values, 11);
   });
 
-  it('bodies with more values than an object may have are refused before they are parsed', async () => {
+  it('with more values than an object may have are refused before they are parsed', async () => {
     const refused = { code: 413, message: 'Request entity too large: limit is 50000 values' };
     await assert.rejects(parse(`[${'1,'.repeat(50_000)}1]`), refused);
     await assert.rejects(parse(`{"a":[${'{},'.repeat(50_000)}{}]}`, 'yaml'), refused);

@@ -11,7 +11,7 @@ import { parseProxyName } from './proxy-target.ts';
 
 const api = '/api/v1/namespaces/default';
 
-describe('requests that are forwarded', () => {
+describe('forwarded requests', () => {
   const kubelet = new FakeKubelet();
   before(() => kubelet.listen());
   after(() => kubelet.close());
@@ -90,7 +90,7 @@ describe('requests that are forwarded', () => {
     return { status: reply.status, text: stream.text, headers: reply.headers };
   }
 
-  it('forwarded requests fetch logs from the node of the pod, with the options the kubelet knows', async () => {
+  it('fetch logs from the node of the pod, with the options the kubelet knows', async () => {
     const reply = await ask(
       await cluster(),
       `${api}/pods/one/log?follow=true&tailLines=5&timestamps=1&sinceSeconds=3&nonsense=1`,
@@ -106,7 +106,7 @@ describe('requests that are forwarded', () => {
     );
   });
 
-  it("forwarded requests are refused with upstream's messages when they are invalid", async () => {
+  it("are refused with upstream's messages when they are invalid", async () => {
     const each = await cluster();
     const said = async (target: string): Promise<string> => (await ask(each, `${api}/pods/${target}`)).text;
     assert.deepEqual(
@@ -136,7 +136,7 @@ describe('requests that are forwarded', () => {
     assert.deepEqual([(await ask(each, `${api}/pods/waits/log`)).status, kubelet.requests.length], [204, 0]);
   });
 
-  it("forwarded requests return the kubelet's error message, and follow no redirect", async () => {
+  it("return the kubelet's error message, and follow no redirect", async () => {
     const each = await cluster();
     const seen: unknown[] = [];
     for (const [status, body] of [
@@ -159,7 +159,7 @@ describe('requests that are forwarded', () => {
     assert.equal(kubelet.requests.length, 4);
   });
 
-  it('forwarded requests go to pods, services and nodes without the client’s credentials', async () => {
+  it('go to pods, services and nodes without the client’s credentials', async () => {
     const each = await cluster();
     const headers = {
       authorization: 'Bearer root',
@@ -197,7 +197,7 @@ describe('requests that are forwarded', () => {
     ]);
   });
 
-  it('forwarded requests are not forwarded to an address that belongs to no pod', async () => {
+  it('are not forwarded to an address that belongs to no pod', async () => {
     const each = await cluster();
     const said = async (target: string): Promise<string> => (await ask(each, `${api}/${target}/proxy/`)).text;
     assert.deepEqual(
@@ -221,7 +221,7 @@ describe('requests that are forwarded', () => {
     assert.deepEqual(parseProxyName('https:a:b', 'pod'), { scheme: 'https', name: 'a', port: 'b' });
   });
 
-  it('forwarded requests compare addresses of pods by value, not by spelling', async () => {
+  it('compare addresses of pods by value, not by spelling', async () => {
     const each = await cluster();
     const make = (target: string, body: object): Promise<unknown> =>
       each.server.handle(fakeRequest('POST', target, { body }));
@@ -284,7 +284,7 @@ describe('requests that are forwarded', () => {
     );
   });
 
-  it('forwarded requests are not forwarded to a node with a loopback or link-local address, on any port (CVE-2022-3294)', async () => {
+  it('are not forwarded to a node with a loopback or link-local address, on any port (CVE-2022-3294)', async () => {
     const each = await cluster();
     const forged = [
       '169.254.169.254',
@@ -328,7 +328,7 @@ describe('requests that are forwarded', () => {
     assert.deepEqual(kubelet.dialed, []);
   });
 
-  it('forwarded requests do not forward a path that would end the request line', async () => {
+  it('do not forward a path that would end the request line', async () => {
     const each = await cluster();
     assert.deepEqual(
       [(await ask(each, `${api}/pods/one/proxy/a b HTTP/1.1\r\nx: y`)).status, kubelet.dialed],
@@ -336,7 +336,7 @@ describe('requests that are forwarded', () => {
     );
   });
 
-  it('forwarded requests name an unreachable target', async () => {
+  it('name an unreachable target', async () => {
     const dialer = { dial: () => Promise.reject(new Error('dial tcp 10.1.0.1:10250: connect: connection refused')) };
     const each = fixture({ kubelets: { dialer, preferredAddressTypes: ['InternalIP'] } });
     await each.server.handle(
@@ -382,7 +382,7 @@ describe('requests that are forwarded', () => {
     );
   });
 
-  it('forwarded requests rewrite redirects of the backend to go through the proxy', async () => {
+  it('rewrite redirects of the backend to go through the proxy', async () => {
     const each = await cluster();
     const seen: unknown[] = [];
     for (const location of ['/login', 'http://10.2.0.1:8080/x?y=1', 'https://elsewhere.example/']) {
@@ -401,7 +401,7 @@ describe('requests that are forwarded', () => {
     );
   });
 
-  it('forwarded requests rewrite the links of HTML pages, and nothing else', async () => {
+  it('rewrite the links of HTML pages, and nothing else', async () => {
     const each = await cluster();
     const page = '<a href="/x">y</a>';
     const answerOf = async (type: string): Promise<unknown> => {
@@ -417,7 +417,7 @@ describe('requests that are forwarded', () => {
     assert.deepEqual(await answerOf('text/plain'), [page, String(page.length)]);
   });
 
-  it('forwarded requests end when the backend ends, and close its connection when the client leaves', async () => {
+  it('end when the backend ends, and close its connection when the client leaves', async () => {
     const each = await cluster();
     kubelet.answer = (_request, response) => {
       response.write('half');
@@ -440,7 +440,7 @@ describe('requests that are forwarded', () => {
     while (kubelet.openConnections > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('forwarded requests require the right to create for a WebSocket with GET, and pass admission', async () => {
+  it('require the right to create for a WebSocket with GET, and pass admission', async () => {
     const asked: string[] = [];
     const authorizer = {
       name: 'a',

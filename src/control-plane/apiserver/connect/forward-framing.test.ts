@@ -177,7 +177,7 @@ describe('a forwarded request', () => {
     [`${method} ${proxy} HTTP/1.1`, 'Host: api', ...lines, 'Connection: close', '', ''].join('\r\n');
   const chunked = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
 
-  it('a forwarded request is one request, with its own framing, over HTTP/1.1', async () => {
+  it('is one request, with its own framing, over HTTP/1.1', async () => {
     for (const method of methods) {
       const length = await raw(head(method, `Content-Length: ${smuggled.length}`) + smuggled);
       assert.match(length, /^HTTP\/1.1 200 /, method);
@@ -201,7 +201,7 @@ describe('a forwarded request', () => {
     }
   });
 
-  it('a forwarded request is one request, with its own framing, over HTTP/2', async () => {
+  it('is one request, with its own framing, over HTTP/2', async () => {
     for (const method of methods) {
       const pseudo = [
         [':method', method],
@@ -223,7 +223,7 @@ describe('a forwarded request', () => {
     }
   });
 
-  it('a forwarded request is forwarded completely or not at all if HTTP/2 has another length than announced', async () => {
+  it('is forwarded completely or not at all if HTTP/2 has another length than announced', async () => {
     for (const method of methods) {
       const pseudo = [
         [':method', method],
@@ -251,7 +251,7 @@ describe('a forwarded request', () => {
     }
   });
 
-  it('a forwarded request is refused when its body has two lengths, and nothing after it is read as a request', async () => {
+  it('is refused when its body has two lengths, and nothing after it is read as a request', async () => {
     const tries = [
       'Content-Length: 6\r\nTransfer-Encoding: chunked',
       'Transfer-Encoding: chunked\r\nContent-Length: 6',
@@ -303,7 +303,7 @@ describe('a forwarded request', () => {
     assert.doesNotMatch(answer, /\r\n(x-own|keep-alive|proxy-authenticate|trailer):/i);
   });
 
-  it('a forwarded request has no body if it asks for another protocol', async () => {
+  it('has no body if it asks for another protocol', async () => {
     const upgrade = [
       'Connection: upgrade',
       'Upgrade: websocket',

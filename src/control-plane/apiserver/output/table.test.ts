@@ -9,7 +9,7 @@ const hours = 60 * minutes;
 const days = 24 * hours;
 
 describe('tables', () => {
-  it('tables write ages as kubectl does', () => {
+  it('write ages as kubectl does', () => {
     const cases: readonly (readonly [number, string])[] = [
       [-5 * seconds, '<invalid>'],
       [-1 * seconds, '0s'],
@@ -42,7 +42,7 @@ describe('tables', () => {
     );
   });
 
-  it('tables have the name first, and the age before wide columns, unless a kind defines all columns', () => {
+  it('have the name first, and the age before wide columns, unless a kind defines all columns', () => {
     const column = (name: string, rest: object = {}) =>
       ({ name, type: 'string', description: '', cell: () => '', ...rest }) as const;
     const names = (...columns: readonly ReturnType<typeof column>[]): readonly string[] =>
@@ -55,7 +55,7 @@ describe('tables', () => {
     );
   });
 
-  it('tables show metadata as written: an empty label `name`, and no namespace for cluster-scoped kinds', () => {
+  it('show metadata as written: an empty label `name`, and no namespace for cluster-scoped kinds', () => {
     const metadata = { name: 'node-1', namespace: '', uid: 'u-1', labels: { name: '', uid: '' } };
     const { metadata: shown } = JSON.parse(partialJson({ kind: 'Node', apiVersion: 'v1', metadata }, 'v1')) as {
       metadata: object;

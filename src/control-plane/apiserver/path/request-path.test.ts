@@ -205,7 +205,7 @@ describe('the request path', () => {
 });
 
 describe('unknown paths', () => {
-  it('unknown paths get the error responses of upstream', async () => {
+  it('get the error responses of upstream', async () => {
     const { server } = fixture();
     const answers = async (method: string, target: string): Promise<string> => {
       const reply = await server.handle(fakeRequest(method, target, { headers: { authorization: 'Bearer a' } }));

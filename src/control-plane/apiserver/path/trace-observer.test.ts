@@ -16,7 +16,7 @@ describe('traces of requests', () => {
     return tracer;
   };
 
-  it('traces of requests are named after the resource without object names, and end with the response status', async () => {
+  it('are named after the resource without object names, and end with the response status', async () => {
     const { spans } = await namesOf(
       ['GET', '/api/v1/namespaces/default/pods'],
       ['GET', '/api/v1/namespaces/default/pods/none'],

@@ -35,7 +35,7 @@ const names = (stream: FakeStream): readonly string[] =>
   );
 
 describe('a watch', () => {
-  it('a watch without a version begins with the existing objects, then sends changes', async () => {
+  it('without a version begins with the existing objects, then sends changes', async () => {
     const each = fixture();
     await make(each, 'a');
     const { stream } = await watch(each);
@@ -140,7 +140,7 @@ describe('a watch', () => {
     assert.deepEqual([stream.state, each.registry.watcherCount], ['destroyed', 1]);
   });
 
-  it('a watch goes on where it was when a slow peer reads again', async () => {
+  it('goes on where it was when a slow peer reads again', async () => {
     const each = fixture();
     const { stream } = await watch(each, '', { room: 1 });
     for (const name of ['a', 'b', 'c']) await make(each, name);
@@ -187,7 +187,7 @@ describe('a watch', () => {
     assert.deepEqual([...new Set(watches.map(({ stream }) => stream.text))].length, 1);
   });
 
-  it('a watch of one object by its path selects that name, whatever signs are in it', async () => {
+  it('of one object by its path selects that name, whatever signs are in it', async () => {
     const each = fixture();
     await each.server.handle(fakeRequest('GET', '/api/v1/watch/namespaces/default/configmaps/a,metadata.namespace!=b'));
     assert.equal(
@@ -233,7 +233,7 @@ describe('a watch', () => {
     assert.equal(log.lines.filter(({ level }) => level === 'error').length, 2);
   });
 
-  it('a watch whose connection falls over is cut, and the others of its round are sent to', async () => {
+  it('whose connection falls over is cut, and the others of its round are sent to', async () => {
     const each = fixture();
     const [first, second] = [await watch(each), await watch(each)];
     first.stream.write = () => {

@@ -18,7 +18,7 @@ const ofMappings = (changes: JwtAuthenticator['claimMappings']): string[] =>
   ofJwt({ claimMappings: { ...good.claimMappings, ...changes } });
 
 describe('AuthenticationConfiguration', () => {
-  it('AuthenticationConfiguration is parsed strictly, in each of its versions', () => {
+  it('is parsed strictly, in each of its versions', () => {
     const document = { ...head, jwt: [good], anonymous: { enabled: true, conditions: [{ path: '/livez' }] } };
     assert.deepEqual(readAuthenticationConfiguration(document), document);
     const beta = { ...head, apiVersion: 'apiserver.config.k8s.io/v1beta1' };
@@ -29,7 +29,7 @@ describe('AuthenticationConfiguration', () => {
     assert.match(String(readAuthenticationConfiguration({ ...head, jwt: {} })), /jwt/);
   });
 
-  it('AuthenticationConfiguration may have no issuer, and at most 64 with different addresses', () => {
+  it('may have no issuer, and at most 64 with different addresses', () => {
     assert.deepEqual(errorsOf({}), []);
     assert.deepEqual(errorsOf({ jwt: Array.from({ length: 65 }, () => good) }), [
       'jwt: Too many: 65: must have at most 64 items',

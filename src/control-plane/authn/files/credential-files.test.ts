@@ -60,7 +60,7 @@ describe('the token file', () => {
       assert.deepEqual(await authenticateToken(token), { outcome: 'none' });
   });
 
-  it('the token file does not store tokens in clear text in memory', () => {
+  it('does not store tokens in clear text in memory', () => {
     const table = parseTokenFile('f', content, recordingLog());
     assert.ok(!JSON.stringify([...table]).includes('token-a'));
   });

@@ -265,7 +265,7 @@ describe('OpenID Connect', () => {
   });
 });
 
-describe('the issuers of a configuration file', () => {
+describe('configured issuers', () => {
   const compiledFor = (...urls: string[]): readonly CompiledJwt[] =>
     validateAuthenticationConfiguration(
       { jwt: urls.map((url) => ({ ...byDefault, issuer: { url, audiences: ['kubernetes'] } })) },
@@ -291,7 +291,7 @@ describe('the issuers of a configuration file', () => {
     return { log, away, set };
   };
 
-  it('configured issuers are replaced when all new ones are reachable; unchanged ones keep their keys', async () => {
+  it('are replaced when all new ones are reachable; unchanged ones keep their keys', async () => {
     const { log, set } = fixture();
     await set.replace(compiledFor('https://b', 'https://c'));
     assert.deepEqual(log, ['made https://a', 'made https://b', 'made https://c', 'removed https://a']);
@@ -299,7 +299,7 @@ describe('the issuers of a configuration file', () => {
     assert.equal(userOf(await set.authenticateToken('https://a')), 'none');
   });
 
-  it('configured issuers are kept while one of the new ones is unreachable', async () => {
+  it('are kept while one of the new ones is unreachable', async () => {
     const { away, set } = fixture();
     away.add('https://c');
     await assert.rejects(set.replace(compiledFor('https://c')), /is away/);

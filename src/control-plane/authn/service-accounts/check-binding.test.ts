@@ -99,7 +99,7 @@ describe('a token that is kept in a secret', () => {
     assert.deepEqual([check({}, filled(), 'the tokem'), used], ["Token does not match server's copy", ['s']]);
   });
 
-  it('a token that is kept in a secret has all its claims, and they agree', () => {
+  it('has all its claims, and they agree', () => {
     for (const [claim, name] of [
       ['sub', 'sub'],
       [`${prefix}namespace`, 'namespace'],

@@ -49,8 +49,8 @@ const payloadOf = (token: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
 const robot = 'system:serviceaccount:web:robot';
 
-describe('tokens of service accounts', () => {
-  it('service account tokens are signed by every allowed kind of key, and can be verified with the published keys', async () => {
+describe('service account tokens', () => {
+  it('are signed by every allowed kind of key, and can be verified with the published keys', async () => {
     for (const key of [
       rsa,
       ...['P-256', 'P-384', 'P-521'].map((namedCurve) => generateKeyPairSync('ec', { namedCurve }).privateKey),
@@ -68,7 +68,7 @@ describe('tokens of service accounts', () => {
     assert.equal(openIdDocuments('kubernetes', [tokenKeyOf(rsa)], ''), undefined);
   });
 
-  it('service account tokens have the claims of upstream’s tokens', async () => {
+  it('have the claims of upstream’s tokens', async () => {
     const { sign, authenticator } = setUp();
     const { reader } = setUp();
     assert.equal(reader.listeners, 0);
@@ -96,7 +96,7 @@ describe('tokens of service accounts', () => {
     });
   });
 
-  it('service account tokens become invalid with their pod, and name its node', async () => {
+  it('become invalid with their pod, and name its node', async () => {
     const { reader, sign, ask, authenticator, state } = setUp();
     const pod = buildPod({ 'metadata.namespace': 'web', 'metadata.uid': 'pod-uid' });
     const token = await sign({
@@ -122,7 +122,7 @@ describe('tokens of service accounts', () => {
     assert.equal(await ask(token), 'pod UID (another) does not match service account pod ref claim (pod-uid)');
   });
 
-  it('service account tokens become invalid with the secret or node that they are bound to, and with the account', async () => {
+  it('become invalid with the secret or node that they are bound to, and with the account', async () => {
     const { reader, sign, ask } = setUp();
     const bySecret = await sign({ boundObject: { kind: 'Secret', apiVersion: 'v1', name: 's', uid: 'secret-uid' } });
     const byNode = await sign({ boundObject: { kind: 'Node', apiVersion: 'v1', name: 'n1', uid: 'node-uid' } });
@@ -139,7 +139,7 @@ describe('tokens of service accounts', () => {
     assert.equal(await ask(bySecret), 'serviceaccounts "robot" not found');
   });
 
-  it('service account tokens are valid in their period, with a tolerance of one minute', async () => {
+  it('are valid in their period, with a tolerance of one minute', async () => {
     const { sign, ask, state } = setUp();
     const token = await sign();
     for (const [atMs, answer] of [
@@ -153,7 +153,7 @@ describe('tokens of service accounts', () => {
     }
   });
 
-  it('service account tokens are valid for their audiences', async () => {
+  it('are valid for their audiences', async () => {
     const { sign, ask } = setUp();
     const vault = await sign({ audiences: ['vault'] });
     assert.equal(await ask(vault), `token audiences ["vault"] is invalid for the target audiences ["${issuer}"]`);
@@ -164,7 +164,7 @@ describe('tokens of service accounts', () => {
     );
   });
 
-  it('service account tokens are valid for a year when a kubelet requests them for a pod, and say when they should have been renewed', async () => {
+  it('are valid for a year when a kubelet requests them for a pod, and say when they should have been renewed', async () => {
     const { signer, request } = setUp();
     const boundObject = { kind: 'Pod', apiVersion: 'v1', name: 'web', uid: 'u' } as const;
     const { token, expiresAtMs } = await signer.signServiceAccountToken(
@@ -180,7 +180,7 @@ describe('tokens of service accounts', () => {
     assert.equal(payloadOf(other.token)['exp'], startMs / 1000 + 3607);
   });
 
-  it('service account tokens are refused when they were modified or use another algorithm', async () => {
+  it('are refused when they were modified or use another algorithm', async () => {
     const { sign, ask } = setUp();
     const token = await sign();
     const [head = '', body = '', signature = ''] = token.split('.');
@@ -202,7 +202,7 @@ describe('tokens of service accounts', () => {
 });
 
 describe('tokens kept in secrets', () => {
-  it('tokens kept in secrets are valid while the secret contains them', async () => {
+  it('are valid while the secret contains them', async () => {
     const { reader, signer, ask } = setUp();
     const token = await signer.signLegacyToken({ namespace: 'web', name: 'robot', uid: 'sa-uid' }, 'robot-token');
     const secret = {

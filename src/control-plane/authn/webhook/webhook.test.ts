@@ -163,7 +163,7 @@ describe('a webhook’s kubeconfig', () => {
     });
   });
 
-  it('a webhook’s kubeconfig is refused when it cannot work', () => {
+  it('is refused when it cannot work', () => {
     const fails = (text: string, pattern: RegExp): void =>
       assert.throws(() => readWebhookKubeconfig(write(text)), pattern);
     fails('{', /hook\.conf/);

@@ -73,7 +73,7 @@ describe('AuthorizationConfiguration', () => {
     );
   });
 
-  it('AuthorizationConfiguration is read strictly', () => {
+  it('is read strictly', () => {
     assert.match(String(readAuthorizationConfiguration({ ...head, kind: 'Pod' })), /no kind "Pod"/);
     assert.match(String(readAuthorizationConfiguration({ ...head, modes: [] })), /unknown field "modes"/);
     const wrong = { type: 'Webhook', name: 'x', webhook: { ...webhook, timeout: '3 s' } };
@@ -105,7 +105,7 @@ describe('AuthorizationConfiguration', () => {
     assert.equal(validate([{ type: 'Node', name: 'n' }]), 'expected name node for authorizer Node instead of n');
   });
 
-  it('AuthorizationConfiguration must keep the types of the start', () => {
+  it('must keep the types of the start', () => {
     const requiredTypes = new Set(['RBAC', 'Node'] as const);
     assert.equal(
       validate([{ type: 'AlwaysAllow', name: 'alwaysallow' }], { requiredTypes }),

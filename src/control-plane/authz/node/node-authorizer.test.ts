@@ -55,7 +55,7 @@ const rich = (): Pod =>
   });
 
 describe('the Node authorizer', () => {
-  it('the Node authorizer has no opinion on users that are not nodes', () => {
+  it('has no opinion on users that are not nodes', () => {
     const { decide } = setUp();
     for (const user of [
       { name: 'system:node:n1', groups: [] },

@@ -143,7 +143,7 @@ describe('the verbs that a node may use', () => {
 });
 
 describe('the rules of a user', () => {
-  it('the rules of a user cannot be listed for nodes, and are empty for other users', async () => {
+  it('cannot be listed for nodes, and are empty for other users', async () => {
     const { authorizer } = setUp();
     const none = { resourceRules: [], nonResourceRules: [] };
     assert.deepEqual(await authorizer.rulesFor?.(n1, 'default'), {

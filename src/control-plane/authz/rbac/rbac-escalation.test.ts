@@ -81,7 +81,7 @@ describe('the check', () => {
   const handles = (type: ResourceType, operation: string, subresource = ''): boolean =>
     plugin.handles({ operation, subresource, definition: { type } } as AdmissionAttributes);
 
-  it('the check is made for creations and updates of the four kinds, and no other requests', () => {
+  it('is made for creations and updates of the four kinds, and no other requests', () => {
     for (const type of [roles, clusterRoles, roleBindings, clusterRoleBindings]) {
       assert.deepEqual(
         ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'].map((operation) => handles(type, operation)),

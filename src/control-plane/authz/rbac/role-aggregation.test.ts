@@ -22,7 +22,7 @@ const aggregated: ClusterRole = {
 };
 
 describe('aggregated roles', () => {
-  it('aggregated roles get the rules of all selected roles, by selector, then by name, without duplicates', () => {
+  it('get the rules of all selected roles, by selector, then by name, without duplicates', () => {
     const others = [
       role('c', { y: '1' }, 'get core c'),
       role('b', { x: '1' }, 'get core b', 'get core a'),
@@ -38,7 +38,7 @@ describe('aggregated roles', () => {
     assert.equal(computeAggregatedRules(role('e', { x: '1' }), others), undefined);
   });
 
-  it('aggregated roles do not get their own rules, even when they select themselves, and keep rules that differ in one part', () => {
+  it('do not get their own rules, even when they select themselves, and keep rules that differ in one part', () => {
     const self = { ...role('self', { x: '1' }, 'get core own'), aggregationRule: aggregated.aggregationRule };
     const others = [
       role('b', { x: '1' }, 'get core a', 'get apps a', 'list core a', 'get core a n', 'get url /a'),
@@ -51,7 +51,7 @@ describe('aggregated roles', () => {
     );
   });
 
-  it('aggregated roles that are deleted are skipped, and other failures are retried', async () => {
+  it('that are deleted are skipped, and other failures are retried', async () => {
     const clock = new FakeClock();
     const client = new FakeApiClient({ clock });
     const reader = new FakeObjectReader();
@@ -75,7 +75,7 @@ describe('aggregated roles', () => {
     await loop.stop();
   });
 
-  it('aggregated roles are written when a selected role changes, by server-side apply', async () => {
+  it('are written when a selected role changes, by server-side apply', async () => {
     const clock = new FakeClock();
     const client = new FakeApiClient({ clock });
     const reader = new FakeObjectReader();

@@ -70,7 +70,7 @@ const texts = (rules: readonly PolicyRule[]): string[] =>
   [...new Set(rules.flatMap(writtenOut).map((rule) => JSON.stringify(rule)))].sort();
 
 describe('missing rules', () => {
-  it('missing rules equal the result of checking every verb on every resource against every rule', () => {
+  it('equal the result of checking every verb on every resource against every rule', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 4 }), fc.array(anyRule, { maxLength: 3 }), (owned, asked) => {
         const expected = asked.flatMap(writtenOut).filter((single) => !owned.some((rule) => covers(rule, single)));
@@ -80,7 +80,7 @@ describe('missing rules', () => {
     );
   });
 
-  it('missing rules of paths are those that no pattern covers', () => {
+  it('of paths are those that no pattern covers', () => {
     const path = fc.stringMatching(/^[/][ab]{0,3}$/);
     const pattern = fc.oneof(
       path,
@@ -98,7 +98,7 @@ describe('missing rules', () => {
     );
   });
 
-  it('missing rules are listed up to the limit, with a note only if there are more', () => {
+  it('are listed up to the limit, with a note only if there are more', () => {
     const asked = [{ verbs: ['get', 'list'], apiGroups: [''], resources: ['pods', 'nodes'] }];
     const listed = (limit: number): [verbs: number, hasMore: boolean] => {
       const { rules, hasMore } = missingRules(
@@ -117,7 +117,7 @@ describe('missing rules', () => {
     ]);
   });
 
-  it('missing rules on the same resources are combined in messages, and paths are listed one by one', () => {
+  it('on the same resources are combined in messages, and paths are listed one by one', () => {
     const compact = compactRules([
       { verbs: ['get'], apiGroups: [''], resources: ['pods'] },
       { verbs: ['list', 'get'], apiGroups: [''], resources: ['pods'] },
@@ -132,7 +132,7 @@ describe('missing rules', () => {
     ]);
   });
 
-  it('missing rules of a rule with a hundred million combinations are listed up to the limit', () => {
+  it('of a rule with a hundred million combinations are listed up to the limit', () => {
     const names = (prefix: string): string[] => Array.from({ length: 500 }, (_, index) => `${prefix}${index}`);
     const asked = [{ verbs: names('v'), apiGroups: names('g'), resources: names('r') }];
     const { rules, hasMore } = missingRules(
@@ -155,7 +155,7 @@ describe('missing rules', () => {
     });
   });
 
-  it('missing rules count as missing when the comparison takes too long', () => {
+  it('count as missing when the comparison takes too long', () => {
     const many = (count: number, make: (index: number) => string): string[] =>
       Array.from({ length: count }, (_, index) => make(index));
     const owned = many(64, String).map((_, bit) => ({

@@ -122,7 +122,7 @@ describe('the authorization webhook', () => {
     assert.equal((await decide()).decision, 'noOpinion');
   });
 
-  it('the authorization webhook does not cache very long requests', async () => {
+  it('does not cache very long requests', async () => {
     const { service, decide } = setUp();
     for (let i = 0; i < 2; i++) await decide({ name: 'x'.repeat(10_000) });
     assert.equal(service.reviews.length, 2);
@@ -143,7 +143,7 @@ describe('the authorization webhook', () => {
     assert.equal((await strict.decide()).decision, 'allow', 'failures are not remembered');
   });
 
-  it('the authorization webhook is called only when all its conditions are true', async () => {
+  it('is called only when all its conditions are true', async () => {
     const { service, decide } = setUp('Deny', {
       when: ['has(request.resourceAttributes)', "request.resourceAttributes.namespace == 'web'"],
     });
@@ -153,7 +153,7 @@ describe('the authorization webhook', () => {
     assert.equal(service.reviews.length, 1);
   });
 
-  it('the authorization webhook can use every attribute in its conditions, including empty ones and selectors', async () => {
+  it('can use every attribute in its conditions, including empty ones and selectors', async () => {
     const { decide } = setUp('Deny', {
       when: [
         "request.user == 'jane' && request.uid == '7' && 'devs' in request.groups && request.extra.scopes == ['a']",

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { holderIdentity } from './holder-identity.ts';
 
-describe('the identity of who may lead', () => {
+describe("a candidate's identity", () => {
   const place = { hostname: 'one', bootId: 'b', networkNamespace: 'net:[1]', address: '0.0.0.0', port: 6443 };
 
-  it("a candidate's identity is the same for the next process that listens at the same address", () => {
+  it('is the same for the next process that listens at the same address', () => {
     assert.equal(holderIdentity(place), holderIdentity({ ...place }));
     assert.match(holderIdentity(place), /^one_[0-9a-f]{32}$/);
   });
 
-  it("a candidate's identity is another wherever two could listen at once", () => {
+  it('is another wherever two could listen at once', () => {
     const others = [
       { hostname: 'two' },
       { bootId: 'c' },

@@ -30,7 +30,7 @@ const kinds = initializedKinds(plainKinds);
 const widgets = kinds[0] as unknown as ResourceDefinition<Widget>;
 const names = ({ items }: ServedList): readonly string[] => items.map(({ object }) => object.metadata.name);
 
-describe('an object that pends', () => {
+describe('a pending object', () => {
   let fixture: RegistryFixture;
   beforeEach(async () => {
     fixture = await startRegistry([allPend], { kinds });
@@ -64,7 +64,7 @@ describe('an object that pends', () => {
     return { answer };
   };
 
-  it('a pending object is not listed, unless that is asked for; by its name it is found', async () => {
+  it('is not listed, unless that is asked for; by its name it is found', async () => {
     await createPending('a');
     const list = (includeUninitialized: boolean, labelSelector = ''): Promise<ServedList> =>
       fixture.registry.list(fixture.request(widgets), { includeUninitialized, labelSelector });
@@ -75,7 +75,7 @@ describe('an object that pends', () => {
     assert.deepEqual(initializersOf((await find('a')).metadata), pending);
   });
 
-  it('a pending object is added to a watch once it is initialized', async () => {
+  it('is added to a watch once it is initialized', async () => {
     const events: string[] = [];
     const sink: WatchSink = {
       event: (type, { object }) => events.push(`${type} ${object.metadata.name}`),
@@ -92,14 +92,14 @@ describe('an object that pends', () => {
     watch.close();
   });
 
-  it('a pending object is what its creator gets when the last initializer is done', async () => {
+  it('is what its creator gets when the last initializer is done', async () => {
     const { answer } = await beginCreation();
     const object = await find('a');
     await write({ ...having(object, undefined), spec: { size: 7 } });
     assert.equal((await answer).spec.size, 7);
   });
 
-  it('a pending object goes when an initializer refuses it, and its creator reads why', async () => {
+  it('goes when an initializer refuses it, and its creator reads why', async () => {
     const { answer } = await beginCreation();
     const refused = assert.rejects(
       answer,
@@ -111,13 +111,13 @@ describe('an object that pends', () => {
     await assert.rejects(find('a'), (error) => isApiError(error, 'NotFound'));
   });
 
-  it('a pending object that is deleted meanwhile ends the wait', async () => {
+  it('that is deleted meanwhile ends the wait', async () => {
     const { answer } = await beginCreation();
     await fixture.registry.delete(fixture.request(widgets, 'a'), {});
     await assert.rejects(answer, /object deleted while waiting for initialization/);
   });
 
-  it('a pending object is waited for as long as a request takes, and stays', async () => {
+  it('is waited for as long as a request takes, and stays', async () => {
     const { answer } = await beginCreation();
     const refused = assert.rejects(
       answer,
@@ -131,13 +131,13 @@ describe('an object that pends', () => {
     assert.deepEqual(initializersOf((await find('a')).metadata), pending);
   });
 
-  it('a pending object goes with a deletion of its collection', async () => {
+  it('goes with a deletion of its collection', async () => {
     await createPending('a');
     await fixture.registry.deleteCollection(fixture.request(widgets), {}, {});
     await assert.rejects(find('a'), (error) => isApiError(error, 'NotFound'));
   });
 
-  it('a pending object is checked as any other, and once it is initialized the field is closed', async () => {
+  it('is checked as any other, and once it is initialized the field is closed', async () => {
     await createPending('a');
     const object = await find('a');
     await assert.rejects(write(having(object, { pending: [{ name: 'x' }] })), /three segments/);
@@ -149,7 +149,7 @@ describe('an object that pends', () => {
 describe('a server without initializers', () => {
   const pods = allResources.find(({ type }) => type.kind === 'Pod');
   const body = { metadata: { name: 'a', initializers: { pending: [] } }, spec: { containers: [] } };
-  it('a server without initializers does not know the field; one with them does', () => {
+  it('does not know the field; one with them does', () => {
     assert.ok(pods !== undefined);
     const unknown = (definition: ResourceDefinition | undefined): readonly string[] =>
       definition === undefined

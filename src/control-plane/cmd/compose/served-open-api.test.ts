@@ -18,8 +18,8 @@ const textOf = async (path: string): Promise<string> =>
 const definitionsOf = ({ definitions, components }: Document): Readonly<Record<string, OpenApiSchema>> =>
   definitions ?? components?.schemas ?? {};
 
-describe('the OpenAPI documents of all kinds that are served', () => {
-  it('the OpenAPI documents are whole: every reference leads somewhere, every operation has a name of its own', async () => {
+describe('the OpenAPI documents', () => {
+  it('are whole: every reference leads somewhere, every operation has a name of its own', async () => {
     for (const path of documents.paths().filter((each) => each !== '/openapi/v3')) {
       const text = await textOf(path);
       const document = JSON.parse(text) as Document;
@@ -34,7 +34,7 @@ describe('the OpenAPI documents of all kinds that are served', () => {
     }
   });
 
-  it('the OpenAPI documents name every kind in its own group, and say what it is', async () => {
+  it('name every kind in its own group, and say what it is', async () => {
     const unknown: string[] = [];
     for (const { type } of allResources) {
       const group = type.group === '' ? 'api' : `apis/${type.group}`;
@@ -54,7 +54,7 @@ describe('the OpenAPI documents of all kinds that are served', () => {
     assert.deepEqual(unknown, []);
   });
 
-  it('the OpenAPI documents give each type one name: none is taken for another group’s because it was met there first', async () => {
+  it('give each type one name: none is taken for another group’s because it was met there first', async () => {
     const names = Object.keys(definitionsOf(JSON.parse(await textOf('/openapi/v2')) as Document));
     const short = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
     const shared = names

@@ -65,7 +65,7 @@ describe('a file of structured configuration', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('a file of structured configuration is tried again each minute while it cannot be put in force', async () => {
+  it('is tried again each minute while it cannot be put in force', async () => {
     const { clock, away, applied, counted, configuration, write } = setUp();
     away.now = true;
     write('two');

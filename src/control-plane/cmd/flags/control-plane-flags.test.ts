@@ -101,7 +101,7 @@ describe('the command line of the control plane', () => {
     assert.deepEqual(errorsOf('--bogus'), ["Unknown option '--bogus'", 'kubelet-control-plane --help lists all flags']);
   });
 
-  it('the command line of the control plane does not open an empty store for a user who names an etcd', () => {
+  it('does not open an empty store for a user who names an etcd', () => {
     assert.deepEqual(errorsOf('--etcd-servers=http://10.0.0.1:2379'), [
       '--etcd-servers: only with --storage-backend=etcd3',
     ]);

@@ -10,8 +10,8 @@ import { bootstrapKubeconfig, publicKeyHash, tokenCommand, tokenSecret } from '.
 
 const nowMs = Date.UTC(2026, 0, 1);
 
-describe('a token by which nodes join', () => {
-  it('a join token is one the API server accepts, for its time, in kubeadm’s group', () => {
+describe('a join token', () => {
+  it('is one the API server accepts, for its time, in kubeadm’s group', () => {
     const secret = tokenSecret('abcdef.0123456789abcdef', nowMs + 60_000);
     const asked = { id: 'abcdef', part: '0123456789abcdef' };
     assert.deepEqual(judgeBootstrapSecret(secret, { ...asked, nowMs }), {
@@ -30,7 +30,7 @@ describe('a token by which nodes join', () => {
     assert.deepEqual([server, ca, token], ['https://192.0.2.1:6443', 'CA', 'abcdef.0123456789abcdef']);
   });
 
-  it('a join token comes with the digest of the authority’s key, as kubeadm counts it', () => {
+  it('comes with the digest of the authority’s key, as kubeadm counts it', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const ca = writeCertificate(
       {
@@ -48,7 +48,7 @@ describe('a token by which nodes join', () => {
     assert.match(publicKeyHash(ca), /^sha256:[0-9a-f]{64}$/);
   });
 
-  it('a join token is not made where the words are wrong', async () => {
+  it('is not made where the words are wrong', async () => {
     for (const args of [[], ['delete'], ['create', 'x'], ['create', '--ttl', 'soon'], ['create', '--nothing']]) {
       let said = '';
       assert.equal(

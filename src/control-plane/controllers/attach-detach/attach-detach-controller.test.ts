@@ -77,8 +77,8 @@ function setUp({
   };
 }
 
-describe('volumes of CSI drivers', () => {
-  it('CSI volumes are attached for the first pod of a node, listed in its status once attached, and detached when the node has released them', async () => {
+describe('CSI volumes', () => {
+  it('are attached for the first pod of a node, listed in its status once attached, and detached when the node has released them', async () => {
     const { world, api, run, addPod, attach, detach, attachmentOn, attachedTo, setNode } = setUp();
     addPod('web', 'n1');
     await run();
@@ -107,7 +107,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('CSI volumes for a single node wait until the other node has released them', async () => {
+  it('for a single node wait until the other node has released them', async () => {
     const one = setUp();
     one.addPod('a', 'n1');
     await one.run();
@@ -136,7 +136,7 @@ describe('volumes of CSI drivers', () => {
     await many.world.stop();
   });
 
-  it('CSI volumes that another program attached under its own name are not changed', async () => {
+  it('that another program attached under its own name are not changed', async () => {
     const { api, world, run } = setUp();
     const theirs = { namespace: '', name: 'by-hand' };
     api.seed(volumeAttachments, {
@@ -149,7 +149,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('CSI volumes of a driver without attachment are not changed', async () => {
+  it('of a driver without attachment are not changed', async () => {
     const { world, api, run, addPod, attachmentOn } = setUp();
     api.seed(csiDrivers, { metadata: { name: 'd', namespace: '', uid: '' }, spec: { attachRequired: false } });
     await run();
@@ -159,7 +159,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('CSI volumes are detached from a deleted node, and from a node without heartbeats for six minutes', async () => {
+  it('are detached from a deleted node, and from a node without heartbeats for six minutes', async () => {
     for (const gone of [false, true]) {
       const { world, api, run, addPod, attach, attachmentOn, setNode } = setUp();
       addPod('web', 'n1');
@@ -177,7 +177,7 @@ describe('volumes of CSI drivers', () => {
     }
   });
 
-  it('CSI volumes are detached at once from a node that is out of service', async () => {
+  it('are detached at once from a node that is out of service', async () => {
     const { world, api, run, addPod, attach, attachmentOn, setNode } = setUp();
     addPod('web', 'n1');
     await run();
@@ -209,7 +209,7 @@ describe('volumes of CSI drivers', () => {
     await world.stop();
   });
 
-  it('CSI volumes reach the same final state despite crashes of the controller and late events', async () => {
+  it('reach the same final state despite crashes of the controller and late events', async () => {
     for (let seed = 1; seed <= 30; seed++) {
       const { world, api, run, addPod, attach, detach, attachmentOn, attachedTo } = setUp({ seed, lagMs: 300 });
       world.restartAtWrite(1 + (seed % 4));

@@ -40,13 +40,13 @@ const isApproved = (world: ControllerWorld): boolean =>
   (world.api.peek(certificateSigningRequests, key)?.status?.conditions ?? []).some(({ type }) => type === 'Approved');
 
 describe('the serving certificate request of a node', () => {
-  it('the serving certificate request of a node is approved for the addresses it has', async () => {
+  it('is approved for the addresses it has', async () => {
     const world = await setUp(own);
     assert.ok(isApproved(world));
     await world.stop();
   });
 
-  it('the serving certificate request of a node is approved for an IPv6 address in any spelling', async () => {
+  it('is approved for an IPv6 address in any spelling', async () => {
     const world = await setUp({ ...own, dnsNames: ['A.example'], ipAddresses: ['fd00::1'] }, {}, [
       'a.example',
       'FD00:0:0:0:0:0:0:1',
@@ -68,7 +68,7 @@ describe('the serving certificate request of a node', () => {
     ['something else', undefined],
   ];
   for (const [what, names, asker] of refused) {
-    it(`the serving certificate request of a node is not approved for ${what}`, async () => {
+    it(`is not approved for ${what}`, async () => {
       const world = await setUp(names, asker);
       await world.clock.advance(60_000);
       assert.deepEqual([isApproved(world), world.api.writes], [false, []]);
@@ -76,7 +76,7 @@ describe('the serving certificate request of a node', () => {
     });
   }
 
-  it('the serving certificate request of a node is approved once the node has reported its addresses', async () => {
+  it('is approved once the node has reported its addresses', async () => {
     const world = await setUp(own, {}, []);
     assert.equal(isApproved(world), false);
     const node = await world.api.get(nodes, { namespace: '', name: 'a' });

@@ -245,7 +245,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('a rolling update with maxSurge always keeps a pod on each node, and creates at most maxSurge additional pods', async () => {
+  it('with maxSurge always keeps a pod on each node, and creates at most maxSurge additional pods', async () => {
     const world = await setUp(
       build({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: '40%' } } }),
       { nodeCount: 4 },
@@ -262,7 +262,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('a rolling update whose pods do not become ready stops at maxUnavailable', async () => {
+  it('whose pods do not become ready stops at maxUnavailable', async () => {
     const world = await setUp(build(), { nodeCount: 4 });
     await world.run(4_000);
     world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
@@ -286,7 +286,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('a rolling update with OnDelete happens when a user deletes the old pod', async () => {
+  it('with OnDelete happens when a user deletes the old pod', async () => {
     const world = await setUp(build({ updateStrategy: { type: 'OnDelete' } }), { nodeCount: 2 });
     await world.run(3_000);
     roll(world, 'v2');
@@ -300,7 +300,7 @@ describe('a rolling update', () => {
 });
 
 describe('revisions', () => {
-  it('revisions are patches that restore a template; a rollback renumbers, and a limited number is kept', async () => {
+  it('are patches that restore a template; a rollback renumbers, and a limited number is kept', async () => {
     const world = await setUp(build({ revisionHistoryLimit: 1 }), { nodeCount: 1 });
     for (const image of ['v1', 'v2', 'v3', 'v2']) {
       roll(world, image);
@@ -318,7 +318,7 @@ describe('revisions', () => {
     await world.stop();
   });
 
-  it('revisions of the same template are merged in the next pass; a new revision alone causes no pass', async () => {
+  it('of the same template are merged in the next pass; a new revision alone causes no pass', async () => {
     const world = await setUp(build(), { nodeCount: 1 });
     await world.run(3_000);
     const [revision] = world.api.all(controllerRevisions) as [ControllerRevision];

@@ -181,7 +181,7 @@ describe('a rolling update', () => {
     await world.stop();
   });
 
-  it('a rolling update that makes no progress stops within its bounds, reports a timeout, and does not block an undo', async () => {
+  it('that makes no progress stops within its bounds, reports a timeout, and does not block an undo', async () => {
     const world = await setUp(build(4, { progressDeadlineSeconds: 30 }));
     await world.run(4_000);
     world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
@@ -227,7 +227,7 @@ describe('a rolling update', () => {
 });
 
 describe('scaling', () => {
-  it('scaling during a rollout gives each set its share', async () => {
+  it('during a rollout gives each set its share', async () => {
     const world = await setUp(
       build(10, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } } }),
     );
@@ -246,7 +246,7 @@ describe('scaling', () => {
     await world.stop();
   });
 
-  it('scaling to the current size of the old set does not block the rollout', async () => {
+  it('to the current size of the old set does not block the rollout', async () => {
     const world = await setUp(
       build(2, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } }),
     );

@@ -359,7 +359,7 @@ describe('which sets are scaled', () => {
 });
 
 describe('revisions', () => {
-  it('revisions are int64s, and any value that a user sets is incremented exactly', () => {
+  it('are int64s, and any value that a user sets is incremented exactly', () => {
     const [small, large] = [aSet('small', { revision: 3 }), aSet('large', {})];
     const set = (revision: string): ReplicaSet => ({
       ...large,

@@ -106,8 +106,7 @@ describe('the taints of a device', () => {
     assert.equal(of(), '');
   });
 
-  it('the taints of a device are looked up by driver and pool', () =>
-    assert.equal(poolKey({ driver: 'd', pool: 'p' }), 'd/p'));
+  it('are looked up by driver and pool', () => assert.equal(poolKey({ driver: 'd', pool: 'p' }), 'd/p'));
 });
 
 describe('the claims that a pod uses', () => {

@@ -62,7 +62,7 @@ describe('a zone', () => {
     [9, 11, 'partialDisruption'],
     [10, 11, 'normal'],
   ] as const)
-    it(`a zone with ${ready} nodes ready and ${notReady} not is ${expected}`, () =>
+    it(`with ${ready} nodes ready and ${notReady} not is ${expected}`, () =>
       assert.equal(zoneState(ready, notReady), expected));
 
   it('evicts one node in ten seconds; if much of it is down, one in a hundred seconds, or none in a small zone', () => {

@@ -116,10 +116,10 @@ describe('NodeAffinity', () => {
       '!pod affinity terms conflict',
     ],
   ] as const) {
-    it(`NodeAffinity by ${name}`, () =>
+    it(`by ${name}`, () =>
       assert.deepEqual(filterAll(createNodeAffinity(), buildPod('x', { spec }), { nodes }), expected));
   }
-  it('NodeAffinity skips pods without affinity, unless the profile adds some', () => {
+  it('skips pods without affinity, unless the profile adds some', () => {
     assert.equal(filterAll(createNodeAffinity(), buildPod('x'), { nodes }), 'skip');
     const added = createNodeAffinity({
       addedAffinity: {
@@ -213,8 +213,7 @@ describe('NodePorts', () => {
         [expected],
       ));
   }
-  it('NodePorts skips pods without host ports', () =>
-    assert.equal(filterAll(nodePorts, withPort('x', {}), { nodes }), 'skip'));
+  it('skips pods without host ports', () => assert.equal(filterAll(nodePorts, withPort('x', {}), { nodes }), 'skip'));
 });
 
 describe('NodeResourcesFit', () => {
@@ -316,7 +315,7 @@ describe('NodeResourcesBalancedAllocation', () => {
       [87, 62],
     );
   });
-  it('NodeResourcesBalancedAllocation skips pods without requests', () =>
+  it('skips pods without requests', () =>
     assert.equal(
       scoreAll(createNodeResourcesBalancedAllocation(), buildPod('x'), { nodes: [buildNode('a')] }),
       undefined,

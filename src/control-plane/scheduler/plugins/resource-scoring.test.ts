@@ -93,7 +93,7 @@ describe('a shape', () => {
   const only = [{ name: 'cpu', weight: 1 }];
   const at = (cpu: string, ...shape: ShapePoint[]): number | undefined => score(ratio(shape, only), { cpu });
 
-  it('a shape is linear between its points and constant outside them', () => {
+  it('is linear between its points and constant outside them', () => {
     const shape = [point(25, 3), point(75, 7)];
     assert.deepEqual(
       ['400m', '1', '2', '2500m', '3', '4', '9'].map((cpu) => at(cpu, ...shape)),

@@ -25,7 +25,7 @@ it('the volume limit is maximumVolumeSize if set, else the capacity', () => {
 });
 
 describe('a node reaches enough storage', () => {
-  it('a node reaches enough storage if its labels match the topology, and class and size fit', () => {
+  it('if its labels match the topology, and class and size fit', () => {
     assert.equal(reaches({ zone: 'a' }, inZone('a')), true);
     assert.equal(reaches({ zone: 'b' }, inZone('a')), false);
     assert.equal(reaches({}, inZone('a')), false);

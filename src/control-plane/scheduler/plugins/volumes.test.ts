@@ -104,8 +104,7 @@ describe('VolumeBinding', () => {
       storageClasses: [wait, dynamic],
       ...lists,
     });
-  it('VolumeBinding skips pods without claims', () =>
-    assert.equal(filterAll(volumeBinding, buildPod('x'), {}), 'skip'));
+  it('skips pods without claims', () => assert.equal(filterAll(volumeBinding, buildPod('x'), {}), 'skip'));
   it('rejects nodes that cannot access the volume of a bound claim', () => {
     const reason = "node(s) didn't match PersistentVolume's node affinity";
     assert.deepEqual(check({ claims: [boundClaim('data', 'pv')], volumes: [volumeOf('pv', onNode('b'))] }), [
@@ -325,7 +324,7 @@ describe('VolumeZone', () => {
       ['', elsewhere, ''],
     );
   });
-  it('VolumeZone skips claims that wait for the pod and volumes without a zone', () => {
+  it('skips claims that wait for the pod and volumes without a zone', () => {
     assert.equal(check([waiting('data')]), 'skip');
     assert.equal(check([boundClaim('data', 'pv')], volumeOf('pv')), 'skip');
   });

@@ -27,13 +27,13 @@ const web: Service = {
 } as Service;
 
 describe('a Policy', () => {
-  it('a Policy without predicates and priorities gets the defaults; empty lists leave only mandatory plugins', () => {
+  it('without predicates and priorities gets the defaults; empty lists leave only mandatory plugins', () => {
     assert.ok(filters({}).includes('InterPodAffinity'));
     assert.ok(scores({}).includes('TaintToleration 3'));
     assert.deepEqual([filters({ predicates: [] }), scores({ priorities: [] })], [always, []]);
   });
 
-  it('a Policy maps names to plugins and keeps its weights', () => {
+  it('maps names to plugins and keeps its weights', () => {
     const predicates = ['GeneralPredicates', 'NoDiskConflict', 'PodToleratesNodeTaints'].map((name) => ({ name }));
     assert.deepEqual(filters({ predicates }), [
       ...['NodeUnschedulable', 'NodeName', 'TaintToleration', 'NodeAffinity', 'NodePorts', 'NodeResourcesFit'],
@@ -55,7 +55,7 @@ describe('a Policy', () => {
     ]);
   });
 
-  it('a Policy does not run plugins that it does not name', () => {
+  it('does not run plugins that it does not name', () => {
     const big = buildPod('big', { requests: { cpu: '100' } });
     assert.equal(
       outcomeOf(decide({ nodes: [buildNode('a')] }, big, profileOf({ predicates: [{ name: 'HostName' }] }))),
@@ -64,7 +64,7 @@ describe('a Policy', () => {
     assert.match(outcomeOf(decide({ nodes: [buildNode('a')] }, big, profileOf({}))), /Insufficient cpu/);
   });
 
-  it('a Policy packs nodes with MostRequestedPriority and a custom ratio', () => {
+  it('packs nodes with MostRequestedPriority and a custom ratio', () => {
     const nodes = [
       buildNode('small', { allocatable: { cpu: '2' } }),
       buildNode('large', { allocatable: { cpu: '8' } }),
@@ -84,7 +84,7 @@ describe('a Policy', () => {
     assert.equal(outcomeOf(decide({ nodes }, pod, spreading)), 'large');
   });
 
-  it('a Policy may filter and score by labels', () => {
+  it('may filter and score by labels', () => {
     const nodes = [
       buildNode('a', { labels: { retiring: '1' } }),
       buildNode('b'),
@@ -150,7 +150,7 @@ describe('a Policy', () => {
       assert.equal(outcomeOf(decide({ nodes: [avoiding(text)] }, pod, profile)), 'a');
   });
 
-  it('a Policy may configure extenders in its own format', () => {
+  it('may configure extenders in its own format', () => {
     const [extender] = configOf({
       extenders: [
         {

@@ -95,7 +95,7 @@ describe('a list', () => {
     });
   }
 
-  it('a list that announces more keys but returns none ends the list', async () => {
+  it('that announces more keys but returns none ends the list', async () => {
     answer = ({ key }) =>
       key === '/registry/pods/'
         ? { header, more: true, count: 9n, kvs: [kv('/registry/pods/a')] }

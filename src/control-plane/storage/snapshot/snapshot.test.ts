@@ -49,7 +49,7 @@ async function withFile<T>(use: (file: string) => Promise<T>): Promise<T> {
 }
 const opened = (file: string): SqliteStorage => new SqliteStorage({ file, clock: new FakeClock(), log: silentLogger });
 
-describe('the file of a snapshot', () => {
+describe('a snapshot file', () => {
   it('gives back what was written', () =>
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string(), fc.integer({ min: 1, max: 900 }), fc.string())), (items) => {
@@ -68,12 +68,12 @@ describe('the file of a snapshot', () => {
     }
   });
 
-  it('a snapshot file of a later format is refused with what to do', () => {
+  it('of a later format is refused with what to do', () => {
     const text = rendered([]).replace(`"format":${SNAPSHOT_FORMAT}`, `"format":${SNAPSHOT_FORMAT + 1}`);
     assert.throws(() => readAll(text), /use a newer version/);
   });
 
-  it('a snapshot file of the first format stays readable', () => {
+  it('of the first format stays readable', () => {
     const released =
       '{"kubeletTsSnapshot":{"format":1,"revision":7,"createdAt":"2026-11-23T00:00:00.000Z","version":"v1.36.0"}}\n' +
       '["/registry/namespaces/default",5,"{}"]\n' +
@@ -81,7 +81,7 @@ describe('the file of a snapshot', () => {
     assert.deepEqual(readAll(released).items, [['/registry/namespaces/default', 5, '{}']]);
   });
 
-  it('a snapshot file with lines of other kinds is refused', () => {
+  it('with lines of other kinds is refused', () => {
     for (const line of ['null', '[]', '{}', '["a",1]', '["a","1","b"]', '[1,1,"b"]', '7', 'no JSON', '["a",901,"new"]'])
       assert.throws(() => readAll(`${rendered([]).split('\n')[0]}\n${line}\n`), isInvalid, line);
   });
@@ -163,7 +163,7 @@ describe('pages of a snapshot', () => {
 });
 
 describe('a restored store', () => {
-  it('a restored store has the objects with their resource versions, and ends watches and lists from before', () =>
+  it('has the objects with their resource versions, and ends watches and lists from before', () =>
     withFile(async (file) => {
       const restored = restoreSqlite(file);
       for (const item of ITEMS) restored.put(item);
@@ -186,7 +186,7 @@ describe('a restored store', () => {
       await storage.close();
     }));
 
-  it('a restored store of nothing is an empty store', () =>
+  it('of nothing is an empty store', () =>
     withFile(async (file) => {
       restoreSqlite(file).finish(5);
       const storage = opened(file);
@@ -194,7 +194,7 @@ describe('a restored store', () => {
       await storage.close();
     }));
 
-  it('a restored store is not made over one that is there, and leaves nothing when it is given up', () =>
+  it('is not made over one that is there, and leaves nothing when it is given up', () =>
     withFile(async (file) => {
       const first = restoreSqlite(file);
       for (const item of ITEMS) first.put(item);

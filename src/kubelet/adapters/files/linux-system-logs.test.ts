@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { errorKind } from '../../../base/errors.ts';
 import { linuxSystemLogs } from './linux-system-logs.ts';
 
-describe('logs of the system', () => {
+describe('system logs', () => {
   const base = mkdtempSync(join(tmpdir(), 'kts-logs-'));
   const root = join(base, 'log');
   before(() => {
@@ -37,7 +37,7 @@ describe('logs of the system', () => {
     }
   };
 
-  it('system logs are regular files and folders', async () => {
+  it('are regular files and folders', async () => {
     assert.deepEqual(
       [
         await read('syslog'),
@@ -57,13 +57,13 @@ describe('logs of the system', () => {
     );
   });
 
-  it('system logs are never read through links, from special files, or outside their folder (TOB-K8S-026)', async () => {
+  it('are never read through links, from special files, or outside their folder (TOB-K8S-026)', async () => {
     for (const path of ['0.log', 'way', 'way/shadow', 'fifo', '../secrets/shadow', '..', 'app/../../secrets/shadow'])
       assert.match(await read(path), /^(Invalid|NotFound|Internal)$/, path);
     assert.match(await read('inside'), /^(Invalid|Internal)$/);
   });
 
-  it('system logs of a folder with too many names are truncated', async () => {
+  it('of a folder with too many names are truncated', async () => {
     mkdirSync(join(root, 'crowd'));
     for (let name = 0; name < 10_050; name += 1) writeFileSync(join(root, 'crowd', String(name)), '');
     assert.equal((await read('crowd')).split(' ').length, 10_000);

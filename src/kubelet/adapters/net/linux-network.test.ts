@@ -25,8 +25,8 @@ const route = (name: string, destination = '00000000'): string =>
 const v6Route = (name: string, gateway: string): string =>
   `${'0'.repeat(32)} 00 ${'0'.repeat(32)} 00 ${gateway} 00000400 00000001 00000000 00000003     ${name}\n`;
 
-describe('the address under which others reach this machine', () => {
-  it("the machine's address is on the interface that the default route leads over", () => {
+describe("the machine's address", () => {
+  it('is on the interface that the default route leads over', () => {
     const routes = HEAD + route('eth0', '0002000A') + route('eth1');
     const v6Routes = v6Route('lo', '0'.repeat(32)) + v6Route('eth0', `fe80${'0'.repeat(27)}2`);
     assert.deepEqual(computeNetwork({ routes, v6Routes, v4Trie: '', interfaces }).defaults, {
@@ -35,7 +35,7 @@ describe('the address under which others reach this machine', () => {
     });
   });
 
-  it("the machine's address is one of an external interface if there is no route", () => {
+  it('is one of an external interface if there is no route', () => {
     assert.deepEqual(computeNetwork({ routes: '', v6Routes: '', v4Trie: '', interfaces }).defaults, {
       v4: '192.0.2.1',
       v6: '2001:db8::1',
@@ -46,7 +46,7 @@ describe('the address under which others reach this machine', () => {
     });
   });
 
-  it("the machine's address may be one of an interface without a carrier, such as a bridge without pods", () => {
+  it('may be one of an interface without a carrier, such as a bridge without pods', () => {
     const v4Trie =
       'Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.85.0.0\n        /22 link UNICAST\n     |-- 10.85.0.1\n        /32 host LOCAL\n     |-- 10.85.3.255\n        /32 link BROADCAST\n     |-- 192.0.2.1\n        /32 host LOCAL\n';
     assert.deepEqual(
@@ -55,7 +55,7 @@ describe('the address under which others reach this machine', () => {
     );
   });
 
-  it("the machine's address is among all its addresses", () => {
+  it('is among all its addresses', () => {
     assert.equal(computeNetwork({ routes: '', v6Routes: '', v4Trie: '', interfaces }).own.length, 8);
   });
 });

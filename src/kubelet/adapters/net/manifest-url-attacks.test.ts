@@ -85,11 +85,11 @@ const to = (from: string, target: string): string => `${from}/?to=${encodeURICom
 
 describe('a manifest URL', () => {
   for (const url of ['file:///etc/passwd', 'ftp://127.0.0.1/x', 'data:text/plain,x', 'unix:/run/x.sock']) {
-    it(`a manifest URL of another scheme is rejected, not requested from this machine by HTTP: ${url}`, async () =>
+    it(`of another scheme is rejected, not requested from this machine by HTTP: ${url}`, async () =>
       assert.match(await failure(url), /unsupported protocol scheme/));
   }
 
-  it('a manifest URL with a password sends it to its server, and shows it in no message', async () => {
+  it('with a password sends it to its server, and shows it in no message', async () => {
     const withPassword = origin.first.replace('http://', 'http://me:s3cret%21@');
     assert.deepEqual(await netDial.fetch(withPassword, [], limits), { status: 200, body: 'pods' });
     assert.equal(seen.at(-1)?.headers.authorization, `Basic ${Buffer.from('me:s3cret!').toString('base64')}`);

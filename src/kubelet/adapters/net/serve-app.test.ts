@@ -130,7 +130,7 @@ describe('an app behind a Node server', () => {
     await once(response.resume(), 'end');
   });
 
-  it('an app behind a Node server is paused by a client that does not read', async () => {
+  it('is paused by a client that does not read', async () => {
     let made = 0;
     const chunk = new Uint8Array(64 * 1024);
     const socket = await serve(
@@ -152,7 +152,7 @@ describe('an app behind a Node server', () => {
     client.destroy();
   });
 
-  it('an app behind a Node server is notified of a disconnect by its signal and by its stream', async () => {
+  it('is notified of a disconnect by its signal and by its stream', async () => {
     const seen: string[] = [];
     const socket = await serve((request) => {
       request.signal.addEventListener('abort', () => seen.push('signal'));
@@ -183,7 +183,7 @@ describe('an app behind a Node server', () => {
     assert.ok((await failed.promise) instanceof Error);
   });
 
-  it('an app behind a Node server may leave a body unread: the response is sent, and the connection continues after the rest, or ends', async () => {
+  it('may leave a body unread: the response is sent, and the connection continues after the rest, or ends', async () => {
     const socket = await serve(() => new Response('enough'));
     const two = await raw(
       socket,
@@ -193,7 +193,7 @@ describe('an app behind a Node server', () => {
     assert.match(await raw(socket, 'POST / HTTP/1.1\r\nHost: n\r\nContent-Length: 100000\r\n\r\nx'), /enough$/);
   });
 
-  it('an app behind a Node server that fails ends only its connection', async () => {
+  it('that fails ends only its connection', async () => {
     const socket = await serve((request) => {
       if (request.url.endsWith('/fail')) throw new Error('broken');
       return request.url.endsWith('/break')

@@ -43,7 +43,7 @@ describe('the environment of children', () => {
       new ShellRunner({ idleMs: 1 }).run('env', [], { ...limits, op: 'env' }).then(({ stderr }) => stderr),
   };
   for (const [what, run] of Object.entries(ways)) {
-    it(`the environment of children has no world-writable folder, and no variable meant for the agent alone: ${what}`, async () => {
+    it(`has no world-writable folder, and no variable meant for the agent alone: ${what}`, async () => {
       const lines = (await run()).trim().split('\n');
       assert.deepEqual(
         lines.filter((line) => /HIJACKED|^(LD_|NODE_OPTIONS|NOTIFY|BASH_ENV)/.test(line)),
@@ -58,7 +58,7 @@ describe('the environment of children', () => {
     });
   }
 
-  it('the environment of children does not exist for a program that any user may change: it is not run', {
+  it('does not exist for a program that any user may change: it is not run', {
     skip: process.geteuid?.() !== 0 && 'needs root',
   }, async () => {
     assert.match(

@@ -34,7 +34,7 @@ describe('cgroup v1', () => {
     'blkio.throttle.io_service_bytes_recursive': '253:0 Read 4096\n253:0 Total 4096\nTotal 4096\n',
   });
 
-  it('cgroup v1 has CPU and memory including child groups, and page faults of the group alone', () => {
+  it('has CPU and memory including child groups, and page faults of the group alone', () => {
     assert.deepEqual(v1Format.cpu(read, 'all'), {
       usageNs: 123_456_789,
       userNs: 100_000_000,
@@ -128,7 +128,7 @@ describe('cgroup v2', () => {
     'io.pressure': pressure,
   });
 
-  it('cgroup v2 has the same values in the same units', () => {
+  it('has the same values in the same units', () => {
     assert.deepEqual(v2Format.cpu(read, 'all'), {
       usageNs: 1_000_000,
       userNs: 600_000,

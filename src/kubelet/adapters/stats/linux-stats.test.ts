@@ -41,13 +41,13 @@ describe('a tree of groups', () => {
       proc: join(folder, 'proc'),
     });
 
-  it('a tree of groups has no figures of I/O for the summary but its pressure', () => {
+  it('has no figures of I/O for the summary but its pressure', () => {
     const use = stats().use('/kubepods/pod1/abc', 'summary');
     assert.deepEqual([use?.cpu.usageNs, use?.threads], [5000, undefined]);
     assert.deepEqual([use?.io?.bytes, use?.io?.operations], [[], []]);
   });
 
-  it('a tree of groups is read group by group, and missing groups are no error', () => {
+  it('is read group by group, and missing groups are no error', () => {
     const use = stats().use('/kubepods/pod1/abc', 'all');
     assert.deepEqual(
       [use?.atMs, use?.cpu.usageNs, use?.memory.workingSetBytes, use?.threads],
@@ -60,7 +60,7 @@ describe('a tree of groups', () => {
     assert.deepEqual(stats().children('/kubepods/pod1'), ['abc']);
   });
 
-  it('a tree of groups has the pressure of the machine on cgroup v1, which has none of single groups', () => {
+  it('has the pressure of the machine on cgroup v1, which has none of single groups', () => {
     const file = (path: string, text: string): void => {
       mkdirSync(join(folder, path, '..'), { recursive: true });
       writeFileSync(join(folder, path), text);
@@ -95,7 +95,7 @@ describe('a tree of groups', () => {
     assert.equal(onV1.use('/', 'summary')?.cpu.usageNs, 5000);
   });
 
-  it('a tree of groups has processes, their open files and sockets, and the limit of the first', () => {
+  it('has processes, their open files and sockets, and the limit of the first', () => {
     const { openFiles, ...use } = stats().processUse('/kubepods/pod1/abc');
     assert.deepEqual(use, { processes: 2, sockets: 1, openFilesLimit: 1024 });
     assert.equal(openFiles, 3);
@@ -104,7 +104,7 @@ describe('a tree of groups', () => {
 });
 
 describe('a folder on a disk', () => {
-  it('a folder on a disk is measured by its blocks, each file once', async () => {
+  it('is measured by its blocks, each file once', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'kts-tree-'));
     const fs = linuxFsStats(() => 0);
     try {
@@ -125,7 +125,7 @@ describe('a folder on a disk', () => {
   });
 
   const isOtherDisk = statSync('/dev').dev !== statSync('/dev/shm').dev;
-  it('a folder on a disk is measured without the disks that are mounted in it', {
+  it('is measured without the disks that are mounted in it', {
     skip: !isOtherDisk && 'one disk',
   }, async () => {
     const fs = linuxFsStats(() => 0);
@@ -141,7 +141,7 @@ describe('a folder on a disk', () => {
     }
   });
 
-  it('a folder on a disk that takes too long fails', async () => {
+  it('that takes too long fails', async () => {
     let now = 0;
     await assert.rejects(linuxFsStats(() => (now += 100)).tree('/etc', 1000), (error) => isKind(error, 'Timeout'));
     await assert.rejects(linuxFsStats(() => 0).tree('/nowhere/at/all', 1000), (error) => isKind(error, 'NotFound'));
@@ -149,7 +149,7 @@ describe('a folder on a disk', () => {
 });
 
 describe('the machine', () => {
-  it('the machine has as many cores as its processors report', () => {
+  it('has as many cores as its processors report', () => {
     const cpu = (processor: number, socket: number, core: number): string =>
       `processor\t: ${processor}\nphysical id\t: ${socket}\ncore id\t\t: ${core}\n`;
     assert.deepEqual(parseCpus([cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 0, 1), cpu(3, 1, 0)].join('\n')), {

@@ -11,8 +11,8 @@ function remainderOf(logged: string, live: string): string | undefined {
   return remainder.compute()?.toString();
 }
 
-describe('the output of an attachment beyond the log', () => {
-  it('the unlogged output is the unfinished line', () => {
+describe('the unlogged output', () => {
+  it('is the unfinished line', () => {
     assert.equal(remainderOf('one\ntwo\n', 'two\nname: '), 'name: ');
     assert.equal(remainderOf('one\ntwo\n', 'o\nname: '), 'name: ');
     assert.equal(remainderOf('one\n', '> '), '> ');
@@ -20,17 +20,17 @@ describe('the output of an attachment beyond the log', () => {
     assert.equal(remainderOf('one\ntwo\n', 'two\n'), '');
   });
 
-  it('the unlogged output is not known while the log lacks a whole line', () => {
+  it('is not known while the log lacks a whole line', () => {
     assert.equal(remainderOf('one\n', 'one\ntwo\nname: '), undefined);
     assert.equal(remainderOf('', 'one\n'), undefined);
   });
 
-  it('the unlogged output is not known while the log has fewer of several identical lines than were sent', () => {
+  it('is not known while the log has fewer of several identical lines than were sent', () => {
     assert.equal(remainderOf('y\n'.repeat(99), 'y\n'.repeat(100)), undefined);
     assert.equal(remainderOf('y\n'.repeat(100), 'y\n'.repeat(100)), '');
   });
 
-  it('the unlogged output may be wrong where lines repeat, and only there', () => {
+  it('may be wrong where lines repeat, and only there', () => {
     const cases: [string, string, boolean][] = [
       ['y\n'.repeat(60), 'y\n'.repeat(50), true],
       ['y\n'.repeat(50), 'y\n'.repeat(50), true],
@@ -49,7 +49,7 @@ describe('the output of an attachment beyond the log', () => {
     }
   });
 
-  it('the unlogged output is the same in whatever chunks the output comes', () => {
+  it('is the same in whatever chunks the output comes', () => {
     const lines = Buffer.from(Array.from({ length: 8 * 140_000 }, (_, at) => (at % 977 === 976 ? 10 : 97 + (at % 23))));
     const size = fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 60_000, max: 140_000 }));
     fc.assert(
@@ -78,7 +78,7 @@ describe('the output of an attachment beyond the log', () => {
     );
   });
 
-  it('the unlogged output is found after more output than is kept', () => {
+  it('is found after more output than is kept', () => {
     const [remainder, line] = [new LiveRemainder(), 'x'.repeat(1000)];
     for (let index = 0; index < 200; index += 1) {
       remainder.addLogged(Buffer.from(`${index} ${line}\n`));

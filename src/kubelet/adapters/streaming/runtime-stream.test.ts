@@ -10,7 +10,7 @@ import { silentLogger } from '../../../base/log.ts';
 import { FakeSpdyServer } from '../../../streaming/testing/fake-spdy-peer.ts';
 import { serveRuntimeStream } from './runtime-stream.ts';
 
-describe('a stream of the runtime', () => {
+describe('a runtime stream', () => {
   const runtime = new FakeSpdyServer();
   let server: Server;
   let url = '';
@@ -56,7 +56,7 @@ describe('a stream of the runtime', () => {
     return heard;
   }
 
-  it("a runtime stream is requested at the runtime's URL, without anything that identifies the client", async () => {
+  it("is requested at the runtime's URL, without anything that identifies the client", async () => {
     runtime.raw = (connection) => connection.end('raw');
     assert.match(await ask(), /^HTTP\/1\.1 101 [^]*\r\n\r\nraw$/);
     const [request] = runtime.requests;
@@ -71,7 +71,7 @@ describe('a stream of the runtime', () => {
     );
   });
 
-  it('a runtime stream that the runtime rejects is passed on, with the versions it supports', async () => {
+  it('that the runtime rejects is passed on, with the versions it supports', async () => {
     runtime.refusal =
       'HTTP/1.1 403 Forbidden\r\nx-accepted-stream-protocol-versions: v4.channel.k8s.io\r\ncontent-length: 2\r\n\r\nno';
     assert.match(
@@ -85,7 +85,7 @@ describe('a stream of the runtime', () => {
     assert.equal(runtime.requests.length, 2);
   });
 
-  it('a runtime stream goes to this machine only, and fails without a URL of the runtime', async () => {
+  it('goes to this machine only, and fails without a URL of the runtime', async () => {
     for (const elsewhere of [
       'http://169.254.169.254/latest',
       'https://10.0.0.1:10250/exec',

@@ -37,7 +37,7 @@ function pair(commonName: string): { certificate: string; key: string } {
   return { certificate, key: privateKey.export({ type: 'sec1', format: 'pem' }).toString() };
 }
 
-describe('the files of a certificate that rotates', () => {
+describe('certificate files', () => {
   const root = mkdtempSync(path.join(tmpdir(), 'pem-store-'));
   after(() => rmSync(root, { recursive: true }));
   let count = 0;
@@ -55,7 +55,7 @@ describe('the files of a certificate that rotates', () => {
     return { folder, time, store };
   }
 
-  it('certificate files have upstream’s names, both in one file for root only, and a link to the current one', async () => {
+  it('have upstream’s names, both in one file for root only, and a link to the current one', async () => {
     const { folder, store } = setUp();
     assert.equal(await store.current(), undefined);
     await store.update(pair('one'));
@@ -73,7 +73,7 @@ describe('the files of a certificate that rotates', () => {
     assert.equal((await store.current())?.facts.commonName, 'one');
   });
 
-  it('certificate files are replaced atomically; of the older ones the last is kept', async () => {
+  it('are replaced atomically; of the older ones the last is kept', async () => {
     const { folder, store, time } = setUp();
     for (const name of ['one', 'two', 'three']) {
       await store.update(pair(name));
@@ -86,7 +86,7 @@ describe('the files of a certificate that rotates', () => {
     assert.equal(readdirSync(folder).filter((name) => /\d\.pem$/.test(name)).length, 1, 'no unused key is left');
   });
 
-  it('certificate files of an interrupted replacement are repaired', async () => {
+  it('of an interrupted replacement are repaired', async () => {
     const { folder, store } = setUp();
     await store.update(pair('one'));
     renameSync(store.currentPath, path.join(folder, 'kubelet-client-updated.pem'));
@@ -94,7 +94,7 @@ describe('the files of a certificate that rotates', () => {
     assert.ok(readdirSync(folder).includes('kubelet-client-current.pem'));
   });
 
-  it('certificate files that are broken count as missing', async () => {
+  it('that are broken count as missing', async () => {
     const { folder, store } = setUp();
     await store.update(pair('one'));
     const text = readFileSync(store.currentPath, 'utf8');
@@ -110,7 +110,7 @@ describe('the files of a certificate that rotates', () => {
     assert.ok(readdirSync(folder).length > 0);
   });
 
-  it('certificate files may be other programs’, until the agent has its own', async () => {
+  it('may be other programs’, until the agent has its own', async () => {
     const files = { certificateFile: path.join(root, 'own.crt'), keyFile: path.join(root, 'own.key') };
     const { certificate, key } = pair('given');
     writeFileSync(files.certificateFile, certificate);
@@ -130,7 +130,7 @@ describe('the files of a certificate that rotates', () => {
     await assert.rejects(store.update(pair('two')), /to be a symlink but it is a file/);
   });
 
-  it('certificate files include the key of a pending request, for root only', async () => {
+  it('include the key of a pending request, for root only', async () => {
     const folder = path.join(root, 'pending');
     const file = pendingKeyFile(folder);
     assert.equal(await file.read(), undefined);

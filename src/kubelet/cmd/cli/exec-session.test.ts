@@ -73,7 +73,7 @@ describe('a command in a container', () => {
     await assert.rejects(runExec(url, noInput, terminal().made), /plain text/);
   });
 
-  it('a command in a container is no success when the connection breaks before the end was reported, or cannot be made', async () => {
+  it('is no success when the connection breaks before the end was reported, or cannot be made', async () => {
     serve = (socket) => socket.terminate();
     await assert.rejects(
       runExec(url, noInput, terminal().made),

@@ -6,12 +6,12 @@ const read = (given: Readonly<Record<string, string>>): ReturnType<typeof readDo
   readDockerFlags({ values: new Map(Object.entries(given)) });
 
 describe('the flags of Docker', () => {
-  it('the flags of Docker are off unless asked for', () => {
+  it('are off unless asked for', () => {
     assert.deepEqual(read({}), { docker: undefined, errors: [] });
     assert.deepEqual(read({ 'container-runtime': 'remote' }), { docker: undefined, errors: [] });
   });
 
-  it('the flags of Docker are those that the documents start the kubelet with', () => {
+  it('are those that the documents start the kubelet with', () => {
     const { docker, errors } = read({
       'container-runtime': 'docker',
       'docker-endpoint': 'unix:///run/docker.sock',
@@ -42,7 +42,7 @@ describe('the flags of Docker', () => {
     [{ 'container-runtime': 'docker', 'cni-bin-dir': '/a,b' }, 'cni-bin-dir', /"b" must be an absolute path/],
     [{ 'container-runtime': 'docker', 'pod-infra-container-image': '' }, 'pod-infra-container-image', /needs an image/],
   ] as const)
-    it(`the flags of Docker explain ${JSON.stringify(given)}`, () => {
+    it(`explain ${JSON.stringify(given)}`, () => {
       const [error, ...more] = read(given).errors;
       assert.deepEqual(more, []);
       assert.equal(error?.flag, flag);

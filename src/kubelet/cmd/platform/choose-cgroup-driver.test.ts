@@ -9,7 +9,7 @@ const failing = (kind: 'Unimplemented' | 'Internal') => ({
 });
 
 describe('the cgroup driver', () => {
-  it("the cgroup driver is the runtime's", async () => {
+  it("is the runtime's", async () => {
     const runtime = { cgroupDriver: () => Promise.resolve('systemd' as const) };
     assert.deepEqual(await chooseCgroupDriver(runtime, 'cgroupfs', silentLogger), {
       driver: 'systemd',
@@ -17,14 +17,14 @@ describe('the cgroup driver', () => {
     });
   });
 
-  it('the cgroup driver is the configured one where the runtime does not implement RuntimeConfig, which makes it outdated', async () => {
+  it('is the configured one where the runtime does not implement RuntimeConfig, which makes it outdated', async () => {
     assert.deepEqual(await chooseCgroupDriver(failing('Unimplemented'), 'cgroupfs', silentLogger), {
       driver: 'cgroupfs',
       isRuntimeOutdated: true,
     });
   });
 
-  it('the cgroup driver is the configured one where the call fails, which says nothing about the version', async () => {
+  it('is the configured one where the call fails, which says nothing about the version', async () => {
     assert.deepEqual(await chooseCgroupDriver(failing('Internal'), 'systemd', silentLogger), {
       driver: 'systemd',
       isRuntimeOutdated: false,

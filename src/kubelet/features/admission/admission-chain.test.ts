@@ -416,7 +416,7 @@ describe('making room for a critical pod', () => {
     );
   });
 
-  it('making room for a critical pod goes by priorities alone on a node where every pod is static, and reports what is missing', () => {
+  it('goes by priorities alone on a node where every pod is static, and reports what is missing', () => {
     const other = sized('other', { cpu: '3' }, fromFile);
     const wanted = { ...requests({ cpu: '2' }), ...fromFile };
     assert.equal(

@@ -339,7 +339,7 @@ describe("an operator's own step", () => {
     return { step, control };
   }
 
-  it("an operator's own step may hold a pod until an event; the pod takes no room meanwhile", async () => {
+  it('may hold a pod until an event; the pod takes no room meanwhile', async () => {
     const { step, control } = scripted();
     const { add, clock, manager, kind, log } = harness([step]);
     const ready = Promise.withResolvers<void>();
@@ -366,7 +366,7 @@ describe("an operator's own step", () => {
     assert.deepEqual([kind('a'), log.at(-1), control.asked], ['admitted', 'changed a', ['a 1', 'a 2']]);
   });
 
-  it("an operator's own step is called again after a growing pause, at its own pace, or when the manager is woken", async () => {
+  it('is called again after a growing pause, at its own pace, or when the manager is woken', async () => {
     const { step, control } = scripted();
     const { add, clock, manager } = harness([step]);
     control.answer = { kind: 'hold', why: 'not yet' };
@@ -382,7 +382,7 @@ describe("an operator's own step", () => {
     assert.equal(control.asked.length, 5);
   });
 
-  it("an operator's own step may reject a pod with a reason of its own", async () => {
+  it('may reject a pod with a reason of its own', async () => {
     const { step, control } = scripted();
     const { add, clock, manager, log } = harness([step]);
     control.answer = { kind: 'reject', reason: 'NoGpu', message: 'this node has none' };
@@ -396,7 +396,7 @@ describe("an operator's own step", () => {
     assert.deepEqual(log, ['a: Warning NoGpu this node has none', 'changed a']);
   });
 
-  it("an operator's own step that fails or hangs holds its pod and no other, and reports why", async () => {
+  it('that fails or hangs holds its pod and no other, and reports why', async () => {
     const { step, control } = scripted({ timeoutMs: 2000 });
     const { add, clock, manager, kind } = harness([step]);
     control.answer = 'hang';
@@ -415,7 +415,7 @@ describe("an operator's own step", () => {
     assert.equal(kind('a'), 'admitted');
   });
 
-  it("an operator's own step that fails is skipped when it is configured so", async () => {
+  it('that fails is skipped when it is configured so', async () => {
     const { step, control } = scripted({ onFailure: 'ignore' });
     const { add, clock, kind } = harness([step]);
     control.answer = new Error('broken');
@@ -424,7 +424,7 @@ describe("an operator's own step", () => {
     assert.equal(kind('a'), 'admitted');
   });
 
-  it("an operator's own step is not called for a pod that the node would not take, nor for one that ran here", async () => {
+  it('is not called for a pod that the node would not take, nor for one that ran here', async () => {
     const { step, control } = scripted();
     const { add, clock, world } = harness([step]);
     world.ran.add('ran');
@@ -448,7 +448,7 @@ describe("an operator's own step", () => {
     assert.equal(manager.verdictOn(podUid('a'))?.reason, 'OutOfcpu');
   });
 
-  it("an operator's own step is not called again for a pod that is being stopped, and gets an abort", async () => {
+  it('is not called again for a pod that is being stopped, and gets an abort', async () => {
     const signals: AbortSignal[] = [];
     const step: AdmissionStep = {
       name: 's',
@@ -475,7 +475,7 @@ describe("an operator's own step", () => {
     assert.deepEqual(names, ['1', '2']);
   });
 
-  it("an operator's own step is not called in a busy loop if its `until` has already settled", async () => {
+  it('is not called in a busy loop if its `until` has already settled', async () => {
     const { step, control } = scripted();
     const { add, clock } = harness([step]);
     control.answer = { kind: 'hold', why: 'x', until: Promise.resolve() };
@@ -484,7 +484,7 @@ describe("an operator's own step", () => {
     assert.ok(control.asked.length >= 2 && control.asked.length <= 12, String(control.asked.length));
   });
 
-  it("an operator's own step is called after the step before it", async () => {
+  it('is called after the step before it', async () => {
     const first = scripted();
     const second = scripted();
     const { add, clock, kind } = harness([{ ...first.step, name: 'first' }, second.step]);

@@ -48,7 +48,7 @@ describe('the record of admitted pods', () => {
     assert.deepEqual(record.snapshot(), { admitted: ['b'], preempted: [] });
   });
 
-  it('the record of admitted pods is read only from a file of its own shape', () => {
+  it('is read only from a file of its own shape', () => {
     assert.equal(isAdmittedPods({ admitted: ['a'], preempted: [] }), true);
     for (const other of [undefined, null, 'x', {}, { admitted: ['a'] }, { preempted: [] }])
       assert.equal(isAdmittedPods(other), false);

@@ -33,7 +33,7 @@ async function harness(onFailure: 'hold' | 'ignore' = 'hold') {
 }
 
 describe('admission hooks', () => {
-  it('admission hooks admit when there are none, and when all of them admit, in the order of their names', async () => {
+  it('admit when there are none, and when all of them admit, in the order of their names', async () => {
     const { ask, install, processes } = await harness();
     assert.deepEqual(await ask(), { kind: 'admit' });
     await install('20-b', () => ({}));
@@ -44,7 +44,7 @@ describe('admission hooks', () => {
     );
   });
 
-  it('admission hooks get the pod and the node', async () => {
+  it('get the pod and the node', async () => {
     const { ask, install, processes } = await harness();
     await install('a', () => ({}));
     await ask();
@@ -65,7 +65,7 @@ describe('admission hooks', () => {
     assert.deepEqual(run?.env, { POD_NAME: 'web', POD_NAMESPACE: 'default', POD_UID: 'uid-1', NODE_NAME: 'n1' });
   });
 
-  it('admission hooks that hold or reject are the last to be called', async () => {
+  it('that hold or reject are the last to be called', async () => {
     const { ask, install, processes } = await harness();
     await install('a', () => ({ exitCode: 75, stderr: 'no driver yet\nmore' }));
     await install('b', () => ({}));
@@ -77,7 +77,7 @@ describe('admission hooks', () => {
     );
   });
 
-  it('admission hooks hold by failing, unless failures are ignored', async () => {
+  it('hold by failing, unless failures are ignored', async () => {
     for (const onFailure of ['hold', 'ignore'] as const) {
       const { ask, install, processes } = await harness(onFailure);
       await install('a', () => ({ exitCode: 3, stderr: 'boom' }));
@@ -92,14 +92,14 @@ describe('admission hooks', () => {
     }
   });
 
-  it('admission hooks are not run when they are hidden or not executable', async () => {
+  it('are not run when they are hidden or not executable', async () => {
     const { ask, install, processes } = await harness();
     for (const name of ['.hidden', 'backup~']) await install(name, () => ({}));
     await install('plain', () => ({}), 0o644);
     assert.deepEqual([await ask(), processes.runs], [{ kind: 'admit' }, []]);
   });
 
-  it('admission hooks admit nothing when their folder is missing, or when one of them is writable by others', async () => {
+  it('admit nothing when their folder is missing, or when one of them is writable by others', async () => {
     const { ask, install, processes, files } = await harness();
     await install('open', () => ({}), 0o777);
     await assert.rejects(ask(), /\/hooks\/open is not run: it is writable by its group or by others/);
@@ -108,7 +108,7 @@ describe('admission hooks', () => {
     assert.deepEqual(processes.runs, []);
   });
 
-  it('admission hooks may name files whose change ends the hold at once', async () => {
+  it('may name files whose change ends the hold at once', async () => {
     const { ask, install, files, clock } = await harness();
     await files.makeDirectory('/run/node', 0o755);
     await install('a', () => ({
@@ -126,7 +126,7 @@ describe('admission hooks', () => {
     assert.equal(isOver, true);
   });
 
-  it('admission hooks run four at a time at most', async () => {
+  it('run four at a time at most', async () => {
     const { ask, install } = await harness();
     const waiting: (() => void)[] = [];
     await install('a', () => new Promise((resolve) => waiting.push(() => resolve({}))));
@@ -140,7 +140,7 @@ describe('admission hooks', () => {
     await Promise.all(asked);
   });
 
-  it('admission hooks must give a valid answer', () => {
+  it('must give a valid answer', () => {
     const wrong = (stdout: string) => {
       try {
         return readHookAnswer({ exitCode: 0, stdout, stderr: '' });

@@ -21,8 +21,8 @@ const nodeOf = (status?: Node['status']): Node => ({
 const reasonOf = (check: AdmissionCheck, changes: Changes, node = nodeOf()): string | undefined =>
   check({ pod: buildPod(changes), node, others: [] })?.reason;
 
-describe('requirements of a pod for its node', () => {
-  it('the requirements of a pod are the operating system of label and field', () => {
+describe('the requirements of a pod', () => {
+  it('are the operating system of label and field', () => {
     const label = (value: string): Changes => ({ 'metadata.labels': { 'kubernetes.io/os': value } });
     assert.deepEqual(
       [{}, label('linux'), label('windows')].map((changes) => reasonOf(checkOsLabel, changes)),
@@ -35,7 +35,7 @@ describe('requirements of a pod for its node', () => {
     );
   });
 
-  it('the requirements of a pod are strict supplemental groups, where a pod asks for them', () => {
+  it('are strict supplemental groups, where a pod asks for them', () => {
     const strict = { 'spec.securityContext': { supplementalGroupsPolicy: 'Strict' } };
     const merge = { 'spec.securityContext': { supplementalGroupsPolicy: 'Merge' } };
     const able = nodeOf({ features: { supplementalGroupsPolicy: true } });
@@ -47,7 +47,7 @@ describe('requirements of a pod for its node', () => {
     for (const changes of [{}, merge]) assert.equal(reasonOf(checkSupplementalGroupsPolicy, changes), undefined);
   });
 
-  it('the requirements of a pod are the declared features that the pod needs', () => {
+  it('are the declared features that the pod needs', () => {
     const rule = (action: string): Changes => ({
       'spec.containers[0].restartPolicy': 'Never',
       'spec.containers[0].restartPolicyRules': [{ action, exitCodes: { operator: 'In', values: [1] } }],
@@ -69,7 +69,7 @@ describe('requirements of a pod for its node', () => {
     assert.notEqual(reasonOf(checkDeclaredFeatures, hostUsers), undefined, 'a node without a status declares nothing');
   });
 
-  it('the requirements of a pod are more for an update: a node must support the resize of the update', () => {
+  it('are more for an update: a node must support the resize of the update', () => {
     const init = (cpu: string, more: object = {}): Changes => ({
       'spec.initContainers': [{ name: 'i', image: 'x', resources: { requests: { cpu } }, ...more }],
     });

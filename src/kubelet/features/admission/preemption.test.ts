@@ -105,7 +105,7 @@ describe('pods that make room for a critical one', () => {
 });
 
 describe('priorities on a node without an API server', () => {
-  it('priorities on a node without an API server are those of the built-in classes, unless the manifest names a number', () => {
+  it('are those of the built-in classes, unless the manifest names a number', () => {
     const of = (priorityClassName?: string, priority?: number): number | undefined =>
       standalonePriority(
         buildPod({ 'spec.priorityClassName': priorityClassName, 'spec.priority': priority }, { defaulted: false }),

@@ -34,7 +34,7 @@ describe('the status of a pod that admission rejected', () => {
     assert.equal('observedGeneration' in rejectedStatus(buildPod(), rejected), false);
   });
 
-  it('the status of a pod that admission rejected is recognised by the next agent from its message', () => {
+  it('is recognised by the next agent from its message', () => {
     const rejection = { phase: 'Failed', message: 'Pod was rejected: no' };
     assert.equal(reportsRejection(rejection), true);
     assert.equal(reportsRejection({ ...rejection, phase: 'Succeeded' }), false);
@@ -57,7 +57,7 @@ describe('the status of a pod that admission holds', () => {
     assert.deepEqual(withVerdict(running, held), running);
   });
 
-  it('the status of a pod that admission holds does not mention the hold when that is over, and keeps other reasons', () => {
+  it('does not mention the hold when that is over, and keeps other reasons', () => {
     const before = { ...status, reason: 'AdmissionHeld', message: 'waits for a licence' };
     assert.deepEqual(withVerdict(before, undefined), status);
     assert.deepEqual(withVerdict(before, { kind: 'rejected', reason: 'x', message: 'y' }), status);
@@ -67,7 +67,7 @@ describe('the status of a pod that admission holds', () => {
 });
 
 describe('the status of a pod that made room', () => {
-  it('the status of a pod that made room has the condition once, and the reason when the pod has failed', () => {
+  it('has the condition once, and the reason when the pod has failed', () => {
     const conditions = [
       { type: 'DisruptionTarget', status: 'False' as const },
       { type: 'Ready', status: 'True' as const },

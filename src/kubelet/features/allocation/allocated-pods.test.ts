@@ -24,7 +24,7 @@ function fixture(record: Record<string, PodAllocation> = {}) {
 const requestOf = (pod: ReturnType<typeof buildPod>): unknown => pod.spec.containers[0]?.resources?.requests;
 
 describe('allocated pods', () => {
-  it('allocated pods have the resources on record, and not those that they ask for', () => {
+  it('have the resources on record, and not those that they ask for', () => {
     const { pods, asked } = fixture({ u: allocation('100m') });
     const wanted = podAsking('200m');
     const applied = pods.apply(wanted);
@@ -33,13 +33,13 @@ describe('allocated pods', () => {
     assert.deepEqual(asked, ['u']);
   });
 
-  it('allocated pods are the pods themselves where nothing is on record, and where they have what they ask for', () => {
+  it('are the pods themselves where nothing is on record, and where they have what they ask for', () => {
     const wanted = podAsking('200m');
     assert.equal(fixture().pods.apply(wanted), wanted);
     assert.equal(fixture({ u: allocation('0.2') }).pods.apply(wanted), wanted);
   });
 
-  it('allocated pods are the same object until the pod or its record changes', () => {
+  it('are the same object until the pod or its record changes', () => {
     const { pods, record } = fixture({ u: allocation('100m') });
     const wanted = podAsking('200m');
     const first = pods.apply(wanted);

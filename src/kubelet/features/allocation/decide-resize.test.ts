@@ -33,7 +33,7 @@ const causeOf = (decision: ResizeDecision): string =>
 describe('a resize', () => {
   const [small, large] = [podOf({ cpu: '1', memory: '1Gi' }), podOf({ cpu: '1500m', memory: '1Gi' })];
 
-  it('a resize is allocated when the pod fits, deferred when it does not fit now, infeasible when it never will', () => {
+  it('is allocated when the pod fits, deferred when it does not fit now, infeasible when it never will', () => {
     const answer = (reason?: string): string =>
       decideResize({
         desired: large,
@@ -44,7 +44,7 @@ describe('a resize', () => {
     assert.deepEqual([answer(), answer('OutOfcpu'), answer('Infeasible')], ['allocated', 'deferred', 'infeasible']);
   });
 
-  it("a resize of a static pod is infeasible beyond the node's CPU or memory, and gives the amounts", () => {
+  it("of a static pod is infeasible beyond the node's CPU or memory, and gives the amounts", () => {
     const file = { 'metadata.annotations': { 'kubernetes.io/config.source': 'file' } };
     const before = podOf({ cpu: '1', memory: '1Gi' }, undefined, file);
     const messageOf = (requests: Amounts): string => {
@@ -63,7 +63,7 @@ describe('a resize', () => {
     assert.equal(unknown.kind, 'allocated', 'what the node does not count limits nothing');
   });
 
-  it('a resize of guaranteed pods is infeasible where a manager pins their CPUs or memory', () => {
+  it('of guaranteed pods is infeasible where a manager pins their CPUs or memory', () => {
     const before = guaranteed({ cpu: '1', memory: '1Gi' });
     const [cpu, memory] = [guaranteed({ cpu: '2', memory: '1Gi' }), guaranteed({ cpu: '1', memory: '2Gi' })];
     const pinned = { cpuManagerPolicy: 'static' };
@@ -76,7 +76,7 @@ describe('a resize', () => {
     assert.equal(causeOf(decide(small, large, { ...pinned, ...held })), 'allocated', 'others share what is left');
   });
 
-  it('a resize of what a guaranteed pod has as a whole is infeasible where managers give it to pods', () => {
+  it('of what a guaranteed pod has as a whole is infeasible where managers give it to pods', () => {
     const whole = (amounts: Amounts): Pod =>
       buildPod({ 'spec.resources': { requests: amounts, limits: amounts }, 'spec.containers[0].resources': {} });
     const [before, cpu] = [whole({ cpu: '1', memory: '1Gi' }), whole({ cpu: '2', memory: '1Gi' })];
@@ -103,7 +103,7 @@ describe('a resize', () => {
     assert.equal(causeOf(decide(both('1', '2'), both('1', '2'), pinned)), 'allocated');
   });
 
-  it('a resize of memory is infeasible with swap, unless the container restarts for it', () => {
+  it('of memory is infeasible with swap, unless the container restarts for it', () => {
     const swap = { swapBehavior: 'LimitedSwap', swapControl: true } as const;
     const policy = (restartPolicy: string, resourceName = 'memory'): Record<string, unknown> => ({
       'spec.containers[0].resizePolicy': [{ resourceName, restartPolicy }],

@@ -28,10 +28,10 @@ function rebuilt(
   return allocation.containers['app'];
 }
 
-describe('an allocation whose record is lost', () => {
+describe('a lost allocation', () => {
   const asked = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '2', memory: '2Gi' } };
 
-  it('a lost allocation is what the spec says while nothing runs, or what runs does not differ', () => {
+  it('is what the spec says while nothing runs, or what runs does not differ', () => {
     const pod = buildPod({ 'spec.containers[0].resources': asked });
     assert.deepEqual(rebuildAllocation(pod, undefined, undefined), allocationOf(pod));
     assert.deepEqual(rebuilt(asked, undefined), asked);
@@ -41,7 +41,7 @@ describe('an allocation whose record is lost', () => {
     assert.deepEqual(rebuilt(asked, { resources: same }), asked);
   });
 
-  it('a lost allocation is what a running container was created with; memory requests come from the spec or the record', () => {
+  it('is what a running container was created with; memory requests come from the spec or the record', () => {
     const limits = { cpu: '500m', memory: '64Mi' };
     assert.deepEqual(rebuilt(asked, { resources: made }), { requests: { cpu: '500m', memory: '1Gi' }, limits });
     const actuated = { containers: { app: { requests: { memory: '32Mi' } } } };
@@ -52,7 +52,7 @@ describe('an allocation whose record is lost', () => {
     assert.deepEqual(rebuilt(asked, { resources: made }, { containers: { app: {} } })?.requests?.memory, '1Gi');
   });
 
-  it('a lost allocation has no amounts that the spec does not have', () => {
+  it('has no amounts that the spec does not have', () => {
     assert.deepEqual(rebuilt({ requests: { memory: '1Gi' } }, { resources: made }), { requests: { memory: '1Gi' } });
     assert.deepEqual(rebuilt({ requests: { cpu: '1' } }, { resources: made }), { requests: { cpu: '500m' } });
     assert.deepEqual(rebuilt({ limits: { cpu: '1' } }, { resources: made })?.limits, { cpu: '500m' });

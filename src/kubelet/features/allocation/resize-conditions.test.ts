@@ -15,7 +15,7 @@ const going = { reason: '', message: '', generation: 2 };
 const failed = { reason: 'Error', message: 'busy', generation: 3 };
 
 describe('a pending resize', () => {
-  it('a pending resize is news for another reason or another spec, and keeps its time while the reason stays', () => {
+  it('is news for another reason or another spec, and keeps its time while the reason stays', () => {
     const first = withPending({}, deferred, 10);
     assert.deepEqual(first, { state: { pending: { ...deferred, sinceMs: 10 } }, news: true });
     const again = withPending(first.state, { ...deferred, message: 'still no room' }, 20);
@@ -39,7 +39,7 @@ describe('a resize in progress', () => {
     assert.deepEqual(on, { state: error.state, news: false });
   });
 
-  it('a resize in progress is news with another reason or another message', () => {
+  it('is news with another reason or another message', () => {
     const { state } = withProgress({}, failed, 10);
     assert.equal(withProgress(state, failed, 20).news, false);
     assert.equal(withProgress(state, { ...failed, message: 'other' }, 20).news, true);
@@ -61,7 +61,7 @@ describe('the state of a resize', () => {
     assert.deepEqual([withoutPending({}), withoutProgress({})].map(Object.keys), [[], []]);
   });
 
-  it('the state of a resize is reported as conditions, and read back from them by the next agent', () => {
+  it('is reported as conditions, and read back from them by the next agent', () => {
     const conditions = resizeConditions(both);
     assert.deepEqual(conditions, [
       {
@@ -92,7 +92,7 @@ describe('the state of a resize', () => {
     });
   });
 
-  it('the state of a resize is not read from conditions that are not true, of other types, or without a time', () => {
+  it('is not read from conditions that are not true, of other types, or without a time', () => {
     assert.deepEqual(stateOfConditions([{ type: 'PodResizePending', status: 'False' }]), {});
     assert.deepEqual(stateOfConditions([{ type: 'Ready', status: 'True' }]), {});
     assert.equal(stateOfConditions([{ type: 'PodResizeInProgress', status: 'True' }]).inProgress?.sinceMs, 0);

@@ -145,7 +145,7 @@ describe('a node without a certificate', () => {
     await second.stop();
   });
 
-  it('a node without a certificate that is denied reports so, keeps its request, and has its certificate when a new request is approved', async () => {
+  it('that is denied reports so, keeps its request, and has its certificate when a new request is approved', async () => {
     const { clock, bootstrapSigner, bootstrapApi, seen, make } = setUp();
     const manager = make();
     await manager.load();
@@ -169,7 +169,7 @@ describe('a node without a certificate', () => {
     await manager.stop();
   });
 
-  it('a node without a certificate that is denied uses a certificate that an operator places there', async () => {
+  it('that is denied uses a certificate that an operator places there', async () => {
     const { clock, bootstrapSigner, disk, make } = setUp();
     const manager = make();
     await manager.load();
@@ -201,7 +201,7 @@ describe('a node without a certificate', () => {
     await manager.stop();
   });
 
-  it('a node without a certificate whose request cannot be signed makes another, with another key', async () => {
+  it('whose request cannot be signed makes another, with another key', async () => {
     const { clock, bootstrapSigner, make } = setUp();
     const manager = make();
     await manager.load();

@@ -17,7 +17,7 @@ const decided = (question: Partial<RotationQuestion>): string => {
 };
 
 describe('a certificate', () => {
-  it('a certificate is due between 70 and 90 % of its life', () => {
+  it('is due between 70 and 90 % of its life', () => {
     for (const [chance, dueMs] of [
       [0, 1_700],
       [0.5, 1_800],
@@ -30,13 +30,13 @@ describe('a certificate', () => {
     assert.equal(decided({ nowMs: 2_001 }), 'rotate: it has expired');
   });
 
-  it('a certificate is requested when there is none, once the names are known', () => {
+  it('is requested when there is none, once the names are known', () => {
     assert.equal(decided({ current: undefined }), 'rotate: there is no certificate');
     assert.equal(decided({ current: undefined, wanted: undefined }), 'wait -');
     assert.equal(decided({ wanted: undefined, nowMs: 3_000 }), 'wait -');
   });
 
-  it('a certificate is replaced at once when it lacks a name', () => {
+  it('is replaced at once when it lacks a name', () => {
     const lacking = (names: Partial<CertificateNamesWanted>): string => decided({ wanted: { ...wanted, ...names } });
     assert.equal(lacking({ commonName: 'system:node:n2' }), 'rotate: it is for system:node:n1, not system:node:n2');
     assert.equal(lacking({ organizations: ['system:nodes', 'a', 'b'] }), 'rotate: it lacks the organization a, b');
@@ -46,13 +46,13 @@ describe('a certificate', () => {
     );
   });
 
-  it('a certificate may have more names, and other spellings of an address', () => {
+  it('may have more names, and other spellings of an address', () => {
     assert.equal(decided({ wanted: { ...wanted, organizations: [], dnsNames: [], ipAddresses: [] } }), 'wait 1800');
     const v6 = { ...current, ipAddresses: ['fd00::1'] } as CertificateFacts;
     assert.equal(decided({ current: v6, wanted: { ...wanted, ipAddresses: ['FD00:0:0::1'] } }), 'wait 1800');
   });
 
-  it('a certificate has expired after its last moment, and not before its first', () => {
+  it('has expired after its last moment, and not before its first', () => {
     assert.deepEqual(
       [500, 2_000, 2_001].map((nowMs) => isExpired(current, nowMs)),
       [false, false, true],

@@ -85,7 +85,7 @@ describe('the kubeconfig of a node that joins', () => {
     assert.equal(kubeconfigFault(good, 0), undefined, 'a clock that is far behind condemns nothing');
   });
 
-  it('the kubeconfig of a node that joins has the cluster of the bootstrap kubeconfig, and the certificate by its path', () => {
+  it('has the cluster of the bootstrap kubeconfig, and the certificate by its path', () => {
     const written = kubeconfigAfterBootstrap(
       {
         server: 'https://192.0.2.1:6443',
@@ -130,7 +130,7 @@ describe('the kubeconfig of a node that joins', () => {
 });
 
 describe('a self-signed certificate', () => {
-  it('a self-signed certificate is replaced when a kubelet made it and it is no longer valid; one of another issuer is left alone', async () => {
+  it('is replaced when a kubelet made it and it is no longer valid; one of another issuer is left alone', async () => {
     const own = await makeSelfSigned('n1', nowMs);
     assert.deepEqual(decideSelfSigned(own, 'n1', nowMs + 100 * day), { kind: 'keep' });
     assert.equal(decideSelfSigned(own, 'n1', nowMs + 400 * day).kind, 'make');
@@ -145,7 +145,7 @@ describe('a self-signed certificate', () => {
 });
 
 describe('the names of a serving certificate', () => {
-  it('the names of a serving certificate are every name and address of the node, in one order, and none before it has an address', () => {
+  it('are every name and address of the node, in one order, and none before it has an address', () => {
     const addresses = [
       { type: 'InternalIP', address: '192.0.2.2' },
       { type: 'Hostname', address: 'n1' },
@@ -181,7 +181,7 @@ describe('the report on a certificate', () => {
   const said = (last: CertificateFacts | undefined, atMs: number, failure?: string): string | undefined =>
     certificateProblem({ what: 'certificate', last, failure, nowMs: atMs })[0]?.message;
 
-  it('the report on a certificate is empty while all is well, and else contains the remaining time and the reason', () => {
+  it('is empty while all is well, and else contains the remaining time and the reason', () => {
     assert.equal(said(facts, nowMs + 50 * day), undefined);
     assert.equal(
       said(facts, nowMs + 95 * day, 'denied'),

@@ -214,7 +214,7 @@ describe('claims and volumes', () => {
     }) as PersistentVolumeClaim;
   const volume = { metadata: meta('pv', ''), spec: { capacity: { storage: '1Gi' } } } as unknown as PersistentVolume;
 
-  it('claims and volumes are only read, never watched or listed: a node may not do that', async () => {
+  it('are only read, never watched or listed: a node may not do that', async () => {
     const { api, objects, clock } = setUp();
     api.seed(persistentVolumeClaims, claim('pv'));
     api.seed(persistentVolumes, volume);
@@ -228,7 +228,7 @@ describe('claims and volumes', () => {
     );
   });
 
-  it('claims and volumes that are bound are not polled more often because another is not', async () => {
+  it('that are bound are not polled more often because another is not', async () => {
     const { api, objects, clock } = setUp();
     api.seed(persistentVolumes, volume);
     api.seed(persistentVolumeClaims, claim('pv'));
@@ -245,7 +245,7 @@ describe('claims and volumes', () => {
     assert.deepEqual([asked('default/data'), asked('default/late') >= 15], [0, true]);
   });
 
-  it('claims and volumes that are bound while a pod waits, or grow while one uses them, are reported', async () => {
+  it('that are bound while a pod waits, or grow while one uses them, are reported', async () => {
     const { api, objects, changes, clock, disk } = setUp();
     api.seed(persistentVolumeClaims, claim(''));
     objects.registerPod(claimed);

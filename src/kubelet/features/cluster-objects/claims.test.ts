@@ -65,7 +65,7 @@ async function inUse() {
 }
 
 describe('a claim and its volume', () => {
-  it('a claim and its volume are reported when they change, one without the other, and not while they stay', async () => {
+  it('are reported when they change, one without the other, and not while they stay', async () => {
     const { api, clock, changes } = await inUse();
     await clock.advance(200_000);
     assert.deepEqual(changes, []);
@@ -80,21 +80,21 @@ describe('a claim and its volume', () => {
     assert.deepEqual(changes, ['PersistentVolumeClaim data']);
   });
 
-  it('a claim and its volume are reported once when the claim goes, and then no volume is reported', async () => {
+  it('are reported once when the claim goes, and then no volume is reported', async () => {
     const { api, clock, changes } = await inUse();
     await api.delete(persistentVolumeClaims, KEY);
     await clock.advance(300_000);
     assert.deepEqual(changes, ['PersistentVolumeClaim data']);
   });
 
-  it('a claim and its volume are not reported when the volume alone is gone', async () => {
+  it('are not reported when the volume alone is gone', async () => {
     const { api, clock, changes } = await inUse();
     await api.delete(persistentVolumes, { namespace: '', name: 'pv' });
     await clock.advance(100_000);
     assert.deepEqual(changes, []);
   });
 
-  it('a claim and its volume are kept on the disk as long as a pod uses them', async () => {
+  it('are kept on the disk as long as a pod uses them', async () => {
     const { claims, disk } = await inUse();
     claims.use(KEY, 'other');
     assert.deepEqual([...disk.keys()].sort(), [VOLUME_ID, CLAIM_ID].sort());
@@ -108,7 +108,7 @@ describe('a claim and its volume', () => {
     claims.release(KEY, 'other');
   });
 
-  it('a claim and its volume are neither reported nor kept when the last pod releases them while they are polled', async () => {
+  it('are neither reported nor kept when the last pod releases them while they are polled', async () => {
     const { api, claims, clock, changes, disk } = await inUse();
     api.seed(persistentVolumeClaims, claim('pv', { metadata: { name: 'data', namespace: 'default', uid: 'c2' } }));
     api.script(({ plural }) => {
@@ -119,7 +119,7 @@ describe('a claim and its volume', () => {
     assert.deepEqual([changes, disk.size, claims.peek(KEY)], [[], 0, undefined]);
   });
 
-  it('a claim and its volume are reported also when another claim cannot be read', async () => {
+  it('are reported also when another claim cannot be read', async () => {
     const { api, claims, clock, changes } = await inUse();
     const denied = { namespace: 'a', name: 'denied' };
     claims.release(KEY, 'pod');
@@ -136,7 +136,7 @@ describe('a claim and its volume', () => {
     assert.deepEqual(changes, ['PersistentVolumeClaim data']);
   });
 
-  it('a claim and its volume are polled until they are bound, while others wait for nothing, and then kept on the disk', async () => {
+  it('are polled until they are bound, while others wait for nothing, and then kept on the disk', async () => {
     const { api, claims, clock, disk } = await inUse();
     const late = { namespace: 'default', name: 'late' };
     const lateClaim = (volumeName: string): PersistentVolumeClaim =>
@@ -156,7 +156,7 @@ describe('a claim and its volume', () => {
     assert.deepEqual([...disk.keys()].sort(), [CLAIM_ID, VOLUME_ID].sort(), 'the volume of the other claim stays');
   });
 
-  it('a claim and its volume are as last seen while the API server is away', async () => {
+  it('are as last seen while the API server is away', async () => {
     const { api, claims, clock } = await inUse();
     assert.equal(claims.peekVolume('other'), undefined);
     api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
@@ -166,7 +166,7 @@ describe('a claim and its volume', () => {
     assert.deepEqual([known?.spec.volumeName, volume?.metadata.name], ['pv', 'pv']);
   });
 
-  it('a claim and its volume are not kept when no pod uses them', async () => {
+  it('are not kept when no pod uses them', async () => {
     const { api, claims, disk } = setUp();
     api.seed(persistentVolumeClaims, claim('pv'));
     api.seed(persistentVolumes, volumeOf('1Gi'));
@@ -175,7 +175,7 @@ describe('a claim and its volume', () => {
     assert.deepEqual([disk.size, claims.peek(KEY)], [0, undefined]);
   });
 
-  it('a claim and its volume are forgotten on the disk when the claim is found to be gone', async () => {
+  it('are forgotten on the disk when the claim is found to be gone', async () => {
     const { api, claims, disk } = await inUse();
     await api.delete(persistentVolumeClaims, KEY);
     assert.equal(await claims.claim(KEY), undefined);

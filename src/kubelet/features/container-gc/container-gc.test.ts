@@ -251,7 +251,7 @@ describe('container collection', () => {
     await run(assert.rejects(gc.collect(), /failed to remove sandbox of pod default\/pod-p: in use/));
   });
 
-  it('container collection goes on after a failure, reports it once, and retries', async () => {
+  it('goes on after a failure, reports it once, and retries', async () => {
     const { gc, pod, clock, runtime, said } = world();
     await pod(4);
     runtime.fail('removeContainer', { kind: 'Internal', message: 'busy', times: 3 });

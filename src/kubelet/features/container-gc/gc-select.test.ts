@@ -22,7 +22,7 @@ function victims(containers: readonly GcContainer[], policy: Partial<GcPolicy>):
   return selectContainers(state, { ...unlimited, ...policy }, NOW_MS).map(({ id }) => id);
 }
 
-describe('dead containers of a pod that stays', () => {
+describe('dead containers', () => {
   const three = [dead('old', { createdAtMs: 1 }), dead('mid', { createdAtMs: 2 }), dead('new', { createdAtMs: 3 })];
 
   for (const [maxPerContainer, removed] of [
@@ -31,17 +31,17 @@ describe('dead containers of a pod that stays', () => {
     [1, ['old', 'mid']],
     [3, []],
   ] as const)
-    it(`dead containers are removed above the ${maxPerContainer} newest of a name, the oldest first`, () => {
+    it(`are removed above the ${maxPerContainer} newest of a name, the oldest first`, () => {
       assert.deepEqual(victims(three.toReversed(), { maxPerContainer }), removed);
     });
 
-  it('dead containers stay until they are old enough, and do not count before', () => {
+  it('stay until they are old enough, and do not count before', () => {
     const young = [...three, dead('young', { createdAtMs: 91 }), dead('just', { createdAtMs: 90 })];
     assert.deepEqual(victims(young, { minAgeMs: 10, maxPerContainer: 1 }), ['old', 'mid', 'new']);
     assert.deepEqual(victims([dead('young', { createdAtMs: 91, podUid: 'removed' })], { minAgeMs: 10 }), ['young']);
   });
 
-  it('dead containers of the same time go by attempt, then by id, whatever their order', () => {
+  it('of the same time go by attempt, then by id, whatever their order', () => {
     const same = [dead('b'), dead('a'), dead('z', { attempt: 2 }), dead('y', { attempt: 1 })];
     for (const order of [same, same.toReversed()]) {
       assert.deepEqual(victims(order, { maxPerContainer: 1 }).sort(), ['a', 'b', 'y']);
@@ -57,12 +57,12 @@ describe('dead containers of a pod that stays', () => {
     [1, ['old', 'mid', 'new']],
     [0, ['old', 'mid', 'new', 'b']],
   ] as const)
-    it(`dead containers are at most ${maxTotal} on the node, each name with its share first`, () => {
+    it(`are at most ${maxTotal} on the node, each name with its share first`, () => {
       const other = dead('b', { name: 'b', createdAtMs: 4 });
       assert.deepEqual(victims([...three, other], { maxTotal }), removed);
     });
 
-  it('dead containers that were created and never ran stay, unless a later attempt has run', () => {
+  it('that were created and never ran stay, unless a later attempt has run', () => {
     const made = (attempt: number): GcContainer => dead('made', { state: 'created', attempt });
     const none = { maxPerContainer: 1, maxTotal: 1 };
     assert.deepEqual(victims([made(0)], none), []);
@@ -130,14 +130,14 @@ describe('sandboxes', () => {
       ({ id }) => id,
     );
 
-  it('sandboxes of a removed pod all go, the newest too, once their containers go', () => {
+  it('of a removed pod all go, the newest too, once their containers go', () => {
     const [one, two] = [sandbox('s', { podUid: 'removed' }), sandbox('t', { podUid: 'removed', createdAtMs: 2 })];
     const inside = dead('c', { sandboxId: 's' });
     assert.deepEqual(removed([one, two], [inside], []), ['t']);
     assert.deepEqual(removed([one, two], [inside], ['c']), ['s', 't']);
   });
 
-  it('sandboxes of a pod that stays keep the newest, of those of one time the one with the greatest id', () => {
+  it('of a pod that stays keep the newest, of those of one time the one with the greatest id', () => {
     assert.deepEqual(removed([sandbox('a'), sandbox('b')], [], []), ['a']);
     assert.deepEqual(removed([sandbox('b'), sandbox('a')], [], []), ['a']);
   });

@@ -24,14 +24,14 @@ function world(given: Record<string, number> = {}) {
   return { writes, refused, missing, log, setUp };
 }
 
-describe('settings of the kernel', () => {
-  it('kernel settings that differ are set, and only those', async () => {
+describe('kernel settings', () => {
+  it('that differ are set, and only those', async () => {
     const { writes, setUp } = world({ 'vm/overcommit_memory': 0, 'kernel/panic': 1 });
     await setUp(false);
     assert.deepEqual(writes, ['vm/overcommit_memory=1', 'kernel/panic=10']);
   });
 
-  it('kernel settings that differ keep an agent with protectKernelDefaults from starting, in upstream words', async () => {
+  it('that differ keep an agent with protectKernelDefaults from starting, in upstream words', async () => {
     const one = world({ 'vm/panic_on_oom': 1 });
     const text = 'invalid kernel flag: vm/panic_on_oom, expected value: 0, actual value: 1';
     await assert.rejects(one.setUp(true), (error: Error) => isKind(error, 'Invalid') && error.message === text);
@@ -43,13 +43,13 @@ describe('settings of the kernel', () => {
     assert.deepEqual([one.writes, two.writes], [[], []]);
   });
 
-  it('kernel settings that are right already let a protected node start', async () => {
+  it('that are right already let a protected node start', async () => {
     const { writes, log, setUp } = world();
     await setUp(true);
     assert.deepEqual([writes, log.lines], [[], []]);
   });
 
-  it('kernel settings that cannot be changed stop the start, with all of them and what to set by hand; the others are set', async () => {
+  it('that cannot be changed stop the start, with all of them and what to set by hand; the others are set', async () => {
     const { refused, writes, setUp } = world({
       'vm/overcommit_memory': 0,
       'kernel/panic': 0,
@@ -68,13 +68,13 @@ describe('settings of the kernel', () => {
     assert.deepEqual(writes, ['kernel/panic_on_oops=1']);
   });
 
-  it('kernel settings that cannot be written but are right let the agent start', async () => {
+  it('that cannot be written but are right let the agent start', async () => {
     const { refused, setUp } = world();
     for (const name of wantedTunables.keys()) refused.add(name);
     await setUp(false);
   });
 
-  it('kernel settings that cannot be read stop the start, protected or not', async () => {
+  it('that cannot be read stop the start, protected or not', async () => {
     for (const isProtected of [false, true]) {
       const { missing, setUp } = world();
       missing.add('kernel/keys/root_maxkeys');

@@ -21,7 +21,7 @@ const rules = (more: Partial<QosMemoryRules>): QosMemoryRules => ({
 });
 
 describe('the limits of the QoS classes', () => {
-  it('the limits of the QoS classes are CPU shares alone, unless more is configured', () => {
+  it('are CPU shares alone, unless more is configured', () => {
     assert.deepEqual(computeQosLimits(pods, rules({})), {
       guaranteed: {},
       burstable: { cpuShares: 512 },
@@ -30,7 +30,7 @@ describe('the limits of the QoS classes', () => {
     });
   });
 
-  it('the limits of the QoS classes leave lower classes what qosReserved keeps of the requests of higher ones', () => {
+  it('leave lower classes what qosReserved keeps of the requests of higher ones', () => {
     const memory = (reservedPercent: number, memoryForPodsBytes = 10 * GIB) => {
       const limits = computeQosLimits(pods, rules({ reservedPercent, memoryForPodsBytes }));
       return [limits.guaranteed.memoryBytes, limits.burstable.memoryBytes, limits.bestEffort.memoryBytes];
@@ -42,7 +42,7 @@ describe('the limits of the QoS classes', () => {
     assert.deepEqual(memory(100, 0), [undefined, undefined, undefined]);
   });
 
-  it('the limits of the QoS classes protect requests with TieredReservation, and the group of all pods what its classes protect', () => {
+  it('protect requests with TieredReservation, and the group of all pods what its classes protect', () => {
     const limits = computeQosLimits(pods, rules({ memoryQos: { throttlingFactor: 0.9, reservesRequests: true } }));
     assert.deepEqual(
       [limits.guaranteed.unified, limits.burstable.unified, limits.bestEffort.unified, limits.protectedBytes],
@@ -50,7 +50,7 @@ describe('the limits of the QoS classes', () => {
     );
   });
 
-  it('the limits of the QoS classes undo an earlier protection where MemoryQoS reserves nothing', () => {
+  it('undo an earlier protection where MemoryQoS reserves nothing', () => {
     const limits = computeQosLimits(pods, rules({ memoryQos: { throttlingFactor: 0.9, reservesRequests: false } }));
     assert.deepEqual(
       [limits.guaranteed.unified, limits.burstable.unified, limits.protectedBytes],

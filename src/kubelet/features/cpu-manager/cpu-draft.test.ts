@@ -41,7 +41,7 @@ describe('hints for a container', () => {
       ?.filter((hint) => hint.endsWith('*'))
       .join(' ') ?? '';
 
-  it('hints for a container are the node sets with enough free CPUs; the smallest possible sets are preferred', () => {
+  it('are the node sets with enough free CPUs; the smallest possible sets are preferred', () => {
     assert.equal(hintsFor('11')?.length, 15);
     assert.equal(preferred('11'), '0* 1* 2* 3*');
     assert.equal(preferred('12'), '1* 2* 3*');
@@ -50,18 +50,18 @@ describe('hints for a container', () => {
     assert.deepEqual(hintsFor('48'), []);
   });
 
-  it('hints for a container do not exist where it has no CPUs alone', () => {
+  it('do not exist where it has no CPUs alone', () => {
     assert.equal(hintsFor('1500m'), undefined);
     assert.equal(hintsFor('2', { cpuManagerPolicy: 'none' }), undefined);
   });
 
-  it('hints for a container prefer all nodes of one socket with align-by-socket', () => {
+  it('prefer all nodes of one socket with align-by-socket', () => {
     assert.equal(preferred('2', bySocket), '0* 1* 0+1* 2* 3* 2+3*');
     assert.equal(preferred('36'), '1+2+3*');
     assert.equal(preferred('36', bySocket), '1+2+3* 0+1+2+3*');
   });
 
-  it('hints for a container are only the nodes of its own CPUs when it has some', () => {
+  it('are only the nodes of its own CPUs when it has some', () => {
     const pod = whole('a', '2');
     const { manager } = start();
     admit(manager, pod);
@@ -78,7 +78,7 @@ describe('hints for a pod', () => {
       ?.filter((hint) => hint.endsWith('*'))
       .join(' ');
 
-  it('hints for a pod are for the most CPUs that it has at one time: sidecars run beside all containers after them', () => {
+  it('are for the most CPUs that it has at one time: sidecars run beside all containers after them', () => {
     assert.equal(preferred(guaranteedPod('a', [{ cpu: '6' }, { cpu: '6' }])), '1* 2* 3*');
     assert.equal(preferred(guaranteedPod('a', [{ cpu: '12', kind: 'init' }, { cpu: '6' }])), '1* 2* 3*');
     const sidecar = { cpu: '1', kind: 'sidecar' } as const;
@@ -87,10 +87,9 @@ describe('hints for a pod', () => {
     assert.equal(preferred(guaranteedPod('a', [sidecar, { cpu: '11' }])), '1* 2* 3*');
   });
 
-  it('hints for a pod do not exist for a pod without CPUs of its own', () =>
-    assert.equal(preferred(whole('a', '500m')), undefined));
+  it('do not exist for a pod without CPUs of its own', () => assert.equal(preferred(whole('a', '500m')), undefined));
 
-  it('hints for a pod are the nodes of its own CPUs when all of its containers have theirs', () => {
+  it('are the nodes of its own CPUs when all of its containers have theirs', () => {
     const pod = guaranteedPod('a', [{ cpu: '2' }, { cpu: '2' }]);
     const { manager } = start();
     admit(manager, pod);
@@ -113,19 +112,19 @@ describe('CPUs for an affinity', () => {
     return formatCpuSet(manager.exclusive('a') ?? []);
   };
 
-  it('CPUs for an affinity are those of its nodes, and others only when these have too few', () => {
+  it('are those of its nodes, and others only when these have too few', () => {
     assert.equal(taken('4', 0b0100), '12-13,36-37');
     assert.equal(taken('12', 0b0100), '12-17,36-41');
     assert.equal(taken('14', 0b0100), '12-18,36-42');
   });
 
-  it('CPUs for an affinity are those of its sockets with align-by-socket', () => {
+  it('are those of its sockets with align-by-socket', () => {
     assert.equal(taken('12', 0b0001), '1-6,24-29');
     assert.equal(taken('12', 0b0001, bySocket), '6-11,30-35');
     assert.equal(taken('12', 0b0100, bySocket), '12-17,36-41');
   });
 
-  it('CPUs for an affinity are those that it has already, which count once', () => {
+  it('are those that it has already, which count once', () => {
     const { manager, counted } = start();
     const pod = guaranteedPod('a', [{ cpu: '2', kind: 'init' }, { cpu: '2' }]);
     admit(manager, pod);
@@ -138,7 +137,7 @@ describe('CPUs for an affinity', () => {
     assert.deepEqual([manager.checkpoint(), counted], [before, [...pinned, ...pinned]]);
   });
 
-  it('CPUs for an affinity leave a pod as it was when its later container is refused', () => {
+  it('leave a pod as it was when its later container is refused', () => {
     const { manager, counted } = start();
     const pod = guaranteedPod('a', [{ cpu: '40' }, { cpu: '40' }]);
     assert.match(admit(manager, pod) ?? '', /not enough cpus available to satisfy request: requested=40, available=7/);

@@ -59,7 +59,7 @@ describe('the static policy', () => {
     assert.equal(start({ config: { cpuManagerPolicy: 'none' } }).manager.allocatable().size, 0);
   });
 
-  it('the static policy does nothing with the policy none', () => {
+  it('does nothing with the policy none', () => {
     const { manager } = start({ config: { cpuManagerPolicy: 'none' }, reservedCpu: '0' });
     assert.equal(admit(manager, whole('a', '2')), undefined);
     assert.equal(manager.affinity('a', 'c0'), undefined);
@@ -116,7 +116,7 @@ describe('init containers', () => {
     );
   });
 
-  it('init containers that are sidecars keep theirs', () => {
+  it('that are sidecars keep theirs', () => {
     const { manager } = start();
     admit(manager, guaranteedPod('a', [{ cpu: '2', kind: 'sidecar' }, { cpu: '2', kind: 'init' }, { cpu: '2' }]));
     assert.equal(manager.exclusive('a')?.size, 4);
@@ -192,7 +192,7 @@ describe('options', () => {
     return 'accepted';
   };
 
-  it('options that contradict each other, are unknown or not enabled are refused', () => {
+  it('that contradict each other, are unknown or not enabled are refused', () => {
     assert.equal(refused(options({ x: 'true' })), 'unknown CPU Manager Policy option: "x"');
     assert.equal(refused(options({ __proto__x: 'true' })), 'unknown CPU Manager Policy option: "__proto__x"');
     assert.equal(
@@ -230,7 +230,7 @@ describe('reservations that cannot be made stop the agent, as upstream', () => {
 });
 
 describe('the saved state', () => {
-  it('the saved state is taken over by the next agent', () => {
+  it('is taken over by the next agent', () => {
     const first = start().manager;
     admit(first, whole('a', '2'));
     const { manager, asides } = start({ text: first.checkpoint() });
@@ -264,7 +264,7 @@ describe('the saved state', () => {
       undefined,
     ],
   ] as const)
-    it(`the saved state is set aside when it is damaged: ${what}`, () => {
+    it(`is set aside when it is damaged: ${what}`, () => {
       const { manager, asides } = start({ text: broken });
       assert.equal(asides.length, 1);
       if (why !== undefined) assert.deepEqual(asides, [why]);
@@ -284,7 +284,7 @@ describe('the saved state', () => {
     assert.equal(of(strict.manager, 'a'), '1,25');
   });
 
-  it('the saved state that gives a CPU to two pods leaves it with one of them', () => {
+  it('that gives a CPU to two pods leaves it with one of them', () => {
     const entries = { a: { c0: '1,25' }, b: { c0: '2,25' }, c: { c0: '3' } };
     const twice = JSON.stringify({ policyName: 'static', defaultCpuSet: '0,4-24,26-47', entries, checksum: 0 });
     const { manager, asides } = start({ text: twice });
@@ -294,7 +294,7 @@ describe('the saved state', () => {
     assert.equal(manager.usage().sharedPool.has(2), true);
   });
 
-  it('the saved state has the format and the checksum of upstream', () => {
+  it('has the format and the checksum of upstream', () => {
     const upstream =
       '{"policyName":"none","defaultCpuSet":"1-3","entries":{"pod":{"container1":"4-6","container2":"1-3"}},"checksum":3610638499}';
     const decoded = decodeCpuCheckpoint(upstream);

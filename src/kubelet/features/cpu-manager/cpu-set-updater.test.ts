@@ -47,8 +47,8 @@ function runs(uid: string, ...names: string[]): PodRuntimeStatus {
   return { ...emptyPodRuntimeStatus({ uid: podUid(uid), name: uid, namespace: 'n' }, 0), containers };
 }
 
-describe('CPU sets of running containers', () => {
-  it('CPU sets are written once for containers that an earlier agent started, and only for those that run', async () => {
+describe('CPU sets', () => {
+  it('are written once for containers that an earlier agent started, and only for those that run', async () => {
     const { state, updater, calls, clock } = world();
     state.running = [runs('a', 'x'), runs('b', 'x', 'ended exited', 'new created')];
     updater.start();
@@ -58,7 +58,7 @@ describe('CPU sets of running containers', () => {
     await updater.stop();
   });
 
-  it('CPU sets are not written for containers that were created with them', async () => {
+  it('are not written for containers that were created with them', async () => {
     const { state, updater, calls, clock } = world();
     updater.noteCreated('a', 'x', new Set([3]));
     updater.noteCreated('b', 'x', new Set([0, 1]));
@@ -69,7 +69,7 @@ describe('CPU sets of running containers', () => {
     await updater.stop();
   });
 
-  it('CPU sets follow the shared pool at once, without waiting for the period', async () => {
+  it('follow the shared pool at once, without waiting for the period', async () => {
     const { state, updater, calls, clock } = world();
     state.running = [runs('b', 'x')];
     updater.start();
@@ -91,7 +91,7 @@ describe('CPU sets of running containers', () => {
     await updater.stop();
   });
 
-  it('CPU sets are tried again after the period when a call fails, and the failure is logged once', async () => {
+  it('are tried again after the period when a call fails, and the failure is logged once', async () => {
     const { state, updater, calls, clock, log } = world();
     state.running = [runs('b', 'x')];
     state.answer = () => Promise.reject(new KubeletError('Internal', 'no'));
@@ -107,7 +107,7 @@ describe('CPU sets of running containers', () => {
     await updater.stop();
   });
 
-  it('CPU sets of other containers do not wait for a call that hangs', async () => {
+  it('of other containers do not wait for a call that hangs', async () => {
     const { state, updater, calls, clock } = world();
     state.answer = (id) => (id === 'b-x' ? new Promise(() => undefined) : Promise.resolve());
     state.running = [runs('b', 'x')];
@@ -120,7 +120,7 @@ describe('CPU sets of running containers', () => {
     await updater.stop();
   });
 
-  it('CPU sets of many containers are written, but not all at once', async () => {
+  it('of many containers are written, but not all at once', async () => {
     const { state, updater, calls, clock } = world();
     const answers: (() => void)[] = [];
     state.answer = () => new Promise((resolve) => answers.push(resolve));

@@ -32,7 +32,7 @@ describe('CPUs are taken as close together as possible', () => {
     assert.equal(taken(dual, 'all', 12), '0-5,24-29');
     assert.equal(taken(dual, 'all', 24), '0-11,24-35');
   });
-  it('CPUs are taken as close together as possible from the fullest socket, so that the other stays whole', () =>
+  it('from the fullest socket, so that the other stays whole', () =>
     assert.equal(taken(dual, '0-11,20-23,24-47', 4), '20-21,44-45'));
   it('single CPUs from cores that are in use already', () => assert.equal(taken(dual, '0-23,25-47', 1), '0'));
   it('nothing when there are too few', () => assert.equal(taken(dual, '0-3', 5), undefined));

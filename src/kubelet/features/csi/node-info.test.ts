@@ -93,8 +93,8 @@ it('a topology key that every object inherits is a label like any other', () => 
   });
 });
 
-describe('the published CSI drivers of a node', () => {
-  it('the published CSI drivers begin with an empty CSINode that belongs to the node; the node is not ready before', async () => {
+describe('the published CSI drivers', () => {
+  it('begin with an empty CSINode that belongs to the node; the node is not ready before', async () => {
     const { clock, keeper, registerNode, csiNode, reported } = setUp();
     keeper.start();
     await clock.settle();
@@ -109,7 +109,7 @@ describe('the published CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('the published CSI drivers have their names, the topology of the node, and their volume limits', async () => {
+  it('have their names, the topology of the node, and their volume limits', async () => {
     const { keeper, driver, registerNode, register, deregister, csiNode, node } = setUp();
     driver.info = { nodeId: 'n-7', maxVolumesPerNode: 5, topology: { 'topology.d.example/zone': 'a' } };
     registerNode('uid-1', {
@@ -133,7 +133,7 @@ describe('the published CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('the published CSI drivers include all others when the API server refuses one driver, and the node is ready', async () => {
+  it('include all others when the API server refuses one driver, and the node is ready', async () => {
     const { clock, api, keeper, registerNode, register, registerAs, csiNode, node, driver } = setUp();
     api.script(({ body }) =>
       JSON.stringify(body ?? {}).includes('forbidden.example')
@@ -154,7 +154,7 @@ describe('the published CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('the published CSI drivers are retried while the API server refuses, with the reason; a conflict is one more try', async () => {
+  it('are retried while the API server refuses, with the reason; a conflict is one more try', async () => {
     const { clock, api, keeper, registerNode, register, csiNode, reported } = setUp();
     const end = api.script(({ plural }) => (plural === 'csinodes' ? new ApiStatusError('Forbidden', 'no') : undefined));
     registerNode();
@@ -171,7 +171,7 @@ describe('the published CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('the published CSI drivers are created again for a node that was deleted and registered again', async () => {
+  it('are created again for a node that was deleted and registered again', async () => {
     const { clock, api, keeper, registerNode, csiNode } = setUp();
     registerNode();
     keeper.start();
@@ -183,7 +183,7 @@ describe('the published CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it("the published CSI drivers continue from an empty CSINode as upstream's API server writes it", async () => {
+  it("continue from an empty CSINode as upstream's API server writes it", async () => {
     const { clock, api, keeper, registerNode, register, csiNode } = setUp();
     registerNode();
     api.seed(csiNodes, {
@@ -210,7 +210,7 @@ describe('the published CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('the published CSI drivers keep drivers that have not registered again since the agent started', async () => {
+  it('keep drivers that have not registered again since the agent started', async () => {
     const { clock, api, keeper, registerNode, csiNode } = setUp();
     registerNode();
     const owner = { apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'uid-1' };
@@ -224,7 +224,7 @@ describe('the published CSI drivers of a node', () => {
     await keeper.stop();
   });
 
-  it('the published CSI drivers follow the volume limit of a driver, where its CSIDriver gives an interval', async () => {
+  it('follow the volume limit of a driver, where its CSIDriver gives an interval', async () => {
     const { clock, keeper, driver, registerNode, register, csiNode, spec, driverChanged } = setUp();
     driver.info = { nodeId: 'n', maxVolumesPerNode: 5, topology: {} };
     registerNode();

@@ -41,8 +41,8 @@ function naive({ count, devices, mustUse, free, nodeIds }: DeviceHintFacts): Map
   return new Map(serving.map((mask) => [mask, countNodes(mask) === least]));
 }
 
-describe('the NUMA nodes from which devices can be given', () => {
-  it('NUMA hints for devices are those of the plain rule', () => {
+describe('NUMA hints for devices', () => {
+  it('are those of the plain rule', () => {
     fc.assert(
       fc.property(facts, (given) => {
         const hints = computeDeviceHints(given);
@@ -53,7 +53,7 @@ describe('the NUMA nodes from which devices can be given', () => {
     );
   });
 
-  it('NUMA hints for devices of a later container leave out what an earlier one would get, but not what an init container leaves', async () => {
+  it('of a later container leave out what an earlier one would get, but not what an init container leaves', async () => {
     const one = new DeviceWorld();
     await one.start();
     await one.register([plainDevice('a', { numaNodes: [0] }), plainDevice('b', { numaNodes: [1] })]);
@@ -69,7 +69,7 @@ describe('the NUMA nodes from which devices can be given', () => {
     assert.deepEqual(serving(inherited.containerHints(second)?.get(GPU)), [2, 3]);
   });
 
-  it('NUMA hints for devices of a pod that has its devices are those of these devices', async () => {
+  it('of a pod that has its devices are those of these devices', async () => {
     const one = new DeviceWorld();
     await one.start();
     await one.register([plainDevice('a', { numaNodes: [0] }), plainDevice('b', { numaNodes: [1] })]);

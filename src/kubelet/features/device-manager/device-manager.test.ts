@@ -363,7 +363,7 @@ describe('registration', () => {
     assert.deepEqual(one.devices.manager.capacity().allocatable, { [GPU]: '0' });
   });
 
-  it('registration is limited to 100 resources', async () => {
+  it('is limited to 100 resources', async () => {
     const one = new DeviceWorld();
     await one.start();
     for (let index = 0; index < 100; index++) await one.register(devices('a'), `example.com/r${index}`);

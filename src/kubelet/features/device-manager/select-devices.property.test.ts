@@ -54,7 +54,7 @@ function naive(given: SelectionFacts, preferred: readonly string[]): string[] | 
 }
 
 describe('the devices of a container', () => {
-  it('the devices of a container are those of the plain rule', () => {
+  it('are those of the plain rule', () => {
     fc.assert(
       fc.property(facts, preference, (given, preferred) => {
         const chosen = completeSelection(given, preferred);
@@ -65,7 +65,7 @@ describe('the devices of a container', () => {
     );
   });
 
-  it('the devices of a container are as many as asked for, each once, and only available ones', () => {
+  it('are as many as asked for, each once, and only available ones', () => {
     fc.assert(
       fc.property(facts, preference, (given, preferred) => {
         const chosen = completeSelection(given, preferred);
@@ -77,7 +77,7 @@ describe('the devices of a container', () => {
     );
   });
 
-  it('the devices of a container are asked of the plugin only where there is a choice, with what it must include', () => {
+  it('are asked of the plugin only where there is a choice, with what it must include', () => {
     fc.assert(
       fc.property(facts, (given) => {
         const first = selectDevices(given);
@@ -90,7 +90,7 @@ describe('the devices of a container', () => {
     );
   });
 
-  it('the devices of a container report how many are missing', () => {
+  it('report how many are missing', () => {
     const devices = new Map([['a', plainDevice('a')]]);
     const given = { needed: 3, reusable: ['x'], free: ['a'], devices, affinity: undefined };
     assert.deepEqual(selectDevices(given), { kind: 'short', requested: 2, available: 1 });

@@ -34,21 +34,21 @@ const partsOf = (...pods: readonly RunningPod[]): PodUsageParts => ({
   diskUse: async (uids) => new Map([...uids].map((uid) => [uid, disk])),
 });
 
-describe('the usage of a pod', () => {
-  it('pod usage of memory and processes is that of its cgroup', () => {
+describe('pod usage', () => {
+  it('of memory and processes is that of its cgroup', () => {
     const usage = PodUsage.ofGroups(partsOf(running));
     assert.deepEqual([usage.of(pod, 'memory.available'), usage.of(pod, 'pid.available')], [7, 70]);
     assert.equal(usage.of(pod, 'allocatableMemory.available'), 7);
   });
 
-  it('pod usage is the sum of its known containers if pods have no cgroups', () => {
+  it('is the sum of its known containers if pods have no cgroups', () => {
     const usage = PodUsage.ofGroups(partsOf({ ...running, path: undefined }));
     assert.deepEqual([usage.of(pod, 'memory.available'), usage.of(pod, 'pid.available')], [5, 50]);
     const unknown = PodUsage.ofGroups(partsOf({ ...running, path: '/other' }));
     assert.deepEqual([unknown.of(pod, 'memory.available'), unknown.of(pod, 'pid.available')], [undefined, undefined]);
   });
 
-  it('pod usage is unknown if the pod does not run or was not measured', () => {
+  it('is unknown if the pod does not run or was not measured', () => {
     const usage = PodUsage.ofGroups(partsOf());
     assert.deepEqual([usage.of(pod, 'memory.available'), usage.containers(pod)], [undefined, []]);
     assert.deepEqual([usage.of(pod, 'nodefs.available'), usage.disk(pod)], [undefined, undefined]);
@@ -60,7 +60,7 @@ describe('the usage of a pod', () => {
     ['dedicated', 'imagefs.available', 30],
     ['split', 'nodefs.available', 1130],
   ] as const)
-    it(`pod usage of disk is ${bytes} bytes for ${signal} with ${layout} file systems, a tenth in inodes`, async () => {
+    it(`of disk is ${bytes} bytes for ${signal} with ${layout} file systems, a tenth in inodes`, async () => {
       const usage = await PodUsage.withDisks(partsOf(running), layout, [pod]);
       assert.equal(usage.of(pod, signal), bytes);
       const ofInodes = signal === 'nodefs.available' ? 'nodefs.inodesFree' : 'imagefs.inodesFree';
@@ -68,7 +68,7 @@ describe('the usage of a pod', () => {
       assert.equal(PodUsage.ofLast(partsOf(), layout, new Map([['p', disk]])).of(pod, signal), bytes);
     });
 
-  it('pod usage is known for each container: its memory, its layer and its log', async () => {
+  it('is known for each container: its memory, its layer and its log', async () => {
     const measured = await PodUsage.withDisks(partsOf(running), 'shared', [pod]);
     assert.deepEqual(measured.containers(pod), [
       { name: 'a', memoryBytes: 2, diskBytes: 110 },

@@ -54,7 +54,7 @@ describe('memory', () => {
   const both = { '/': 300, '/pods': 200 };
   const node = ['memory.available', { available: 700, capacity: 1000, atMs: 5 }];
 
-  it('memory of the node and of the pods is what their groups do not use', () => {
+  it('of the node and of the pods is what their groups do not use', () => {
     const reader = readerOf({ memory: both, podsLimit: 500 });
     assert.deepEqual(reader.readNow('memory'), [
       node,
@@ -62,7 +62,7 @@ describe('memory', () => {
     ]);
   });
 
-  it('memory is never less than nothing', () => {
+  it('is never less than nothing', () => {
     const reader = readerOf({ memory: { '/': 1200, '/pods': 600 }, podsLimit: 500 });
     assert.deepEqual(
       reader.readNow('memory').map(([, { available, capacity }]) => [available, capacity]),
@@ -79,18 +79,17 @@ describe('memory', () => {
     ['their group is not known', { memory: { '/': 300 }, podsLimit: 500 }],
     ['pods have no groups', { memory: both, podsLimit: 500, podsGroup: undefined }],
   ] as const)
-    it(`memory of the pods is unknown when ${what}`, () =>
-      assert.deepEqual(readerOf(machine).readNow('memory'), [node]));
+    it(`of the pods is unknown when ${what}`, () => assert.deepEqual(readerOf(machine).readNow('memory'), [node]));
 
-  it('memory that cannot be read is no signal', () => assert.deepEqual(readerOf({}).readNow('memory'), []));
+  it('that cannot be read is no signal', () => assert.deepEqual(readerOf({}).readNow('memory'), []));
 });
 
 describe('processes', () => {
-  it('processes are what the machine can start', () => {
+  it('are what the machine can start', () => {
     assert.deepEqual(readerOf({}).readNow('pids'), [['pid.available', { available: 90, capacity: 100, atMs: 5 }]]);
   });
 
-  it('processes are no signal where there is no limit, or the number is unknown', () => {
+  it('are no signal where there is no limit, or the number is unknown', () => {
     assert.deepEqual(readerOf({ tasks: { current: 1, limit: Infinity } }).readNow('pids'), []);
     assert.deepEqual(readerOf({ tasks: { current: Number.NaN, limit: 100 } }).readNow('pids'), []);
   });
@@ -100,7 +99,7 @@ describe('file systems', () => {
   const own = { devices: { '/root': 'vda', '/images': 'vdb', '/containers': 'vdc' } };
   const containerFs = async () => ({ mountpoint: '/containers' });
 
-  it('file systems are read where the root directory, the images and the containers are', async () => {
+  it('are read where the root directory, the images and the containers are', async () => {
     const reader = readerOf({ ...own, containerFs });
     for (const [source, path] of [
       ['nodefs', '/root'],
@@ -113,7 +112,7 @@ describe('file systems', () => {
       ]);
   });
 
-  it('file systems without a fixed number of inodes have no signal for them', async () => {
+  it('without a fixed number of inodes have no signal for them', async () => {
     assert.deepEqual(
       (await readerOf({ inodes: 0 }).readDisk('nodefs')).map(([signal]) => signal),
       ['nodefs.available'],
@@ -127,13 +126,13 @@ describe('file systems', () => {
     ['split', { containerFs, devices: { '/images': 'vdb' } }],
     ['dedicated', { ...own, containerFs, separateDisks: false }],
   ] as const)
-    it(`file systems are ${layout} with ${JSON.stringify(machine)}`, async () => {
+    it(`are ${layout} with ${JSON.stringify(machine)}`, async () => {
       const reader = readerOf(machine);
       assert.equal(reader.layout, undefined);
       assert.deepEqual([await reader.findLayout(), reader.layout], [layout, layout]);
     });
 
-  it('file systems that cannot be read, or that the runtime does not name, are no signal, and are asked for again', async () => {
+  it('that cannot be read, or that the runtime does not name, are no signal, and are asked for again', async () => {
     const failing = async (): Promise<never> => Promise.reject(new Error('no'));
     assert.deepEqual(await readerOf({ fileSystem: failing }).readDisk('nodefs'), []);
     const answers: { mountpoint: string }[] = [];

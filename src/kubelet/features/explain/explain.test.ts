@@ -39,7 +39,7 @@ const facts = (extra: Partial<BlockerFacts> = {}): BlockerFacts => ({
 const steps = (extra: Partial<BlockerFacts>): string[] => computeBlockers(facts(extra)).map((blocker) => blocker.step);
 
 describe('blockers', () => {
-  it('blockers are none for a pod that runs and is ready, or that is over', () => {
+  it('are none for a pod that runs and is ready, or that is over', () => {
     assert.deepEqual(steps({}), []);
     assert.deepEqual(
       steps({ worker: 'finished', status: { phase: 'Failed', containerStatuses: [{ ...running, ready: false }] } }),
@@ -47,7 +47,7 @@ describe('blockers', () => {
     );
   });
 
-  it('blockers name what keeps the agent from starting a pod, whatever it was before', () => {
+  it('name what keeps the agent from starting a pod, whatever it was before', () => {
     const heldBack = { sinceMs: 500, errors: ['PLEG is not healthy', 'the runtime is down'] };
     assert.deepEqual(computeBlockers(facts({ worker: 'none', heldBack })), [
       {
@@ -60,7 +60,7 @@ describe('blockers', () => {
     assert.deepEqual(steps({ worker: 'syncing', heldBack }), []);
   });
 
-  it('blockers name an unready container with the last answer of its probe and the next try', () => {
+  it('name an unready container with the last answer of its probe and the next try', () => {
     const probes = [
       {
         container: 'web',
@@ -86,7 +86,7 @@ describe('blockers', () => {
     );
   });
 
-  it('blockers count the time of a container that lost its readiness from then, not from its start', () => {
+  it('count the time of a container that lost its readiness from then, not from its start', () => {
     const conditions = [
       { type: 'ContainersReady', status: 'False' as const, lastTransitionTime: '2026-01-01T01:00:00Z' },
     ];
@@ -96,7 +96,7 @@ describe('blockers', () => {
     assert.equal(blocker?.sinceMs, Date.UTC(2026, 0, 1, 1));
   });
 
-  it('blockers name the pending or infeasible resize of a running pod', () => {
+  it('name the pending or infeasible resize of a running pod', () => {
     const status = (reason: string): BlockerFacts['status'] => ({
       phase: 'Running',
       containerStatuses: [{ ...running, ready: true }],
@@ -125,7 +125,7 @@ describe('blockers', () => {
     );
   });
 
-  it('blockers name a pass that does not return, for a pod without another problem', () => {
+  it('name a pass that does not return, for a pod without another problem', () => {
     const terminated = { ...running, ready: false, state: { terminated: { exitCode: 1 } } };
     const stuck = { busySinceMs: 7, status: { phase: 'Running' as const, containerStatuses: [terminated] } };
     assert.deepEqual(computeBlockers(facts(stuck)), [
@@ -133,7 +133,7 @@ describe('blockers', () => {
     ]);
   });
 
-  it('blockers put volumes and failed starts before what merely goes on', () => {
+  it('put volumes and failed starts before what merely goes on', () => {
     const volume = { step: 'volume data', cause: 'configmap "c" not found', sinceMs: 1 };
     const failure = {
       step: 'start container web',
@@ -150,7 +150,7 @@ describe('blockers', () => {
     ]);
   });
 
-  it('blockers give the next pass as the next try of a failure without a time of its own', () => {
+  it('give the next pass as the next try of a failure without a time of its own', () => {
     const failure = {
       step: 'start container web',
       reason: 'CreateContainerConfigError',
@@ -167,7 +167,7 @@ describe('blockers', () => {
     assert.deepEqual([tries(), tries(70)], [[50], [70]]);
   });
 
-  it('blockers show when a crashed container starts again, and how it ended', () => {
+  it('show when a crashed container starts again, and how it ended', () => {
     const status = {
       phase: 'Running',
       containerStatuses: [
@@ -191,7 +191,7 @@ describe('blockers', () => {
     });
   });
 
-  it('blockers show what a terminating pod waits for, and the error that delays it', () => {
+  it('show what a terminating pod waits for, and the error that delays it', () => {
     const stopping = (extra: Partial<BlockerFacts>): unknown[] =>
       computeBlockers(facts({ worker: 'terminating', ...extra })).map(({ step, cause, nextTryAtMs }) => [
         step,
@@ -240,10 +240,10 @@ describe('timeline', () => {
   });
 });
 
-describe('records of removed pods', () => {
+describe('the records of removed pods', () => {
   const line = { kind: 'event', type: 'Normal', reason: 'Started', message: 'm' } as const;
 
-  it('the records of removed pods are kept of the last fifty, also over many restarts of the agent', () => {
+  it('are kept of the last fifty, also over many restarts of the agent', () => {
     let timeline = new Timeline(new FakeClock());
     for (let run = 0; run < 10; run++) {
       for (let i = 0; i < 20; i++) timeline.record(podUid(`${run}-${i}`), line);
@@ -254,7 +254,7 @@ describe('records of removed pods', () => {
     assert.equal(timeline.of(podUid('9-19')).length, 1);
   });
 
-  it('the records of removed pods stay as long as the pod does when it comes back', () => {
+  it('stay as long as the pod does when it comes back', () => {
     const timeline = new Timeline(new FakeClock());
     timeline.record(uid, line);
     timeline.retire(uid);

@@ -19,7 +19,7 @@ const candidates = (records: ReadonlyMap<string, ImageRecord>, kept: Partial<Kep
   selectCandidates(records, { ...nothingKept, ...kept }).map(({ image }) => image.id);
 
 describe('images that may be removed', () => {
-  it('images that may be removed come in order of last use, then of first sight, then of id; what was never used comes first', () => {
+  it('come in order of last use, then of first sight, then of id; what was never used comes first', () => {
     const records = recordsOf(
       { image: anImage('late'), lastUsedMs: 20, firstSeenMs: 1 },
       { image: anImage('early'), lastUsedMs: 10, firstSeenMs: 2 },
@@ -32,7 +32,7 @@ describe('images that may be removed', () => {
     assert.deepEqual(candidates(new Map([...records].reverse())), order, 'whatever order the runtime lists them in');
   });
 
-  it('images that may be removed are not those whose names the operator pinned', () => {
+  it('are not those whose names the operator pinned', () => {
     const records = recordsOf(
       { image: anImage('built-here', { repoTags: ['localhost/app:1'] }) },
       { image: anImage('pulled', { repoTags: ['docker.io/localhost/app:1'] }) },
@@ -41,7 +41,7 @@ describe('images that may be removed', () => {
     assert.deepEqual(candidates(records, { pinnedPrefixes: ['localhost/'] }), ['pulled', 'untagged']);
   });
 
-  it('images that may be removed are not those that are pinned, in use, under lease, or of sandboxes, by any of their names', () => {
+  it('are not those that are pinned, in use, under lease, or of sandboxes, by any of their names', () => {
     const digest = `sha256:${'a'.repeat(64)}`;
     const records = recordsOf(
       { image: anImage('pinned', { pinned: true }) },
@@ -55,7 +55,7 @@ describe('images that may be removed', () => {
     assert.equal(candidates(records).length, 4);
   });
 
-  it('images that may be removed are not those called pause, in any registry and for any architecture; what only contains the word is', () => {
+  it('are not those called pause, in any registry and for any architecture; what only contains the word is', () => {
     const named = (...repoTags: string[]): string[] => candidates(recordsOf({ image: anImage('x', { repoTags }) }));
     for (const name of ['pause:3.9', 'registry.k8s.io/pause:3.9', 'r.local/pause-amd64:3', 'r.local/pause-x86_64:3'])
       assert.deepEqual(named(name), [], name);
@@ -64,13 +64,13 @@ describe('images that may be removed', () => {
     assert.deepEqual(named('r.local/other:1', 'r.local/pause:1'), [], 'one such name is enough');
   });
 
-  it('images that may be removed are kept by a name that is in no registry notation, too', () => {
+  it('are kept by a name that is in no registry notation, too', () => {
     assert.deepEqual(candidates(recordsOf({ image: anImage('Not A Name') }), { leased: new Set(['Not A Name']) }), []);
   });
 });
 
 describe('the records of images', () => {
-  it('the records of images have the times of first detection and last use; missing images are dropped', () => {
+  it('have the times of first detection and last use; missing images are dropped', () => {
     const [a, b] = [anImage('a'), anImage('b')];
     const first = updateRecords(new Map(), [a, b], new Set(['a']), 10);
     const second = updateRecords(first, [a], new Set(), 20);

@@ -150,7 +150,7 @@ describe('image collection', () => {
     assert.deepEqual(await names(), ['pinned:1', 'registry.k8s.io/pause:3.9', 'used:1', 'young:1']);
   });
 
-  it('image collection goes on after an image that cannot be removed, and reports it', async () => {
+  it('goes on after an image that cannot be removed, and reports it', async () => {
     const { gc, runtime, clock, disk, names } = world({ policy: { minAgeMs: 0 }, images: ['a:1', 'b:1'] });
     runtime.fail('removeImage', { kind: 'Internal', message: 'busy', times: 1 });
     disk.otherBytes = 95_000_000;

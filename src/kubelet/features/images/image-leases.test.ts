@@ -19,7 +19,7 @@ describe('a lease of an image', () => {
     assert.deepEqual([...leases.leased()], [], 'what ran out is not confirmed again');
   });
 
-  it('a lease of an image is released for one container or for the whole pod, and for no other', () => {
+  it('is released for one container or for the whole pod, and for no other', () => {
     const leases = new ImageLeases(new FakeClock());
     for (const [pod, container] of [
       ['pod', 'app'],

@@ -376,12 +376,12 @@ describe('a prefetched image', () => {
     return (runtime.journal.callCounts.get('imageStatus') ?? 0) - before;
   };
 
-  it('a prefetched image is used for ten seconds after it is there, and only for the image that it is', async () => {
+  it('is used for ten seconds after it is there, and only for the image that it is', async () => {
     assert.deepEqual([await prefetched(9_000), await prefetched(10_000), await prefetched(11_000)], [0, 0, 1]);
     assert.equal(await prefetched(1_000, 'b:1'), 1);
   });
 
-  it('a prefetched image is used once, and forgotten with its pod', async () => {
+  it('is used once, and forgotten with its pod', async () => {
     const { manager, ensure, clock, runtime } = world({ images: ['a:1'] });
     const pod = podOf('a:1', { 'spec.containers[1]': { name: 'side', image: 'a:1' } });
     const queries = (): number => runtime.journal.callCounts.get('imageStatus') ?? 0;
@@ -402,7 +402,7 @@ describe('a prefetched image', () => {
     assert.equal(queries(), before + 1);
   });
 
-  it('a prefetched image is not fetched twice while it is under way or fresh, nor while a pull waits for its next try', async () => {
+  it('is not fetched twice while it is under way or fresh, nor while a pull waits for its next try', async () => {
     const { manager, clock, runtime, ensure, events } = world({
       refuse: (image) => (image === 'bad:1' ? 'no such host' : undefined),
     });
@@ -445,7 +445,7 @@ describe('the metrics of an image request', () => {
     return seen.map((each) => `${each.policy} ${each.wasPresent} ${each.pullWasNeeded}`).join();
   };
 
-  it('the metrics of an image request is its policy, whether the image was there, and whether it had to be pulled', async () => {
+  it('is its policy, whether the image was there, and whether it had to be pulled', async () => {
     assert.equal(await seenOf('a:1', 'IfNotPresent', ['a:1']), 'IfNotPresent true false');
     assert.equal(await seenOf('a:1', 'IfNotPresent'), 'IfNotPresent false true');
     assert.equal(await seenOf('a:1', 'Never', ['a:1']), 'Never true false');
@@ -456,7 +456,7 @@ describe('the metrics of an image request', () => {
 });
 
 describe('the image of a volume', () => {
-  it('the image of a volume has its events at the pod, and that of a container at the container', async () => {
+  it('has its events at the pod, and that of a container at the container', async () => {
     const { manager, run, containers, clock, events } = world();
     await run(podOf('a:1'));
     assert.deepEqual([...containers], ['main']);

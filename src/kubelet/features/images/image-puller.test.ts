@@ -87,7 +87,7 @@ describe('a pull', () => {
     assert.deepEqual(log, ['enter registry', 'begin web:1', 'succeeded web:1 sha256:1 anonymous', 'leave']);
   });
 
-  it('a pull is not tried when it cannot be recorded', async () => {
+  it('is not tried when it cannot be recorded', async () => {
     const { log, pulls, start } = setUp({ begin: new Error('disk full') });
     assert.deepEqual(await start().result, {
       ok: false,

@@ -111,7 +111,7 @@ describe('access to pulled images', () => {
     assert.equal(await may(make(), 'x:1', 'ref', auth('elsewhere', 'rotated')), true, 'also after a restart');
   });
 
-  it('access to pulled images does not treat the same image under another name as proven', async () => {
+  it('does not treat the same image under another name as proven', async () => {
     const { access } = world();
     await pulled(access, 'open/x:1', 'ref');
     assert.equal(await may(access, 'private/x:1', 'ref'), false);
@@ -173,7 +173,7 @@ describe('access to pulled images', () => {
     assert.equal(log.lines.filter(({ level }) => level === 'warn').length, 2);
   });
 
-  it('access to pulled images does not begin a pull that it could not record', async () => {
+  it('does not begin a pull that it could not record', async () => {
     const { files, access } = world();
     await access.load();
     files.fillDisk();

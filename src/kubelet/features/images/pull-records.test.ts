@@ -17,7 +17,7 @@ function setUp(seed: Record<string, unknown> = {}) {
 }
 
 describe('files of pulls', () => {
-  it('files of pulls are read back as they were written', async () => {
+  it('are read back as they were written', async () => {
     const { records } = setUp();
     await records.makeFolders();
     const record = {
@@ -40,7 +40,7 @@ describe('files of pulls', () => {
     assert.deepEqual([await records.intents(), await records.records()], [[], []]);
   });
 
-  it('files of pulls are those with a digest as their name, of our group and of the kind that belongs into the folder', async () => {
+  it('are those with a digest as their name, of our group and of the kind that belongs into the folder', async () => {
     const { records, log } = setUp({
       [`${folder}/pulling/${name('1')}`]: { ...ours, kind: 'ImagePullIntent', image: 'app:1' },
       [`${folder}/pulling/x${name('2')}`]: { ...ours, kind: 'ImagePullIntent', image: 'other name' },
@@ -55,7 +55,7 @@ describe('files of pulls', () => {
     assert.equal(log.lines.length, 5, 'each with the right name and the wrong content is named');
   });
 
-  it('files of pulls keep what can be understood of a record and drop the rest', async () => {
+  it('keep what can be understood of a record and drop the rest', async () => {
     const secret = { uid: 'u', namespace: 'n', name: 's', credentialHash: 'h' };
     const broken = (['uid', 'namespace', 'name', 'credentialHash'] as const).map((key) => ({ ...secret, [key]: 1 }));
     const { records } = setUp({
@@ -87,7 +87,7 @@ describe('files of pulls', () => {
     ]);
   });
 
-  it('files of pulls get their folders back when these were removed, and fail for any other reason', async () => {
+  it('get their folders back when these were removed, and fail for any other reason', async () => {
     const { records, files } = setUp();
     await records.writeIntent('app:1');
     assert.deepEqual(await records.intents(), ['app:1']);

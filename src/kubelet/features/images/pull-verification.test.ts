@@ -62,7 +62,7 @@ describe('an image pulled for a service account', () => {
   const robot = { uid: 'uid-robot', namespace: 'default', name: 'robot' };
   const pulledWith: PulledWith = { nodePodsAccessible: false, secrets: [], accounts: [robot] };
 
-  it('an image pulled for a service account is for pods of that account, and not of one that was made again or is elsewhere', () => {
+  it('is for pods of that account, and not of one that was made again or is elsewhere', () => {
     const proof = (account: Partial<typeof robot>): string =>
       proveAccess(pulledWith, { secrets: [], accounts: [{ ...robot, ...account }] }).kind;
     assert.deepEqual([{}, { uid: 'other' }, { namespace: 'other' }, { name: 'other' }].map(proof), [

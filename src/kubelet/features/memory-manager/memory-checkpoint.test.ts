@@ -31,12 +31,12 @@ function withValue(path: string, value: unknown): string {
 describe('a saved state', () => {
   it('reads as it was written', () => assert.deepEqual(decodeMemoryCheckpoint(text), checkpoint));
 
-  it('a saved state has a checksum that does not depend on the order of its nodes', () => {
+  it('has a checksum that does not depend on the order of its nodes', () => {
     const turned = encodeMemoryCheckpoint({ ...checkpoint, nodes: checkpoint.nodes.toReversed() });
     assert.equal(turned, text);
   });
 
-  it('a saved state without assignments has no entries, as upstream', () => {
+  it('without assignments has no entries, as upstream', () => {
     assert.equal(encodeMemoryCheckpoint({ ...checkpoint, assignments: new Map() }).includes('entries'), false);
   });
 
@@ -60,7 +60,7 @@ describe('a saved state', () => {
     ['entries uid c0 0 type', [1]],
     ['entries uid c0 0 size', [-1, '2']],
   ] as const)
-    it(`a saved state is refused for its form when ${path} is of another kind`, () => {
+    it(`is refused for its form when ${path} is of another kind`, () => {
       for (const value of values) assert.equal(decodeMemoryCheckpoint(withValue(path, value)), 'it has another form');
     });
 });

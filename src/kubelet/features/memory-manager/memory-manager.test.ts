@@ -236,7 +236,7 @@ describe('init containers', () => {
     );
   });
 
-  it('init containers that are sidecars keep theirs', () => {
+  it('that are sidecars keep theirs', () => {
     const { manager } = start();
     admit(manager, podOf('a', { memory: '2Gi', kind: 'sidecar' }, { memory: '2Gi' }));
     assert.deepEqual(freeGiB(manager), [2, 7, 7]);
@@ -256,7 +256,7 @@ describe('hints', () => {
     assert.deepEqual(masks(manager.begin(pod).podHints()?.get('memory')), masks(hints?.get('memory')));
   });
 
-  it('hints of a container that has its memory name its nodes', () => {
+  it('of a container that has its memory name its nodes', () => {
     const { manager } = start();
     const pod = podOf('a', { memory: '2Gi', kind: 'init' }, { memory: '7Gi' });
     assert.equal(admit(manager, pod), undefined);
@@ -277,7 +277,7 @@ describe('hints for a pod', () => {
       .filter((mask) => mask.endsWith('preferred'))
       .join();
 
-  it('hints for a pod are for the most that it uses at one time: sidecars run beside all containers after them', () => {
+  it('are for the most that it uses at one time: sidecars run beside all containers after them', () => {
     const [all, two] = ['1 preferred,10 preferred,100 preferred', '10 preferred,100 preferred'];
     const sidecar = { memory: '1Gi', kind: 'sidecar' } as const;
     const init = { memory: '6Gi', kind: 'init' } as const;
@@ -290,7 +290,7 @@ describe('hints for a pod', () => {
     assert.equal(preferred(sidecar, { memory: '6Gi' }), two);
   });
 
-  it('hints for a pod name the nodes of its memory when it has it, and none when that is too little or in two places', () => {
+  it('name the nodes of its memory when it has it, and none when that is too little or in two places', () => {
     const { manager } = start();
     const pod = podOf('a', { memory: '2Gi' }, { memory: '3Gi' });
     assert.equal(admit(manager, pod, 0b010), undefined);
@@ -303,7 +303,7 @@ describe('hints for a pod', () => {
     assert.deepEqual(masks(manager, divided), []);
   });
 
-  it('hints for a pod do not exist for a pod that reserves no memory', () => {
+  it('do not exist for a pod that reserves no memory', () => {
     const pod = buildPod({ 'metadata.uid': 'a' });
     const draft = start().manager.begin(pod);
     assert.equal(draft.podHints(), undefined);
@@ -379,7 +379,7 @@ describe('the saved state', () => {
   admit(first, podOf('b', { memory: '3Gi' }));
   const text = first.checkpoint();
 
-  it('the saved state is taken over by the next agent', () => {
+  it('is taken over by the next agent', () => {
     const { manager, asides } = start({ text });
     assert.deepEqual([asides, manager.checkpoint()], [[], text]);
   });
@@ -400,7 +400,7 @@ describe('the saved state', () => {
       '[memorymanager] configured policy "Static" differs from state checkpoint policy "None"',
     ],
   ] as const)
-    it(`the saved state is set aside when it is damaged: ${what}`, () => {
+    it(`is set aside when it is damaged: ${what}`, () => {
       const { manager, asides } = start({ text: broken });
       assert.deepEqual(asides, [why]);
       assert.equal(manager.affinity('b', 'c0'), undefined);
@@ -419,7 +419,7 @@ describe('the saved state', () => {
     assert.equal(smaller.manager.affinity('a', 'c1'), undefined);
   });
 
-  it('the saved state has the format and the checksum of upstream', () => {
+  it('has the format and the checksum of upstream', () => {
     const upstream =
       '{"policyName":"static","machineState":{"0":{"numberOfAssignments":0,"memoryMap":{"memory":{"total":2048,"systemReserved":512,"allocatable":1536,"reserved":512,"free":1024}},"cells":[]}},"entries":{"pod":{"container1":[{"numaAffinity":[0],"type":"memory","size":512}]}},"checksum":4215593881}';
     const decoded = decodeMemoryCheckpoint(upstream);

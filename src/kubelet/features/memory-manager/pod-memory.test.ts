@@ -71,8 +71,8 @@ const freeGiB = (manager: MemoryManager): number[] => {
   return Object.values(machineState).map(({ memoryMap }) => (memoryMap['memory']?.free ?? 0) / GI);
 };
 
-describe('the memory of a pod with resources of its own, in the scope of the pod', () => {
-  it('pod-level memory is reserved once, and divided among its containers on the same nodes', () => {
+describe('pod-level memory', () => {
+  it('is reserved once, and divided among its containers on the same nodes', () => {
     const { manager, counted } = start();
     const pod = pooledPod('a', amounts('4Gi', '1Gi'), [alone('1Gi'), sharing(), alone('1Gi', 'sidecar')]);
     assert.equal(admitWhole(manager, pod), undefined);
@@ -93,7 +93,7 @@ describe('the memory of a pod with resources of its own, in the scope of the pod
     );
   });
 
-  it('pod-level memory is refused when nothing is left for containers without memory of their own', () => {
+  it('is refused when nothing is left for containers without memory of their own', () => {
     const { manager, counted } = start();
     const pod = pooledPod('a', amounts('2Gi'), [alone('2Gi'), sharing()]);
     assert.deepEqual([...(manager.begin(pod).podHints() ?? [])], [['memory', []]]);
@@ -109,7 +109,7 @@ describe('the memory of a pod with resources of its own, in the scope of the pod
     assert.equal(admitWhole(manager, pooledPod('a', amounts('2Gi'), [sharing('init'), alone('2Gi')])), undefined);
   });
 
-  it('pod-level memory is refused when the nodes do not have it, and extends the nodes of the hint', () => {
+  it('is refused when the nodes do not have it, and extends the nodes of the hint', () => {
     const { manager } = start();
     assert.match(
       admitWhole(manager, pooledPod('a', amounts('30Gi'), [sharing()])) ?? '',
@@ -119,7 +119,7 @@ describe('the memory of a pod with resources of its own, in the scope of the pod
     assert.deepEqual([...(manager.affinity('a', 'c0') ?? [])], [0, 1]);
   });
 
-  it('pod-level memory is offered where there is room, and then where it is', () => {
+  it('is offered where there is room, and then where it is', () => {
     const { manager } = start();
     const pod = pooledPod('a', amounts('6500Mi'), [alone('1Gi'), sharing()]);
     const preferred = (): (number | undefined)[] =>
@@ -140,7 +140,7 @@ describe('the memory of a pod with resources of its own, in the scope of the pod
     assert.equal(manager.checkpoint(), start().manager.checkpoint());
   });
 
-  it('pod-level memory does not exist without the gate, and a file with it is set aside then', () => {
+  it('does not exist without the gate, and a file with it is set aside then', () => {
     const pod = pooledPod('a', amounts('4Gi'), [sharing()]);
     const off = start({ podLevel: false });
     assert.equal(admitWhole(off.manager, pod), undefined);

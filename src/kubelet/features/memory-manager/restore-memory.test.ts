@@ -33,7 +33,7 @@ describe('restored assignments', () => {
     ['of a resource that one of the nodes does not have', block([1, 2], 0, 'hugepages-1Gi')],
     ['of more than is free', block([0], 3)],
   ] as const)
-    it(`restored assignments leave out one ${what}, and keep the others`, () => {
+    it(`leave out one ${what}, and keep the others`, () => {
       const both = {
         ...saved({ a: [kept] }),
         assignments: saved({ a: [kept], b: [own], c: [block([1], 1)] }).assignments,
@@ -42,19 +42,19 @@ describe('restored assignments', () => {
       assert.deepEqual([[...assignments.keys()], problem], [['a', 'c'], different]);
     });
 
-  it('restored assignments leave a container out when one of its kinds of memory does not fit', () => {
+  it('leave a container out when one of its kinds of memory does not fit', () => {
     const own = [block([0], 1), block([0], 5, 'hugepages-1Gi')];
     const { assignments } = computeRestoredMemory(saved({ a: own }), 'Static', capacities);
     assert.equal(assignments.size, 0);
   });
 
-  it('restored assignments are none with the policy None, which is a problem when there were some', () => {
+  it('are none with the policy None, which is a problem when there were some', () => {
     const none = { ...saved({ a: [kept] }), policy: 'None' };
     const { assignments, problem } = computeRestoredMemory(none, 'None', []);
     assert.deepEqual([assignments.size, problem], [0, different]);
   });
 
-  it('restored assignments are no problem when nothing was ever saved, or an empty state', () => {
+  it('are no problem when nothing was ever saved, or an empty state', () => {
     assert.equal(computeRestoredMemory(undefined, 'Static', capacities).problem, undefined);
     const empty = { policy: 'Static', nodes: [], assignments: new Map() };
     assert.equal(computeRestoredMemory(empty, 'Static', capacities).problem, undefined);
@@ -81,13 +81,13 @@ describe('the saved machine', () => {
       return { tables: new Map([...tables, [resource, { ...table, ...columns }]]) };
     });
 
-  it('the saved machine is the same one when nothing changed', () =>
+  it('is the same one when nothing changed', () =>
     assert.equal(
       changed(0, () => ({})),
       undefined,
     ));
 
-  it('the saved machine may name the nodes of a group in any order, and divide their memory otherwise', () => {
+  it('may name the nodes of a group in any order, and divide their memory otherwise', () => {
     assert.equal(
       changed(1, () => ({ group: [2, 1] })),
       undefined,
@@ -116,9 +116,9 @@ describe('the saved machine', () => {
       changed(1, ({ tables }) => ({ tables: new Map([['x', [...tables.values()][0] ?? assert.fail()]]) })),
     ],
   ] as const)
-    it(`the saved machine is another one with ${what}`, () => assert.equal(problem, different));
+    it(`is another one with ${what}`, () => assert.equal(problem, different));
 
-  it('the saved machine is another one with fewer nodes', () => {
+  it('is another one with fewer nodes', () => {
     const checkpoint = state();
     const fewer = { ...checkpoint, nodes: checkpoint.nodes.slice(0, 2) };
     assert.equal(computeRestoredMemory(fewer, 'Static', capacities).problem, different);

@@ -10,11 +10,11 @@ const scrape = (isRuntimeOutdated: boolean): Promise<string> => {
 };
 
 describe('figures that do not change', () => {
-  it('figures that do not change name the version that an outdated runtime will not work with', async () => {
+  it('name the version that an outdated runtime will not work with', async () => {
     assert.match(await scrape(true), /^kubelet_cri_losing_support\{version="1\.37\.0"\} 1$/m);
   });
 
-  it('figures that do not change have no such version for a current runtime', async () => {
+  it('have no such version for a current runtime', async () => {
     assert.doesNotMatch(await scrape(false), /^kubelet_cri_losing_support\{/m);
   });
 });

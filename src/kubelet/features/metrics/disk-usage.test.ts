@@ -31,7 +31,7 @@ function fixture() {
 describe('the measured usage of volumes', () => {
   const labels = '{namespace="default",persistentvolumeclaim="data"}';
 
-  it('the measured usage of volumes is shown by claim', async () => {
+  it('is shown by claim', async () => {
     const { collect, lines } = fixture();
     collect({ volumes: new Map([['u', [{ volume: { claim }, usage }]]]) });
     assert.deepEqual((await lines()).sort(), [
@@ -44,7 +44,7 @@ describe('the measured usage of volumes', () => {
     ]);
   });
 
-  it('the measured usage of volumes is left out for volumes without a claim', async () => {
+  it('is left out for volumes without a claim', async () => {
     const { collect, lines } = fixture();
     collect({ volumes: new Map([['u', [{ volume: {}, usage }]]]) });
     assert.deepEqual(await lines(), []);
@@ -62,14 +62,14 @@ describe('the measured usage of volumes', () => {
     assert.deepEqual(await health(undefined), []);
   });
 
-  it('the measured usage of volumes is removed with the volume', async () => {
+  it('is removed with the volume', async () => {
     const { collect, lines } = fixture();
     collect({ volumes: new Map([['u', [{ volume: { claim }, usage }]]]) });
     collect({});
     assert.deepEqual(await lines(), []);
   });
 
-  it('the measured usage of volumes is timed by the way of measuring', async () => {
+  it('is timed by the way of measuring', async () => {
     const { metrics, lines } = fixture();
     const observe = observeVolumeMeasurements(metrics);
     observe('du', 1500);
@@ -90,7 +90,7 @@ describe('the measured usage of logs', () => {
     ['gone', { logs: [['main', { usedBytes: 90 }]] as const }],
   ]);
 
-  it('the measured usage of logs is shown by container of running pods, and removed with them', async () => {
+  it('is shown by container of running pods, and removed with them', async () => {
     const { collect, lines } = fixture();
     collect({ pods });
     assert.deepEqual(await lines(), [

@@ -43,7 +43,7 @@ describe('a set of metrics', () => {
 });
 
 describe('the metrics of the agent', () => {
-  it('the metrics of the agent name calls to the runtime as upstream does', async () => {
+  it('name calls to the runtime as upstream does', async () => {
     assert.deepEqual(
       [
         'RunPodSandbox',
@@ -83,7 +83,7 @@ describe('the metrics of the agent', () => {
     );
   });
 
-  it('the metrics of the agent have labels for images of any size', () => {
+  it('have labels for images of any size', () => {
     const MIB = 1024 * 1024;
     assert.deepEqual([0, 1, 10 * MIB, 10 * MIB + 1, 700 * MIB, 200_000 * MIB].map(imageSizeLabel), [
       'N/A',
@@ -95,7 +95,7 @@ describe('the metrics of the agent', () => {
     ]);
   });
 
-  it('the metrics of the agent keep nothing of the probes of a removed pod', async () => {
+  it('keep nothing of the probes of a removed pod', async () => {
     const metrics = createAgentMetrics();
     const probes = new ProbeCounts(metrics);
     const seen = {
@@ -116,7 +116,7 @@ describe('the metrics of the agent', () => {
     assert.equal((await metrics.probes.text()).includes('prober_probe'), false);
   });
 
-  it('the metrics of the agent count pods by their state', async () => {
+  it('count pods by their state', async () => {
     const metrics = createAgentMetrics();
     const pod: Pod = { metadata: { name: 'a', namespace: 'default', uid: 'u' }, spec: { containers: [] } };
     countPods(metrics, {
@@ -204,7 +204,7 @@ describe('how long pods took to start', () => {
 });
 
 describe('the endpoints', () => {
-  it('the endpoints of health can be reset, and no other', async () => {
+  it('of health can be reset, and no other', async () => {
     const metrics = createAgentMetrics();
     const endpoints = metricsEndpoints({
       metrics,
@@ -221,7 +221,7 @@ describe('the endpoints', () => {
     assert.equal(endpoints.has('DELETE /metrics'), false);
   });
 
-  it('the endpoints have every counted family without labels at a fresh start', async () => {
+  it('have every counted family without labels at a fresh start', async () => {
     const { main } = createAgentMetrics();
     const shown = typesOf(await main.text());
     for (const name of [

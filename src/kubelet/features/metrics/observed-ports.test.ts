@@ -61,14 +61,14 @@ const counted = (started: number, errors: number): string[] => [
 ];
 
 describe('pods with a user namespace', () => {
-  it('pods with a user namespace have no error when their sandbox and containers start', async () => {
+  it('have no error when their sandbox and containers start', async () => {
     const { observed, users } = setUp();
     await start(observed);
     assert.deepEqual(await users(), counted(1, 0));
   });
 
   for (const failing of ['createContainer', 'startContainer'] as const)
-    it(`pods with a user namespace have one error when calls of ${failing} fail in a new sandbox`, async () => {
+    it(`have one error when calls of ${failing} fail in a new sandbox`, async () => {
       const { script, observed, users } = setUp(failing);
       await start(observed);
       assert.deepEqual(await users(), counted(1, 1));
@@ -77,13 +77,13 @@ describe('pods with a user namespace', () => {
       assert.deepEqual(await users(), counted(2, 1));
     });
 
-  it('pods with a user namespace have an error when the sandbox fails', async () => {
+  it('have an error when the sandbox fails', async () => {
     const { observed, users } = setUp('runSandbox');
     await assert.rejects(start(observed));
     assert.deepEqual(await users(), counted(1, 1));
   });
 
-  it('pods with a user namespace are not counted without one', async () => {
+  it('are not counted without one', async () => {
     const { observed, users } = setUp('startContainer');
     await start(observed, plain);
     assert.deepEqual(await users(), counted(0, 0));

@@ -21,14 +21,14 @@ function fixture(verdict?: CountedVerdict) {
 }
 
 describe('rejected pods', () => {
-  it('rejected pods are counted once each, by the reason of admission', async () => {
+  it('are counted once each, by the reason of admission', async () => {
     const { change, rejections } = fixture({ kind: 'rejected', reason: 'OutOfcpu' });
     change(failed, { phase: 'Pending' });
     change({ ...failed, message: 'more' }, failed);
     assert.deepEqual(await rejections(), ['kubelet_admission_rejections_total{reason="OutOfcpu"} 1']);
   });
 
-  it("rejected pods follow admission's verdict, and not the message of a status", async () => {
+  it("follow admission's verdict, and not the message of a status", async () => {
     for (const verdict of [
       undefined,
       { kind: 'preempted', reason: 'Preempting' },

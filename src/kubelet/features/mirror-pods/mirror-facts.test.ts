@@ -34,12 +34,12 @@ const facts = (given: { wanted?: Pod; found?: Pod; node?: Node | undefined; isLi
     'web_default',
   );
 
-describe('facts of a mirror', () => {
-  it('the facts of a mirror pod are none before the API server has listed its pods', () => {
+describe('the facts of a mirror pod', () => {
+  it('are none before the API server has listed its pods', () => {
     assert.equal(facts({ wanted: fromFile, isListed: false }), undefined);
   });
 
-  it('the facts of a mirror pod name the static pod, its mirror in the API, and the node', () => {
+  it('name the static pod, its mirror in the API, and the node', () => {
     const mirror = buildMirror(fromFile, { name: 'n1', uid: 'node-uid' });
     assert.deepEqual(facts({ wanted: fromFile, found: mirror }), {
       pod: fromFile,
@@ -50,11 +50,11 @@ describe('facts of a mirror', () => {
     });
   });
 
-  it('the facts of a mirror pod know no static pod where a pod of the API has the name', () => {
+  it('know no static pod where a pod of the API has the name', () => {
     assert.equal(facts({ wanted: pod() })?.pod, undefined);
   });
 
-  it('the facts of a mirror pod name no node that is not registered, has no uid yet, or is being deleted', () => {
+  it('name no node that is not registered, has no uid yet, or is being deleted', () => {
     const leaving: Node = { metadata: { ...node.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
     const unnamed: Node = { metadata: { ...node.metadata, uid: '' } };
     for (const each of [undefined, unnamed, leaving])
@@ -63,20 +63,20 @@ describe('facts of a mirror', () => {
 });
 
 describe('the pod in the API', () => {
-  it('the pod in the API is the pod itself, not another one of its name', () => {
+  it('is the pod itself, not another one of its name', () => {
     const own = pod();
     assert.equal(apiPodOf(listing(own), own), own);
     assert.equal(apiPodOf(listing(pod({}, 'other')), own), undefined);
   });
 
-  it('the pod in the API is the mirror of a static pod while it shows the current one', () => {
+  it('is the mirror of a static pod while it shows the current one', () => {
     const mirror = buildMirror(fromFile, { name: 'n1', uid: 'node-uid' });
     const changed = pod({ [annotations.configSource]: 'file', [annotations.configHash]: 'h2' });
     assert.equal(apiPodOf(listing(mirror), fromFile), mirror);
     assert.equal(apiPodOf(listing(mirror), changed), undefined);
   });
 
-  it('the pod in the API is unknown without a pod, without a match, and before the API server has listed', () => {
+  it('is unknown without a pod, without a match, and before the API server has listed', () => {
     assert.equal(apiPodOf(listing(fromFile), undefined), undefined);
     assert.equal(apiPodOf(listing(undefined), fromFile), undefined);
     assert.equal(apiPodOf(listing(fromFile, false), fromFile), undefined);

@@ -56,8 +56,8 @@ function setUp() {
   return { clock, api, events, world, mirrors, bring };
 }
 
-describe('the mirror of a static pod', () => {
-  it('a mirror pod is a copy with the hash of the manifest, owned by the node', async () => {
+describe('a mirror pod', () => {
+  it('is a copy with the hash of the manifest, owned by the node', async () => {
     const { bring } = setUp();
     const { metadata, spec } = (await bring()) as Pod;
     assert.deepEqual(metadata.annotations, {
@@ -72,7 +72,7 @@ describe('the mirror of a static pod', () => {
     assert.deepEqual([metadata.labels, spec.nodeName, metadata.uid === 'h1'], [{ app: 'web' }, 'n1', false]);
   });
 
-  it('a mirror pod is created once, and again when it is deleted or its manifest changed', async () => {
+  it('is created once, and again when it is deleted or its manifest changed', async () => {
     const { clock, api, world, bring } = setUp();
     const first = await bring();
     assert.equal((await bring())?.metadata.uid, first?.metadata.uid);
@@ -112,7 +112,7 @@ describe('the mirror of a static pod', () => {
     assert.equal(clock.armedTimers, 0);
   });
 
-  it('a mirror pod is replaced for a node that was registered again', async () => {
+  it('is replaced for a node that was registered again', async () => {
     const { clock, world, bring } = setUp();
     await bring();
     world.node = { name: 'n1', uid: 'again' };
@@ -122,7 +122,7 @@ describe('the mirror of a static pod', () => {
     assert.equal((await bring())?.metadata.ownerReferences?.[0]?.uid, 'again');
   });
 
-  it('a mirror pod is deleted when its pod is permanently gone, and not while it is being stopped or a source has not reported', async () => {
+  it('is deleted when its pod is permanently gone, and not while it is being stopped or a source has not reported', async () => {
     const { world, bring } = setUp();
     await bring();
     world.pod = undefined;
@@ -157,7 +157,7 @@ describe('the mirror of a static pod', () => {
     assert.notEqual(await bring(), undefined);
   });
 
-  it('a mirror pod that is refused is one event of its pod, and is retried until it succeeds', async () => {
+  it('that is refused is one event of its pod, and is retried until it succeeds', async () => {
     const { clock, api, events, bring } = setUp();
     const end = api.script(() => new ApiStatusError('Forbidden', 'no'));
     await bring();

@@ -120,7 +120,7 @@ describe('graceful node shutdown', () => {
     assert.deepEqual([login.isDown, login.locks.length], [true, 0]);
   });
 
-  it('graceful node shutdown goes on with the next group when the time of one is over', async () => {
+  it('goes on with the next group when the time of one is over', async () => {
     const { clock, login, add, make, started, taken } = harness({
       graceMs: 30_000,
       criticalPodsGraceMs: 10_000,
@@ -158,7 +158,7 @@ describe('graceful node shutdown', () => {
     assert.equal(state.get(podUid('other')), undefined);
   });
 
-  it('graceful node shutdown that is cancelled stops no further pods, restarts static pods and takes the lock again', async () => {
+  it('that is cancelled stops no further pods, restarts static pods and takes the lock again', async () => {
     const { clock, login, add, make, started, state, taken } = harness();
     add('web');
     add('proxy', STATIC);
@@ -214,7 +214,7 @@ describe('graceful node shutdown', () => {
     );
   });
 
-  it('graceful node shutdown is noticed by an agent that starts in the middle of it: the pods it finds end', async () => {
+  it('is noticed by an agent that starts in the middle of it: the pods it finds end', async () => {
     const { clock, login, add, make, started, taken, state } = harness();
     login.shutDown();
     await started(make());
@@ -272,7 +272,7 @@ describe('graceful node shutdown', () => {
     assert.equal(login.isDown, true);
   });
 
-  it('graceful node shutdown without grace periods does nothing, and with SIGTERM ends the pods without logind', async () => {
+  it('without grace periods does nothing, and with SIGTERM ends the pods without logind', async () => {
     const off = harness({ graceMs: 0, criticalPodsGraceMs: 0, byPriority: [] });
     off.add('web');
     await off.started(off.make());
@@ -292,7 +292,7 @@ describe('graceful node shutdown', () => {
     assert.equal(isOver, true);
   });
 
-  it('graceful node shutdown does not wait for pods that have ended already, and gives a pod two more seconds when earlier ones left time', async () => {
+  it('does not wait for pods that have ended already, and gives a pod two more seconds when earlier ones left time', async () => {
     const { clock, add, end, make, started, stuck, taken, timedOut } = harness();
     for (const name of ['quick', 'stuck']) add(name);
     for (const name of ['dns', 'proxy']) add(name, { ...CRITICAL, 'spec.terminationGracePeriodSeconds': 300 });
@@ -319,7 +319,7 @@ describe('graceful node shutdown', () => {
     assert.deepEqual(timedOut(), [['default/stuck'], ['default/dns']]);
   });
 
-  it('graceful node shutdown is over at once when the pods of the last group have ended during the one before', async () => {
+  it('is over at once when the pods of the last group have ended during the one before', async () => {
     const { clock, login, add, end, make, started, timedOut } = harness();
     add('web');
     add('dns', CRITICAL);
@@ -362,7 +362,7 @@ describe('graceful node shutdown', () => {
     assert.deepEqual(taken(), []);
   });
 
-  it('graceful node shutdown does not connect again, and keeps no connection that comes late, once the agent stops', async () => {
+  it('does not connect again, and keeps no connection that comes late, once the agent stops', async () => {
     const { clock, login, make } = harness();
     const away = make();
     login.isAway = true;
@@ -382,7 +382,7 @@ describe('graceful node shutdown', () => {
     assert.deepEqual([login.connections, login.locks.length, late.problems()], [0, 0, []]);
   });
 
-  it('graceful node shutdown does not hold up the start of the agent for longer than five seconds', async () => {
+  it('does not hold up the start of the agent for longer than five seconds', async () => {
     const { clock, login, make } = harness();
     login.connect = () => new Promise(() => undefined);
     let hasStarted = false;
@@ -405,7 +405,7 @@ describe('graceful node shutdown', () => {
     assert.deepEqual([taken(), login.locks.length], [[], 1]);
   });
 
-  it('graceful node shutdown is recognized in the status of a pod from an earlier run of the agent', () => {
+  it('is recognized in the status of a pod from an earlier run of the agent', () => {
     const state = new ShutdownState();
     state.end(podUid('web'));
     const own = state.get(podUid('web'))?.condition;

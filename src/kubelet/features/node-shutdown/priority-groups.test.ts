@@ -17,7 +17,7 @@ const podOf = (priority: number | undefined, name = 'p'): Pod =>
   buildPod({ 'metadata.name': name, 'metadata.uid': name, 'spec.priority': priority });
 
 describe('the times of a graceful shutdown', () => {
-  it('the times of a graceful shutdown are those of ordinary and of critical pods when two periods are set, and none when they are 0', () => {
+  it('are those of ordinary and of critical pods when two periods are set, and none when they are 0', () => {
     assert.deepEqual(computePriorityGraces(config(30_000, 10_000), gates()), [
       { priority: 0, graceMs: 20_000 },
       { priority: 2_000_000_000, graceMs: 10_000 },
@@ -25,7 +25,7 @@ describe('the times of a graceful shutdown', () => {
     assert.deepEqual(computePriorityGraces(config(0, 0), gates()), []);
   });
 
-  it('the times of a graceful shutdown are the rows by priority in ascending order when those are set', () => {
+  it('are the rows by priority in ascending order when those are set', () => {
     const rows = [
       { priority: 1000, graceMs: 2000 },
       { priority: -5, graceMs: 1000 },
@@ -33,13 +33,13 @@ describe('the times of a graceful shutdown', () => {
     assert.deepEqual(computePriorityGraces(config(0, 0, rows), gates()), [rows[1], rows[0]]);
   });
 
-  it('the times of a graceful shutdown are none without the gate GracefulNodeShutdown, and ignore the rows without the gate of those', () => {
+  it('are none without the gate GracefulNodeShutdown, and ignore the rows without the gate of those', () => {
     const rows = [{ priority: 1000, graceMs: 2000 }];
     assert.deepEqual(computePriorityGraces(config(0, 0, rows), gates(['GracefulNodeShutdown'])), []);
     assert.deepEqual(computePriorityGraces(config(0, 0, rows), gates(['GracefulNodeShutdownBasedOnPodPriority'])), []);
   });
 
-  it('the times of a graceful shutdown shrink by the same share where there is less time, and then never exceed it', () => {
+  it('shrink by the same share where there is less time, and then never exceed it', () => {
     const graces = computePriorityGraces(config(30_000, 10_000), gates());
     assert.deepEqual(
       fitGraces(graces, 3000).map(({ graceMs }) => graceMs),

@@ -8,7 +8,7 @@ import { decodeTimes, encodeTimes, noShutdown, ShutdownRecord } from './shutdown
 const FILE = '/var/lib/kubelet/graceful_node_shutdown_state';
 
 describe('the record of the last shutdown', () => {
-  it("the record of the last shutdown is read and written in upstream's format", () => {
+  it("is read and written in upstream's format", () => {
     assert.equal(
       encodeTimes({ startMs: Date.UTC(2026, 8, 25, 10), endMs: undefined }),
       '{"startTime":"2026-09-25T10:00:00.000Z","endTime":"0001-01-01T00:00:00Z"}',
@@ -17,7 +17,7 @@ describe('the record of the last shutdown', () => {
     assert.deepEqual(decodeTimes(byUpstream), { startMs: Date.UTC(2026, 8, 25, 10, 0, 0, 123), endMs: undefined });
   });
 
-  it('the record of the last shutdown is nothing for a text that is none', () => {
+  it('is nothing for a text that is none', () => {
     for (const text of ['', '{', 'null', '7', '{"startTime":7}', '{"startTime":"soon","endTime":"later"}'])
       assert.equal(decodeTimes(text), undefined, text);
   });

@@ -46,7 +46,7 @@ describe('the capacity of the node', () => {
 });
 
 describe('the allocatable resources', () => {
-  it('the allocatable resources are the capacity without the reservations for Kubernetes, the system and eviction', () => {
+  it('are the capacity without the reservations for Kubernetes, the system and eviction', () => {
     const capacity = computeCapacity(machine);
     const reservation = computeReservation(capacity, {
       kube: { cpu: '100m', memory: '1Gi', pid: '100' },
@@ -62,7 +62,7 @@ describe('the allocatable resources', () => {
     });
   });
 
-  it('the allocatable resources are never negative, and a threshold of 0 % or 100 % reserves nothing', () => {
+  it('are never negative, and a threshold of 0 % or 100 % reserves nothing', () => {
     const capacity = computeCapacity(machine);
     assert.deepEqual(
       computeReservation(capacity, {
@@ -74,12 +74,12 @@ describe('the allocatable resources', () => {
     assert.equal(computeAllocatable(capacity, { memory: '9Gi' })['memory'], '0');
   });
 
-  it('the allocatable resources exclude huge pages from the memory', () => {
+  it('exclude huge pages from the memory', () => {
     const capacity = computeCapacity({ ...machine, hugePages: [{ sizeBytes: 2 ** 21, totalBytes: GI }] });
     assert.equal(computeAllocatable(capacity, {})['memory'], '7Gi');
   });
 
-  it('the allocatable resources are an error when more is reserved than there is', () => {
+  it('are an error when more is reserved than there is', () => {
     const capacity = computeCapacity(machine);
     assert.equal(reservationProblem(capacity, { cpu: '4' }), undefined);
     assert.equal(
@@ -114,7 +114,7 @@ describe('CPUs reserved by number', () => {
     assert.deepEqual(withReservedCpus({ ...reserved, systemCpus: [] }, [0]), reserved);
   });
 
-  it('CPUs reserved by number must exist', () => {
+  it('must exist', () => {
     assert.equal(
       withReservedCpus({ ...reserved, systemCpus: [7, 6, 4] }, [0, 1, 2, 3]),
       'reserved-cpus: 4,6-7 is not a subset of online-cpus: 0-3',

@@ -20,7 +20,7 @@ const reasons = (before: Node, after: Node): string[] =>
   computeNodeEvents(before, after).map(({ type, reason }) => `${type} ${reason}`);
 
 describe('the status of a new node', () => {
-  it('the status of a new node is what upstream reports of the same machine', () => {
+  it('is what upstream reports of the same machine', () => {
     assert.deepEqual(fresh.status, {
       capacity: { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' },
       allocatable: { cpu: '3', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' },
@@ -143,7 +143,7 @@ describe('the status of an existing node', () => {
     assert.deepEqual(reasons(other, fresh), ['Normal NodeReady']);
   });
 
-  it('the status of an existing node is not ready before all facts are known, and stays ready while one is read again', () => {
+  it('is not ready before all facts are known, and stays ready while one is read again', () => {
     const open = nodeFacts({ openQuestions: ['CSINode is not yet initialized'] });
     assert.equal(
       condition(computeNode(bareNode(), nodeIdentity(), open).node, 'Ready')?.message,
@@ -244,7 +244,7 @@ describe('the status of an existing node', () => {
     );
   });
 
-  it('the status of an existing node is not ready without the capacities that pods need', () => {
+  it('is not ready without the capacities that pods need', () => {
     const { node } = computeNode(
       bareNode(),
       nodeIdentity({ capacity: { cpu: '1', memory: '1Gi', pods: '1' } }),
@@ -278,7 +278,7 @@ describe('the status of an existing node', () => {
 });
 
 describe('the images of a node', () => {
-  it('the images of a node are the largest, with at most five names each, digests first', () => {
+  it('are the largest, with at most five names each, digests first', () => {
     const image = (id: string, sizeBytes: number, repoTags: string[] = [id]) => ({
       id,
       sizeBytes,

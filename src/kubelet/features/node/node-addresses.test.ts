@@ -21,8 +21,8 @@ const addressesOf = (rules: Partial<AddressRules>, more: Partial<NetworkFacts> =
       : decision.why;
 };
 
-describe('the addresses of a node', () => {
-  it("the node's addresses are those of the flag: one, or one of each family in that order", () => {
+describe("the node's addresses", () => {
+  it('are those of the flag: one, or one of each family in that order', () => {
     assert.equal(addressesOf({ nodeIps: ['10.0.0.2'] }), 'InternalIP=10.0.0.2 Hostname=n1');
     assert.equal(
       addressesOf({ nodeIps: ['fd00::1', '10.0.0.1'] }),
@@ -30,7 +30,7 @@ describe('the addresses of a node', () => {
     );
   });
 
-  it("the node's addresses are refused when they cannot belong to the machine", () => {
+  it('are refused when they cannot belong to the machine', () => {
     assert.deepEqual(
       ['127.0.0.1', '224.0.0.1', 'fe80::1', '10.9.9.9'].map((ip) => addressesOf({ nodeIps: [ip] })),
       [
@@ -43,7 +43,7 @@ describe('the addresses of a node', () => {
     assert.match(addressesOf({ nodeIps: ['10.0.0.1', 'fd99::1'] }), /^failed to validate secondaryNodeIP/);
   });
 
-  it("the node's addresses else come from a name that is an address, the addresses of the name, or the default route", () => {
+  it('else come from a name that is an address, the addresses of the name, or the default route', () => {
     assert.equal(addressesOf({ hostname: '10.0.0.7' }), 'InternalIP=10.0.0.7 Hostname=10.0.0.7');
     assert.equal(addressesOf({}, { named: ['127.0.1.1', 'fd00::1', '10.0.0.2'] }), 'InternalIP=10.0.0.2 Hostname=n1');
     assert.equal(addressesOf({}, { named: ['10.9.9.9'] }), 'InternalIP=10.0.0.1 Hostname=n1');
@@ -51,7 +51,7 @@ describe('the addresses of a node', () => {
     assert.match(addressesOf({}, { defaults: {} }), /^can't get ip address of node n1/);
   });
 
-  it("the node's addresses are of the family of an unspecified address", () => {
+  it('are of the family of an unspecified address', () => {
     assert.equal(addressesOf({ nodeIps: ['::'] }), 'InternalIP=fd00::1 Hostname=n1');
     assert.equal(addressesOf({ nodeIps: ['0.0.0.0'] }), 'InternalIP=10.0.0.1 Hostname=n1');
     assert.equal(
@@ -60,7 +60,7 @@ describe('the addresses of a node', () => {
     );
   });
 
-  it("the node's addresses are left to the cloud controller where there is one", () => {
+  it('are left to the cloud controller where there is one', () => {
     const external = { hostname: 'n1', nodeIps: ['10.0.0.1'], externalCloudProvider: true };
     assert.deepEqual(computeAddresses(external, facts, [{ type: 'ExternalIP', address: '1.2.3.4' }]), { kind: 'keep' });
     assert.equal(addressesOf(external), 'InternalIP=10.0.0.1 Hostname=n1');
@@ -68,7 +68,7 @@ describe('the addresses of a node', () => {
     assert.equal(addressesOf({ externalCloudProvider: true, nodeIps: ['::'] }), 'InternalIP=fd00::1 Hostname=n1');
   });
 
-  it("the node's addresses are for pods one of each family, internal ones first", () => {
+  it('are for pods one of each family, internal ones first', () => {
     const address = (type: string, ip: string): { type: string; address: string } => ({ type, address: ip });
     assert.deepEqual(
       hostIpsOf([
@@ -85,7 +85,7 @@ describe('the addresses of a node', () => {
     );
   });
 
-  it("the node's addresses are hinted to the cloud controller in an annotation, which is removed with the flag", () => {
+  it('are hinted to the cloud controller in an annotation, which is removed with the flag', () => {
     const rules = { hostname: 'n1', nodeIps: ['10.0.0.1', 'fd00::1'], externalCloudProvider: true };
     assert.deepEqual(withAddressHint({ a: 'b' }, rules), {
       a: 'b',

@@ -20,7 +20,7 @@ const image = (name: string): Image => ({
 });
 
 describe("the runtime's part of the node status", () => {
-  it("the runtime's part of the node status is read seldom, and reported when it changed", async () => {
+  it('is read seldom, and reported when it changed', async () => {
     const clock = new FakeClock();
     let version = '1.0';
     let images = [image('a')];
@@ -91,7 +91,7 @@ describe("the runtime's part of the node status", () => {
 });
 
 describe('the pod CIDR', () => {
-  it('the pod CIDR is passed to the runtime when it is known and when it changes, and again while the runtime refuses', async () => {
+  it('is passed to the runtime when it is known and when it changes, and again while the runtime refuses', async () => {
     const sentCidrs: string[] = [];
     let refuse = true;
     const podCidr = new PodCidr(
@@ -116,7 +116,7 @@ describe('the pod CIDR', () => {
 });
 
 describe("the addresses of the node's name", () => {
-  it("the addresses of the node's name are waited for once and not for long, and resolved once a minute at most", async () => {
+  it('are waited for once and not for long, and resolved once a minute at most', async () => {
     const clock = new FakeClock();
     let asked = 0;
     let changes = 0;

@@ -55,8 +55,8 @@ function bench(firstUid = 'u1'): Bench {
   return made;
 }
 
-describe('the lease of a node', () => {
-  it('the node lease is created with the node as its owner, and renewed every quarter of its time from its last written state', async () => {
+describe('the node lease', () => {
+  it('is created with the node as its owner, and renewed every quarter of its time from its last written state', async () => {
     const { clock, api, lease, now } = bench();
     await clock.settle();
     assert.deepEqual(now()?.spec, {
@@ -98,7 +98,7 @@ describe('the lease of a node', () => {
     await lease.stop();
   });
 
-  it('the node lease is adopted from an earlier run of the agent, with what others added', async () => {
+  it('is adopted from an earlier run of the agent, with what others added', async () => {
     const { clock, api, lease, now } = bench();
     api.seed(leases, {
       metadata: { name: 'n1', namespace: key.namespace, uid: '', labels: { a: 'b' } },
@@ -117,7 +117,7 @@ describe('the lease of a node', () => {
     await lease.stop();
   });
 
-  it('the node lease is read again after a conflict, at once', async () => {
+  it('is read again after a conflict, at once', async () => {
     const { clock, api, lease, now } = bench();
     await clock.settle();
     api.change(leases, key, (found) => ({ ...found, spec: { ...found.spec, strategy: 'x' } }));
@@ -130,7 +130,7 @@ describe('the lease of a node', () => {
     await lease.stop();
   });
 
-  it('the node lease is renewed within 7 s after an outage and reports it; an outage of days costs one line and one timer', async () => {
+  it('is renewed within 7 s after an outage and reports it; an outage of days costs one line and one timer', async () => {
     const made = bench();
     const { clock, api, lease, log, now } = made;
     await clock.settle();
@@ -146,7 +146,7 @@ describe('the lease of a node', () => {
     await lease.stop();
   });
 
-  it('the node lease does not treat a refusal as an outage', async () => {
+  it('does not treat a refusal as an outage', async () => {
     const made = bench();
     made.api.script(() => new ApiStatusError('Forbidden', 'no'));
     await made.clock.advance(60_000);
@@ -154,7 +154,7 @@ describe('the lease of a node', () => {
     await made.lease.stop();
   });
 
-  it('the node lease is renewed at its interval when the wall clock is stepped', async () => {
+  it('is renewed at its interval when the wall clock is stepped', async () => {
     const { clock, api, lease, now } = bench();
     await clock.settle();
     clock.stepWall(-40 * 365 * DAY_MS);

@@ -102,8 +102,8 @@ function bench(settings: Partial<NodeReporterSettings> = {}, existing?: Node, hu
   return made;
 }
 
-describe('a node of a cluster', () => {
-  it('a node is registered with its whole status, and updated only when something changed', async () => {
+describe('a node', () => {
+  it('is registered with its whole status, and updated only when something changed', async () => {
     const { clock, writes, events, facts, reporter, ready, startup } = bench();
     await clock.settle();
     assert.deepEqual([writes(), ready()], [['create nodes n1', 'patch nodes/status n1'], 'True']);
@@ -145,7 +145,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('a node is updated once a report period when nothing changes, the first time at a random moment around it', async () => {
+  it('is updated once a report period when nothing changes, the first time at a random moment around it', async () => {
     const { clock, writes, reporter } = bench();
     await clock.settle();
     writes();
@@ -157,7 +157,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('a node is registered when the API server can be reached, however long that takes, with pauses of up to 7 s', async () => {
+  it('is registered when the API server can be reached, however long that takes, with pauses of up to 7 s', async () => {
     const { clock, api, reporter, node, log } = bench({}, undefined);
     const end = api.script((call) => (call.plural === 'nodes' ? away() : undefined));
     await clock.advance(10 * MINUTE_MS);
@@ -174,7 +174,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('a node is not created where that is not wanted, but updated when it exists', async () => {
+  it('is not created where that is not wanted, but updated when it exists', async () => {
     const { clock, api, writes, ready, reporter } = bench({ register: false });
     await clock.advance(MINUTE_MS);
     assert.deepEqual(writes(), []);
@@ -184,7 +184,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('a node is created again at once when it is deleted', async () => {
+  it('is created again at once when it is deleted', async () => {
     const { clock, api, node, reporter, writes, ready } = bench();
     await clock.settle();
     const { uid } = node()?.metadata ?? {};
@@ -197,7 +197,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('a node is created again also when a write reveals its deletion', async () => {
+  it('is created again also when a write reveals its deletion', async () => {
     const { clock, api, node, reporter, facts } = bench();
     await clock.settle();
     api.muteWatches();
@@ -234,7 +234,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('a node is not driven by another agent of its name', async () => {
+  it('is not driven by another agent of its name', async () => {
     const { clock, api, reporter, writes } = bench();
     await clock.settle();
     writes();
@@ -304,7 +304,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('a node is back within seconds after an outage of days, in which nothing accumulates', async () => {
+  it('is back within seconds after an outage of days, in which nothing accumulates', async () => {
     const { clock, api, reporter, facts, ready, log } = bench();
     await clock.settle();
     const end = api.script(() => away());
@@ -321,7 +321,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('a node is ready again as soon as the server is back, though no watch has reported yet that others marked it unreachable', async () => {
+  it('is ready again as soon as the server is back, though no watch has reported yet that others marked it unreachable', async () => {
     const { clock, api, reporter, ready } = bench();
     await clock.settle();
     const end = api.script((call) => (call.verb === 'watch' || call.verb === 'list' ? away() : undefined));
@@ -349,7 +349,7 @@ describe('a node of a cluster', () => {
     await reporter.stop();
   });
 
-  it('a node does not wait on when the API server is known to be back', async () => {
+  it('does not wait on when the API server is known to be back', async () => {
     const { clock, api, reporter, facts, ready } = bench();
     await clock.settle();
     const end = api.script(() => away());
@@ -385,7 +385,7 @@ describe('an agent that restarts on a ready node', () => {
     nodeFacts(),
   ).node;
 
-  it('an agent that restarts on a ready node does not report it as not ready before it can know', async () => {
+  it('does not report it as not ready before it can know', async () => {
     const made = bench({}, ready);
     Object.assign(made, {
       undetermined: true,

@@ -4,7 +4,7 @@ import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { computeStartupSeconds, NodeStartup } from './node-startup.ts';
 
 describe('the start time of a node', () => {
-  it('the start time of a node is measured once, from the boot to the first time it was ready', async () => {
+  it('is measured once, from the boot to the first time it was ready', async () => {
     const clock = new FakeClock();
     const startup = new NodeStartup(clock);
     const bootedAtMs = clock.nowMs() - 20_000;
@@ -27,7 +27,7 @@ describe('the start time of a node', () => {
     assert.deepEqual(computeStartupSeconds(startup.times, undefined).length, 3);
   });
 
-  it('the start time of a node is not reported for a node that existed before', () => {
+  it('is not reported for a node that existed before', () => {
     const startup = new NodeStartup(new FakeClock());
     startup.attempted();
     startup.ready();

@@ -22,8 +22,8 @@ function setUp(): { clock: FakeClock; api: FakeApiClient; watch: NodeWatch } {
   };
 }
 
-describe('the node as the API server has it', () => {
-  it('the node object is this node and no other, and each version of it is reported', async () => {
+describe('the node object', () => {
+  it('is this node and no other, and each version of it is reported', async () => {
     const { clock, api, watch } = setUp();
     const notified: (string | undefined)[] = [];
     watch.onChange((node) =>
@@ -44,7 +44,7 @@ describe('the node as the API server has it', () => {
     await watch.stop();
   });
 
-  it('the node object is unknown before the API server has answered', async () => {
+  it('is unknown before the API server has answered', async () => {
     const { clock, api, watch } = setUp();
     const end = api.script(() => new ApiStatusError('ServiceUnavailable', 'away'));
     let known = false;

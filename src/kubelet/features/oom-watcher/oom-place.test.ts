@@ -32,7 +32,7 @@ const found = (...given: Parameters<typeof kill>): unknown => {
 };
 
 describe('the place of a killed process', () => {
-  it('the place of a killed process is the container by whose id its cgroup is named, or one below', () => {
+  it('is the container by whose id its cgroup is named, or one below', () => {
     assert.deepEqual(found('/kubepods/burstable/pod1/bb', '/kubepods/burstable/pod1/bb'), [
       'one',
       'of-bb',
@@ -46,13 +46,13 @@ describe('the place of a killed process', () => {
     assert.deepEqual(found('/kubepods/burstable/pod11/cc', '/kubepods/burstable/pod11'), ['eleven', 'of-cc', 'pod']);
   });
 
-  it('the place of a killed process is found by the names that systemd gives to cgroups', () => {
+  it('is found by the names that systemd gives to cgroups', () => {
     for (const scope of ['cri-containerd-dd.scope', 'crio-dd.scope'])
       assert.deepEqual(found(`${SLICE}/${scope}`, `${SLICE}/${scope}`), ['slice', 'of-dd', 'container']);
     assert.deepEqual(found(`${SLICE}/cri-containerd-xdd.scope`, '/kubepods.slice'), ['slice', undefined, 'allPods']);
   });
 
-  it('the place of a killed process is a pod without a container for its sandbox and for containers that are not known', () => {
+  it('is a pod without a container for its sandbox and for containers that are not known', () => {
     assert.deepEqual(found('/kubepods/burstable/pod1/sandbox', '/kubepods/burstable'), ['one', undefined, 'allPods']);
     assert.deepEqual(found('/kubepods/burstable/pod1', '/kubepods/burstable/pod1'), ['one', undefined, 'pod']);
   });
@@ -63,7 +63,7 @@ describe('the place of a killed process', () => {
     assert.deepEqual(found('/kubepods/burstable/pod1/aa', '/elsewhere'), ['one', 'of-aa', 'unknown']);
   });
 
-  it('the place of a killed process is none for a process of no pod, and for one whose cgroup is unclear', () => {
+  it('is none for a process of no pod, and for one whose cgroup is unclear', () => {
     for (const group of ['/system.slice/cron.service', '/', '', '/kubepods/burstable/pod111/cc', undefined])
       assert.equal(found(group, '/kubepods'), undefined, String(group));
   });

@@ -36,8 +36,8 @@ const brief = (lines: readonly string[]): unknown[] =>
     pid,
   ]);
 
-describe('a report of the OOM killer', () => {
-  it('an OOM report of a cgroup is read from Linux 2.6.32, 4.4, 5.8 and 6.18 with cgroup v1', () => {
+describe('an OOM report', () => {
+  it('of a cgroup is read from Linux 2.6.32, 4.4, 5.8 and 6.18 with cgroup v1', () => {
     const docker = '/docker/34186d9bd07706222bd427bb647ceed81e8e108eb653ff73c7137099fca1cab6';
     const pod = `/kubepods/burstable/pod${POD}`;
     assert.deepEqual([rhel6Container, linux44Container, linux58Pod, linux618Inside].flatMap(brief), [
@@ -62,14 +62,14 @@ describe('a report of the OOM killer', () => {
     );
   });
 
-  it('an OOM report of a whole container on cgroup v2 is one kill, that of the chosen process', () => {
+  it('of a whole container on cgroup v2 is one kill, that of the chosen process', () => {
     const slice =
       '/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod28fcb1a0_a45c_44e7_b9bf_e3b9360bedba.slice';
     const scope = `${slice}/cri-containerd-${CONTAINER}.scope`;
     assert.deepEqual(brief(linux61Group), [['cgroup', scope, scope, 'stress', 39079]]);
   });
 
-  it('an OOM report of the node is read from Linux 3.2, 5.0, 5.10 and 6.8', () => {
+  it('of the node is read from Linux 3.2, 5.0, 5.10 and 6.8', () => {
     assert.deepEqual([linux32Node, linux50Node, linux510Node, linux68NodeKillsPod].flatMap(brief), [
       ['system', undefined, undefined, 'mysqld', 2188],
       ['system', undefined, '/system.slice/cron.service', 'node', 4294],
@@ -78,7 +78,7 @@ describe('a report of the OOM killer', () => {
     ]);
   });
 
-  it('an OOM report is recognised between lines of other subsystems, and several follow each other', () => {
+  it('is recognised between lines of other subsystems, and several follow each other', () => {
     const mixed = linux58Pod.flatMap((line) => ['eth0: link up', line, 'audit: type=1400']);
     assert.deepEqual(brief([...mixed, ...linux510Node, ...mixed]), [
       ...brief(linux58Pod),
@@ -87,13 +87,13 @@ describe('a report of the OOM killer', () => {
     ]);
   });
 
-  it('an OOM report without its details concerns the node or is left out', () => {
+  it('without its details concerns the node or is left out', () => {
     const ofCgroup = linux58Pod.filter((line) => line.startsWith('Memory cgroup out of memory'));
     const ofNode = linux510Node.filter((line) => line.startsWith('Out of memory'));
     assert.deepEqual([brief(ofCgroup), brief(ofNode)], [[], [['system', undefined, undefined, 'cc1plus', 493]]]);
   });
 
-  it('an OOM report that ends without a kill leaves nothing for the next', () => {
+  it('that ends without a kill leaves nothing for the next', () => {
     const broken = linux58Pod.filter((line) => !line.includes('Killed process'));
     assert.deepEqual(brief([...broken, ...linux32Node]), brief(linux32Node));
   });
@@ -106,7 +106,7 @@ describe('a hostile name', () => {
     `Memory cgroup out of memory: Killed process 7 (${task}) total-vm:1kB, anon-rss:1kB, file-rss:1kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0`,
   ];
 
-  it('a hostile name of a sub-group does not blame another pod', () => {
+  it('of a sub-group does not blame another pod', () => {
     for (const folder of [
       'a,task_memcg=/kubepods/podother',
       'a,oom_memcg=/kubepods/podother',
@@ -120,14 +120,14 @@ describe('a hostile name', () => {
     }
   });
 
-  it('a hostile name of a process does not hide what follows it', () => {
+  it('of a process does not hide what follows it', () => {
     for (const task of ['a) total-vm:1kB', ',pid=1,uid=0', ') (', '', 'Killed process']) {
       const [kill] = killsIn(summary('/kubepods/podmine', '/kubepods/podmine/c', task));
       assert.deepEqual([kill?.process, kill?.pid, kill?.victimGroup], [task, 7, '/kubepods/podmine/c'], task);
     }
   });
 
-  it('a hostile name has a linear cost', () => {
+  it('has a linear cost', () => {
     const long = ',task_memcg='.repeat(400);
     assert.deepEqual(
       killsIn(['x invoked oom-killer: ', `oom-kill:constraint=${long}`, `Killed process 1 (${long}`]),

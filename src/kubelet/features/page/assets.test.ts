@@ -24,13 +24,13 @@ const format = (await import(path.join(folder, 'format.js'))) as Format;
 const plain = (text: string): string => text.replaceAll('\u202f', ' ');
 
 describe('the files of the page', () => {
-  it('the files of the page are all listed, and nothing else is', () => {
+  it('are all listed, and nothing else is', () => {
     const files = readdirSync(folder).filter((name) => !name.endsWith('.ts') && !name.endsWith('.json'));
     const own = [...assetTypes.keys()].filter((name) => !name.startsWith('uPlot.'));
     assert.deepEqual(own.sort(), files.sort());
   });
 
-  it('the files of the page have no inline scripts, styles or handlers, which the policy would refuse', () => {
+  it('have no inline scripts, styles or handlers, which the policy would refuse', () => {
     for (const name of ['page.html', 'login.html']) {
       const html = readFileSync(path.join(folder, name), 'utf8');
       assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:/i, name);
@@ -38,7 +38,7 @@ describe('the files of the page', () => {
     }
   });
 
-  it('the files of the page load only each other', () => {
+  it('load only each other', () => {
     for (const name of [...assetTypes.keys()].filter((each) => each.endsWith('.js') && !each.startsWith('uPlot')))
       for (const [, from] of readFileSync(path.join(folder, name), 'utf8').matchAll(/^import .* from '([^']+)';/gm))
         assert.ok(assetTypes.has((from ?? '').replace('./', '')), `${name}: ${from}`);
@@ -66,7 +66,7 @@ describe('texts of others', () => {
 });
 
 describe('figures', () => {
-  it('figures have three digits at most, and a unit', () => {
+  it('have three digits at most, and a unit', () => {
     assert.deepEqual(
       [0, 999, 1000, 1536, 64 * 1024 ** 2, 23.456 * 1024 ** 3, undefined].map((bytes) =>
         plain(format.formatBytes(bytes)),
@@ -85,14 +85,14 @@ describe('figures', () => {
     assert.equal(plain(format.formatCount(1_234_567)), '1 234 567');
   });
 
-  it('figures of ages have two units at most', () => {
+  it('of ages have two units at most', () => {
     assert.deepEqual(
       [0, 59_000, 61_000, 3_600_000, 90_061_000, -5].map((ms) => format.formatAge(ms)),
       ['0s', '59s', '1m 1s', '1h', '1d 1h', '0s'],
     );
   });
 
-  it('figures of times have the date on another day only', () => {
+  it('of times have the date on another day only', () => {
     const at = new Date(2026, 4, 7, 18, 9, 53).getTime();
     const today = format.formatTime(at, new Date(2026, 4, 7, 23, 0).getTime());
     const later = format.formatTime(at, new Date(2026, 4, 8, 1, 0).getTime());

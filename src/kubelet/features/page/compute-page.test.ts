@@ -58,7 +58,7 @@ describe('the state of the page', () => {
 });
 
 describe('thresholds', () => {
-  it('thresholds are amounts, by quantity or by share of a known capacity', () => {
+  it('are amounts, by quantity or by share of a known capacity', () => {
     const config = {
       hard: {
         'memory.available': '100Mi',
@@ -83,7 +83,7 @@ describe('thresholds', () => {
 });
 
 describe('rates', () => {
-  it('rates are per second, and unknown for a first reading, a short time and a counter that decreased', () => {
+  it('are per second, and unknown for a first reading, a short time and a counter that decreased', () => {
     const before = { atMs: 1000, rxBytes: 100, txBytes: 500, readBytes: 0 };
     assert.deepEqual(computeRates(before, { atMs: 3000, rxBytes: 4100, txBytes: 400, readBytes: 0 }), {
       rxBps: 2000,

@@ -36,8 +36,8 @@ function fixture() {
   return { clock, runtime, cache, pleg, notified, run, pod };
 }
 
-describe('the listeners of PLEG', () => {
-  it("PLEG's listeners are notified of an exit, and of the event after it", async () => {
+describe("PLEG's listeners", () => {
+  it('are notified of an exit, and of the event after it', async () => {
     const { clock, runtime, pleg, notified, run, pod } = fixture();
     const { containers } = await pod('a');
     pleg.start();
@@ -50,7 +50,7 @@ describe('the listeners of PLEG', () => {
     assert.deepEqual(notified, ['a: web exited with 3', 'ContainerDied']);
   });
 
-  it("PLEG's listeners are not notified of exits from before the agent started", async () => {
+  it('are not notified of exits from before the agent started', async () => {
     const { clock, runtime, pleg, notified, run, pod } = fixture();
     const { containers } = await pod('a');
     runtime.killContainer(containers[0] ?? assert.fail(), { exitCode: 3 });
@@ -65,7 +65,7 @@ describe('the listeners of PLEG', () => {
     assert.ok(notified.includes('ContainerDied'));
   });
 
-  it("PLEG's listeners are notified once of an exit that the agent reads right after its own start, before any event", async () => {
+  it('are notified once of an exit that the agent reads right after its own start, before any event', async () => {
     const { clock, runtime, cache, pleg, notified, run, pod } = fixture();
     pleg.start();
     await run(pleg.whenAdopted());
@@ -88,7 +88,7 @@ describe('the listeners of PLEG', () => {
     await pleg.stop();
   });
 
-  it("PLEG's listeners are not notified of the agent's own actions", async () => {
+  it("are not notified of the agent's own actions", async () => {
     const { clock, cache, pleg, notified, run, pod } = fixture();
     pleg.start();
     await run(pleg.whenAdopted());

@@ -48,8 +48,8 @@ function setUp() {
   return { clock, first, second, states, stream, warnings };
 }
 
-describe('the stream of runtime events', () => {
-  it('the event stream comes from the first source that works, and reports when it is connected and when it is not', async () => {
+describe('the event stream', () => {
+  it('comes from the first source that works, and reports when it is connected and when it is not', async () => {
     const { clock, first, second, states, stream, warnings } = setUp();
     stream.start();
     await clock.settle();
@@ -63,7 +63,7 @@ describe('the stream of runtime events', () => {
     assert.deepEqual(states, ['cri', undefined, 'cri'], 'an end that was asked for is no news');
   });
 
-  it('the event stream is reconnected soon after a long connection, and after growing delays while it fails', async () => {
+  it('is reconnected soon after a long connection, and after growing delays while it fails', async () => {
     const { clock, first, second, stream } = setUp();
     first.mode = second.mode = 'Unavailable';
     stream.start();
@@ -80,7 +80,7 @@ describe('the stream of runtime events', () => {
     await stream.stop();
   });
 
-  it('the event stream that breaks immediately is not reconnected without a delay', async () => {
+  it('that breaks immediately is not reconnected without a delay', async () => {
     const { clock, first, stream } = setUp();
     stream.start();
     for (let round = 0; round < 400; round++) {
@@ -91,7 +91,7 @@ describe('the stream of runtime events', () => {
     await stream.stop();
   });
 
-  it('the event stream does not try a source that is not implemented until another stream breaks', async () => {
+  it('does not try a source that is not implemented until another stream breaks', async () => {
     const { clock, first, second, stream, warnings } = setUp();
     first.mode = 'Unimplemented';
     stream.start();
@@ -106,7 +106,7 @@ describe('the stream of runtime events', () => {
     await stream.stop();
   });
 
-  it('the event stream is tried again after ten minutes when no source works', async () => {
+  it('is tried again after ten minutes when no source works', async () => {
     const { clock, first, second, stream } = setUp();
     first.mode = second.mode = 'Unimplemented';
     stream.start();

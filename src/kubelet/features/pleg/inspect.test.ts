@@ -46,11 +46,11 @@ async function inspect(
   return { reading, asked };
 }
 
-describe('the details that are read of a listed pod', () => {
+describe('the details of a pod', () => {
   const running = aRun('app', 'running');
   const exited = aRun('app', 1);
 
-  it('the details of a pod are complete when nothing is known, without what disappeared meanwhile', async () => {
+  it('are complete when nothing is known, without what disappeared meanwhile', async () => {
     const sandbox = aSandbox();
     const { reading, asked } = await inspect({ runs: [running], sandboxes: [sandbox] });
     assert.deepEqual(asked, ['sandbox-0', 'app-0']);
@@ -65,13 +65,13 @@ describe('the details that are read of a listed pod', () => {
     assert.deepEqual([rest.sandboxes, rest.containers], [[], []]);
   });
 
-  it("the details of a pod include the pod's name from a container when it has no sandbox, and no name when it has neither", async () => {
+  it("include the pod's name from a container when it has no sandbox, and no name when it has neither", async () => {
     assert.equal((await inspect({ runs: [running] })).reading.name, 'by-container');
     const empty = (await inspect({})).reading;
     assert.deepEqual([empty.name, empty.namespace], ['', '']);
   });
 
-  it('the details of a pod include containers with a changed state and, in a full inspection, all that can still change', async () => {
+  it('include containers with a changed state and, in a full inspection, all that can still change', async () => {
     const askedOf = async (run: ContainerRuntimeStatus, world: Fixture): Promise<number> =>
       (await inspect({ runs: [run] }, world)).asked.length;
     assert.equal(await askedOf(running, { known: [running] }), 0);
@@ -88,7 +88,7 @@ describe('the details that are read of a listed pod', () => {
     assert.equal(await askedOf(odd, { known: [odd], depth: 'full' }), 1);
   });
 
-  it('the details of a pod include sandboxes that died and, in a full inspection, the addresses of live ones', async () => {
+  it('include sandboxes that died and, in a full inspection, the addresses of live ones', async () => {
     const [ready, dead] = [aSandbox(), aSandbox({ ready: false })];
     const askedOf = async (sandbox: SandboxRuntimeStatus, world: Fixture): Promise<number> =>
       (await inspect({ sandboxes: [sandbox] }, world)).asked.length;
@@ -98,7 +98,7 @@ describe('the details that are read of a listed pod', () => {
     assert.equal(await askedOf(dead, { known: [dead], depth: 'full' }), 0);
   });
 
-  it('the details of a pod are missing when the runtime fails for another reason than NotFound', async () => {
+  it('are missing when the runtime fails for another reason than NotFound', async () => {
     assert.equal(await unlessGone(gone()), undefined);
     await assert.rejects(unlessGone(Promise.reject(new KubeletError('Unavailable', 'down'))), /down/);
   });

@@ -64,7 +64,7 @@ function setUp() {
 }
 
 describe('the cached state of a pod', () => {
-  it('the cached state of a pod is undefined at first, and empty where a status is required', async () => {
+  it('is undefined at first, and empty where a status is required', async () => {
     const { cache, clock } = setUp();
     await clock.advance(7);
     assert.deepEqual(
@@ -74,7 +74,7 @@ describe('the cached state of a pod', () => {
     assert.deepEqual(cache.getOrEmpty(pod), { ...pod, sandboxes: [], containers: [], observedAtMs: 7 });
   });
 
-  it("the cached state of a pod has the agent's own results and what it read", () => {
+  it("has the agent's own results and what it read", () => {
     const { cache, ids } = setUp();
     cache.noteSandbox(sandbox());
     cache.noteContainer(pod, container());
@@ -85,7 +85,7 @@ describe('the cached state of a pod', () => {
     assert.deepEqual([cache.get(uid)?.name, cache.get(uid)?.namespace], ['web', 'default']);
   });
 
-  it('the cached state of a pod does not restore removed containers, and forgets their owners', () => {
+  it('does not restore removed containers, and forgets their owners', () => {
     const { cache, ids } = setUp();
     cache.noteSandbox(sandbox());
     cache.noteContainer(pod, container());
@@ -99,7 +99,7 @@ describe('the cached state of a pod', () => {
     assert.deepEqual([cache.wasRemoved('s9'), cache.wasRemoved('s8')], [true, false]);
   });
 
-  it('the cached state of a pod is replaced by full readings, a later one before an earlier one', () => {
+  it('is replaced by full readings, a later one before an earlier one', () => {
     const { cache, ids } = setUp();
     const early = cache.beginObservation();
     const late = cache.beginObservation();
@@ -110,7 +110,7 @@ describe('the cached state of a pod', () => {
     assert.equal(cache.get(uid), undefined);
   });
 
-  it('the cached state of a pod is read part by part, for ids that it has', () => {
+  it('is read part by part, for ids that it has', () => {
     const { cache, ids } = setUp();
     cache.commitContainer('c1', cache.beginObservation(), container());
     cache.commitSandbox('s1', cache.beginObservation(), sandbox());
@@ -181,7 +181,7 @@ describe('the health of the cache', () => {
     assert.deepEqual([cache.isRead(other), [...cache.unread()]], [true, []]);
   });
 
-  it('the health of the cache is bad while a pod cannot be read, since the first failure', async () => {
+  it('is bad while a pod cannot be read, since the first failure', async () => {
     const { cache, clock } = setUp();
     cache.noteListed([]);
     const first = new Error('first');
@@ -195,7 +195,7 @@ describe('the health of the cache', () => {
     assert.deepEqual([cache.troubleOf(uid), cache.isSure(uid)], [undefined, true]);
   });
 
-  it('the health of the cache is uncertain after a call with an unknown result, until the pod was read again', () => {
+  it('is uncertain after a call with an unknown result, until the pod was read again', () => {
     const { cache } = setUp();
     const asked: PodUid[] = [];
     const stop = cache.onUnsure((each) => asked.push(each));

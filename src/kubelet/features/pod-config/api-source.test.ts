@@ -167,7 +167,7 @@ describe('the API server as a source of pods', () => {
     await source.stop();
   });
 
-  it('the API server as a source of pods does not restore the last known pods after the API server sent its list', async () => {
+  it('does not restore the last known pods after the API server sent its list', async () => {
     const { clock, delivered, source } = setUp([
       { pod: build('old') },
       { gone: 'x' },

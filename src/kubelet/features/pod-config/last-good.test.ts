@@ -17,7 +17,7 @@ function bench() {
 }
 
 describe('the last good text of each manifest', () => {
-  it('the last good text of each manifest is on disk shortly after it was recorded, so that a kill -9 does not restore the previous version', async () => {
+  it('is on disk shortly after it was recorded, so that a kill -9 does not restore the previous version', async () => {
     const { clock, open } = bench();
     const killed = open();
     killed.note(FILE, 'one');
@@ -27,14 +27,14 @@ describe('the last good text of each manifest', () => {
     assert.equal(await open().recall(FILE), 'two');
   });
 
-  it('the last good text of each manifest is not written immediately, so that it does not slow down the start of a pod', async () => {
+  it('is not written immediately, so that it does not slow down the start of a pod', async () => {
     const { clock, files, open } = bench();
     open().note(FILE, 'one');
     await clock.advance(100);
     assert.deepEqual(files.calls, []);
   });
 
-  it('the last good text of each manifest is written in its newest version once the disk accepts it again, and the failure is logged once', async () => {
+  it('is written in its newest version once the disk accepts it again, and the failure is logged once', async () => {
     const { clock, files, log, open } = bench();
     const memory = open();
     memory.note(FILE, 'one');

@@ -56,7 +56,7 @@ describe('the sources of pods', () => {
 });
 
 describe('manifests over HTTP', () => {
-  it('manifests over HTTP are accepted once those accepted earlier were read', async () => {
+  it('are accepted once those accepted earlier were read', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const accepted = { start: () => promise };
     const { sources } = fixture([], accepted);
@@ -73,13 +73,13 @@ describe('manifests over HTTP', () => {
     await started;
   });
 
-  it('manifests over HTTP are not accepted when those accepted earlier cannot be read: a list without them would end their pods', async () => {
+  it('are not accepted when those accepted earlier cannot be read: a list without them would end their pods', async () => {
     const { sources } = fixture([{}], { start: () => Promise.reject(broken), problems: () => [] });
     await sources.start();
     assert.equal(await sources.accepted(), undefined);
   });
 
-  it('manifests over HTTP are accepted although another source cannot be read', async () => {
+  it('are accepted although another source cannot be read', async () => {
     const accepted = { start: () => Promise.resolve() };
     const { sources } = fixture([{ start: () => Promise.reject(broken) }], accepted);
     await sources.start();
@@ -88,7 +88,7 @@ describe('manifests over HTTP', () => {
 });
 
 describe('the names of sources', () => {
-  it('the names of sources are those that the configuration sets', () => {
+  it('are those that the configuration sets', () => {
     const off = { config: { staticPodPath: '', staticPodUrl: '' }, manifestServer: false, standalone: true };
     assert.deepEqual(podSourceNames(off), []);
     assert.deepEqual(podSourceNames({ ...off, standalone: false }), ['api']);

@@ -35,7 +35,7 @@ test('a probe connects to the pod, or to the host it names; an empty name means 
   );
 });
 
-describe('the result of a probe', () => {
+describe('a probe result', () => {
   const target = { id: containerId('c'), container: { name: 'web' }, podIp: '10.0.0.5' };
   const signal = new AbortController().signal;
   const httpGet = { port: 80, path: '/' };
@@ -100,7 +100,7 @@ describe('the result of a probe', () => {
     });
   });
 
-  it('a probe result is tried three times when it could not be made, and not when it failed or is of no interest', async () => {
+  it('is tried three times when it could not be made, and not when it failed or is of no interest', async () => {
     const of = async (probe: Probe, kind: ErrorKind): Promise<[string, number]> => {
       const { outcome, tries } = await outcomeOf(probe, { kind });
       return [outcome.kind, tries];
@@ -120,7 +120,7 @@ describe('the result of a probe', () => {
     assert.equal((await outcomeOf({ httpGet }, { kind: 'Internal' }, { signal: stopped })).outcome.kind, 'gone');
   });
 
-  it('a probe result of a command is its exit code, with all it printed, and it ends with the probe', async () => {
+  it('of a command is its exit code, with all it printed, and it ends with the probe', async () => {
     const command = { exec: { command: ['check', '-v'] } };
     const passing = await outcomeOf(command, {});
     assert.deepEqual(passing.outcome, { kind: 'success', output: 'out err' });
@@ -128,7 +128,7 @@ describe('the result of a probe', () => {
     assert.equal((await outcomeOf(command, { exec: () => 1 })).outcome.kind, 'failure');
   });
 
-  it('a probe result of gRPC is whether the service says that it serves', async () => {
+  it('of gRPC is whether the service says that it serves', async () => {
     const probe = { grpc: { port: 5000 } };
     const serving = await outcomeOf(probe, {});
     assert.deepEqual([serving.outcome.kind, serving.passed], ['success', ['10.0.0.5', 5000, '']]);

@@ -43,7 +43,7 @@ describe('a command that is run to its end', () => {
     await assert.rejects(run({ exitCode: 3 }), { message: /^command 'sh -c x' exited with 3: err$/ });
   });
 
-  it('a command that is run to its end is not run in a pod of another uid or name, or in a container that has ended', async () => {
+  it('is not run in a pod of another uid or name, or in a container that has ended', async () => {
     const notFound = { message: /^container not found \("main"\)/ };
     await assert.rejects(run({ uid: 'other' }), notFound);
     await assert.rejects(run({ pod: 'other' }), notFound);
@@ -68,13 +68,13 @@ describe('the folder of checkpoints', () => {
     return { checkpoints, done };
   }
 
-  it('the folder of checkpoints is made for root alone, and the path in it is returned', async () => {
+  it('is made for root alone, and the path in it is returned', async () => {
     const { checkpoints, done } = folder();
     assert.equal(await checkpoints.checkpoint({ pod, container: 'main' }, 'a.tar', 5), '/root/checkpoints/a.tar');
     assert.deepEqual(done, ['make /root/checkpoints 700', 'main-0 /root/checkpoints/a.tar 5']);
   });
 
-  it('the folder of checkpoints has no checkpoint of a container that does not run', async () => {
+  it('has no checkpoint of a container that does not run', async () => {
     const { checkpoints } = folder({ state: 'exited' });
     await assert.rejects(checkpoints.checkpoint({ pod, container: 'main' }, 'a.tar', 5), { kind: 'NotFound' });
   });

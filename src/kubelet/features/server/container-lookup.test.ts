@@ -35,7 +35,7 @@ function lookup({ wanted = [pod], visible = [], mirror, containers = [], sandbox
 describe('the pod that a request names', () => {
   const old = buildPod({ 'metadata.uid': 'old' });
 
-  it('the pod that a request names is the one that is wanted, not one of the same name that is being stopped', () => {
+  it('is the one that is wanted, not one of the same name that is being stopped', () => {
     const { name, namespace } = pod.metadata;
     assert.equal(lookup({ visible: [old, pod] }).pod(namespace, name), pod);
     assert.equal(lookup({ wanted: [], visible: [old] }).pod(namespace, name), old);
@@ -53,7 +53,7 @@ describe('the pod that a request names', () => {
 });
 
 describe('the container that a request names', () => {
-  it('the container that a request names is the newest of the name, and only while it runs', () => {
+  it('is the newest of the name, and only while it runs', () => {
     const containers = [{ id: 'new' }, { id: 'old', state: 'exited' }];
     assert.equal(lookup({ containers }).running(pod, 'main', missing).id, 'new');
     const restarting = [
@@ -64,13 +64,13 @@ describe('the container that a request names', () => {
     assert.throws(() => lookup().running(pod, 'main', missing), missing);
   });
 
-  it('the container that a request names is one of the spec: the runtime may hold others', () => {
+  it('is one of the spec: the runtime may hold others', () => {
     const found = lookup({ containers: [{ id: 'a', name: 'foreign' }] });
     assert.throws(() => found.running(pod, 'foreign', missing), missing);
     assert.deepEqual(found.attempts(pod, 'foreign'), []);
   });
 
-  it('the container that a request names has all its attempts, the newest first', () => {
+  it('has all its attempts, the newest first', () => {
     const containers = [
       { id: 'first', attempt: 0, createdAtMs: 9 },
       { id: 'third', attempt: 1, createdAtMs: 5 },

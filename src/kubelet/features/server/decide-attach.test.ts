@@ -50,14 +50,14 @@ function decided(
 }
 
 describe('an attachment to a container', () => {
-  it('an attachment to a container to a container that has just started gets its output from the start, the first time', () => {
+  it('to a container that has just started gets its output from the start, the first time', () => {
     assert.equal(decided([container(0, 'running')]), 'start 0');
     assert.equal(decided([container(0, 'running')], { attached: 0 }), 'now 0');
     assert.equal(decided([container(0, 'running', { started: 31_000 })]), 'now 0');
     assert.equal(decided([container(0, 'unknown')]), 'now 0');
   });
 
-  it('an attachment to a container to a container without stdin gets new output only, unless its log was read for it', () => {
+  it('to a container without stdin gets new output only, unless its log was read for it', () => {
     assert.equal(decided([container(0, 'running')], { isInteractive: false }), 'now 0');
     assert.equal(
       decided([container(0, 'running')], {
@@ -69,7 +69,7 @@ describe('an attachment to a container', () => {
     );
   });
 
-  it('an attachment to a container to a container that has just ended gets its output, to one that ended long ago nothing', () => {
+  it('to a container that has just ended gets its output, to one that ended long ago nothing', () => {
     assert.equal(decided([container(0, 'exited')], { isInteractive: false }), 'log 0');
     assert.equal(decided([container(0, 'exited', { started: 9e5 })], { attached: 0 }), 'log 0');
     assert.equal(decided([container(0, 'exited', { finished: 31_000 })]), 'nothing');

@@ -146,7 +146,7 @@ describe('the secure server', () => {
     assert.equal((await ask('/portForward/ns/p', { method: 'PUT' }))[0], 405);
   });
 
-  it('the secure server has no debugging endpoints when debugging handlers are off: 405 where upstream says so, 404 elsewhere', async () => {
+  it('has no debugging endpoints when debugging handlers are off: 405 where upstream says so, 404 elsewhere', async () => {
     const off = { options: { debuggingHandlers: false } };
     for (const path of [
       '/run/a/b/c',
@@ -164,7 +164,7 @@ describe('the secure server', () => {
     assert.equal((await ask('/pods', off))[0], 200);
   });
 
-  it('the secure server has a switch for each of the rest', async () => {
+  it('has a switch for each of the rest', async () => {
     assert.deepEqual(await ask('/debug/pprof/profile', { options: { profilingHandler: false } }), [
       405,
       'profiling endpoint is disabled.\n',
@@ -193,7 +193,7 @@ describe('checkpoints', () => {
     path = '/checkpoint/ns/p/c',
   ): Promise<[number, string]> => ask(`${path}${query}`, { method: 'POST', from });
 
-  it('checkpoints have upstream’s name, and its responses', async () => {
+  it('have upstream’s name, and its responses', async () => {
     assert.deepEqual(await checkpoint('?timeout=1&timeout=20'), [
       200,
       '{"items":["/checkpoints/checkpoint-p_ns-c-2026-01-31T12:00:00Z.tar"]}',
@@ -210,14 +210,14 @@ describe('checkpoints', () => {
     ]);
   });
 
-  it('checkpoints are limited in number and by free disk space (CVE-2025-0426)', async () => {
+  it('are limited in number and by free disk space (CVE-2025-0426)', async () => {
     const room = { count: 0, bytes: 0, availableBytes: 90, capacityBytes: 100 };
     assert.equal(checkpointRefusal(room), undefined);
     assert.equal((await checkpoint('', { checkpointUse: async () => ({ ...room, count: MOST_CHECKPOINTS }) }))[0], 429);
     assert.equal((await checkpoint('', { checkpointUse: async () => ({ ...room, availableBytes: 9 }) }))[0], 507);
   });
 
-  it('checkpoints are made one at a time', async () => {
+  it('are made one at a time', async () => {
     let finish: (file: string) => void = () => undefined;
     const app = createKubeletApp(sources({ checkpoint: () => new Promise((resolve) => (finish = resolve)) }), on);
     const first = app.request('/checkpoint/ns/p/c', { method: 'POST' });
@@ -228,8 +228,8 @@ describe('checkpoints', () => {
   });
 });
 
-describe('logs of the node', () => {
-  it('node logs are served as by a file server', async () => {
+describe('node logs', () => {
+  it('are served as by a file server', async () => {
     assert.deepEqual(await ask('/logs/syslog'), [200, 'words\n']);
     assert.match(
       (await ask('/logs/'))[1],
@@ -238,7 +238,7 @@ describe('logs of the node', () => {
     assert.deepEqual([(await ask('/logs/gone'))[0], (await ask('/logs/secret'))[0]], [404, 403]);
   });
 
-  it('node logs of services come from the journal or a file', async () => {
+  it('of services come from the journal or a file', async () => {
     assert.deepEqual(await ask('/logs/?query=containerd'), [200, 'containerd.service\n']);
     assert.deepEqual(await ask('/logs/?query=kube'), [200, 'from a file\n']);
     assert.deepEqual(await ask('/logs/?query=/syslog'), [404, '404 page not found\n']);

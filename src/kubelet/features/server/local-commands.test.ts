@@ -59,7 +59,7 @@ describe('a command in a container', () => {
     assert.deepEqual([await exec('side'), await exec('')], ['url of side-0', 'url of main-0']);
   });
 
-  it('a command in a container has a standard error of its own unless it has a terminal', async () => {
+  it('has a standard error of its own unless it has a terminal', async () => {
     const { exec, asked } = commands();
     await exec('main');
     await exec('main', true);
@@ -70,7 +70,7 @@ describe('a command in a container', () => {
     ]);
   });
 
-  it('a command in a container is refused where the pod does not exist, and where the container does not run or is not in its spec', async () => {
+  it('is refused where the pod does not exist, and where the container does not run or is not in its spec', async () => {
     const notFound = (message: string) => ({ kind: 'NotFound', message });
     await assert.rejects(commands().exec('main', false, 'other'), notFound('pod "other" does not exist'));
     const notRunning = notFound('container "main" of pod default/web is not running');
@@ -79,8 +79,8 @@ describe('a command in a container', () => {
   });
 });
 
-describe('the log of a container', () => {
-  it('a container log is read with what the runtime has of the pod, and why the container waits', async () => {
+describe('a container log', () => {
+  it('is read with what the runtime has of the pod, and why the container waits', async () => {
     const waiting = (name: string, reason: string) => ({
       name,
       image: '',
@@ -106,7 +106,7 @@ describe('the log of a container', () => {
     }
   });
 
-  it('a container log does not exist for a pod or a container that does not', async () => {
+  it('does not exist for a pod or a container that does not', async () => {
     const { log, asked } = commands();
     await assert.rejects(log('main', 'other'), { kind: 'NotFound', message: 'pod "other" does not exist' });
     await assert.rejects(log('other'), { kind: 'NotFound', message: 'container "other" not found in pod "web"' });

@@ -8,8 +8,8 @@ const check = (query: string, split = false): string => {
 };
 const plain = { follow: false, previous: false, timestamps: false };
 
-describe('the query of a log', () => {
-  it('a log query has upstream’s names, and `tail` of old', () => {
+describe('a log query', () => {
+  it('has upstream’s names, and `tail` of old', () => {
     assert.equal(
       check(
         'follow=true&previous=1&timestamps=t&tailLines=0&limitBytes=1&sinceSeconds=5&pretty=1&insecureSkipTLSVerifyBackend=true',
@@ -21,7 +21,7 @@ describe('the query of a log', () => {
     assert.equal(check('sinceTime=1970-01-01T00:00:01Z'), JSON.stringify({ ...plain, sinceTimeMs: 1000 }));
   });
 
-  it('a log query that cannot be parsed differs from one that is not allowed', () => {
+  it('that cannot be parsed differs from one that is not allowed', () => {
     for (const unreadable of ['tailLines=x', 'follow=maybe', 'sinceTime=then', 'limitBytes=1.5'])
       assert.match(check(unreadable), /^unreadable: /, unreadable);
     for (const invalid of [

@@ -60,7 +60,7 @@ const plan = (
 };
 
 describe('a streaming path', () => {
-  it('a streaming path is named with and without the uid of the pod', () => {
+  it('is named with and without the uid of the pod', () => {
     assert.deepEqual(parseStreamPath('/exec/ns/p/c'), {
       kind: 'exec',
       namespace: 'ns',
@@ -102,7 +102,7 @@ describe('a streaming path', () => {
       assert.equal(parseStreamPath(path), undefined, path);
   });
 
-  it('a streaming path has the requested streams, by the kubelet’s names or the API’s, and no stderr on a terminal', () => {
+  it('has the requested streams, by the kubelet’s names or the API’s, and no stderr on a terminal', () => {
     const streams = (query: string): unknown => parseCommandStreams(new URLSearchParams(query));
     assert.deepEqual(streams('input=1&output=1&error=1'), { stdin: true, stdout: true, stderr: true, tty: false });
     assert.deepEqual(streams('stdin=true&stdout=true&stderr=true&tty=true'), {
@@ -127,7 +127,7 @@ describe('a streaming path', () => {
 });
 
 describe('the plan of a stream', () => {
-  it('the plan of a stream is the runtime’s URL for the unchanged arguments of the command', async () => {
+  it('is the runtime’s URL for the unchanged arguments of the command', async () => {
     const asked: unknown[] = [];
     assert.deepEqual(
       await plan('/exec/ns/p/c', 'command=sh&command=-c&command=a+b&output=1', { from: sources(asked) }),
@@ -152,7 +152,7 @@ describe('the plan of a stream', () => {
     ]);
   });
 
-  it('the plan of a stream is the log of a container with earlier output, for a supported client that requests output', async () => {
+  it('is the log of a container with earlier output, for a supported client that requests output', async () => {
     const asked: unknown[] = [];
     const past = { what: 'log', container: { name: 'c' }, from: undefined } as never;
     const from: StreamSources = {
@@ -191,7 +191,7 @@ describe('the plan of a stream', () => {
     ]);
   });
 
-  it('the plan of a stream is an error with upstream’s messages and status codes, in upstream’s order', async () => {
+  it('is an error with upstream’s messages and status codes, in upstream’s order', async () => {
     const rows: readonly [path: string, query: string, status: number, body: string][] = [
       ['/exec/ns/gone/c', '', 400, 'you must specify at least 1 of stdin, stdout, stderr'],
       ['/exec/ns/gone/c', 'output=1', 404, 'pod does not exist'],

@@ -114,7 +114,7 @@ describe('an attachment', () => {
     assert.equal(history.wasAttached(MAIN), true);
   });
 
-  it('an attachment to a container that has ended only reads its log, after what the client has read', async () => {
+  it('to a container that has ended only reads its log, after what the client has read', async () => {
     const { asked, history, opened, source } = attach('log');
     const onCaughtUp = (): void => undefined;
     assert.equal(await source.url(), undefined);

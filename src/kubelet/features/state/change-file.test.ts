@@ -36,7 +36,7 @@ describe('a change file', () => {
     assert.deepEqual(await read(), { a: 2, b: 3 });
   });
 
-  it('a change file is written as a whole once and then appended to, with changes merged during a write', async () => {
+  it('is written as a whole once and then appended to, with changes merged during a write', async () => {
     const { clock, say, writes } = await harness();
     for (let round = 0; round < 3; round++) {
       for (let value = 0; value < 50; value++) say('a', value);
@@ -52,7 +52,7 @@ describe('a change file', () => {
     ]);
   });
 
-  it('a change file that holds nothing is whole, not corrupt; one that lost its content is set aside', async () => {
+  it('that holds nothing is whole, not corrupt; one that lost its content is set aside', async () => {
     const { clock, files, log, known, file, load } = await harness();
     known.delete('a');
     file.changed(['a', 0]);
@@ -64,7 +64,7 @@ describe('a change file', () => {
     assert.equal(log.lines.length, 1);
   });
 
-  it('a change file that held nothing takes changes', async () => {
+  it('that held nothing takes changes', async () => {
     const { clock, file, say, read } = await harness();
     file.changed(['a', 0]);
     await clock.advance(0);
@@ -73,7 +73,7 @@ describe('a change file', () => {
     assert.deepEqual(await read(), { b: 1 });
   });
 
-  it('a change file does not grow for ever', async () => {
+  it('does not grow for ever', async () => {
     const { clock, files, say, read } = await harness();
     for (let value = 0; value < 5000; value++) {
       say('a', value);
@@ -84,12 +84,12 @@ describe('a change file', () => {
     assert.ok((files.peek(path) ?? '').split('\n').length <= 1002);
   });
 
-  it('a change file is silently empty when it is missing', async () => {
+  it('is silently empty when it is missing', async () => {
     const { load, log } = await harness();
     assert.deepEqual([await load(), log.lines], [{ entries: [], isWhole: false }, []]);
   });
 
-  it('a change file is not whole when its last line was cut, and set aside when it is empty or damaged by any single bit', async () => {
+  it('is not whole when its last line was cut, and set aside when it is empty or damaged by any single bit', async () => {
     const { clock, files, say, load, log } = await harness();
     say('a', 1);
     await clock.advance(0);
@@ -115,7 +115,7 @@ describe('a change file', () => {
     assert.deepEqual([await load(), await files.stat(path)], [{ entries: [], isWhole: false }, undefined]);
   });
 
-  it('a change file is written as a whole when the disk works again, and the failure is logged once', async () => {
+  it('is written as a whole when the disk works again, and the failure is logged once', async () => {
     const { clock, files, say, read, log } = await harness();
     say('a', 1);
     await clock.advance(0);

@@ -31,12 +31,12 @@ describe('a state file', () => {
     assert.deepEqual(await load(), world.value);
   });
 
-  it('a state file is silently empty when it is missing', async () => {
+  it('is silently empty when it is missing', async () => {
     const { load, log } = await harness();
     assert.deepEqual([await load(), log.lines], [undefined, []]);
   });
 
-  it('a state file is set aside with an error when it is truncated, damaged by any single bit, empty, or of another shape', async () => {
+  it('is set aside with an error when it is truncated, damaged by any single bit, empty, or of another shape', async () => {
     const { file, files, load, log, world } = await harness();
     file.changed();
     await file.flush();
@@ -63,7 +63,7 @@ describe('a state file', () => {
     );
   });
 
-  it('a state file is skipped with an error when it cannot be read', async () => {
+  it('is skipped with an error when it cannot be read', async () => {
     const { file, files, load, log } = await harness();
     file.changed();
     await file.flush();
@@ -118,7 +118,7 @@ describe('a state file', () => {
     assert.deepEqual([await load(), clock.armedTimers], [[1], 0]);
   });
 
-  it('a state file has its full write budget after a time in which every write failed', async () => {
+  it('has its full write budget after a time in which every write failed', async () => {
     const { clock, file, files, load, world } = await harness({ coalesceMs: 20, spacingMs: 10_000, burst: 2 });
     const heal = files.failIo('/state');
     file.changed();
@@ -207,7 +207,7 @@ describe('the write budget of a state file', () => {
     assert.ok(writes() <= 14, `${writes()} writes in 100 s`);
   });
 
-  it('the write budget of a state file has its full burst again after a quiet time', async () => {
+  it('has its full burst again after a quiet time', async () => {
     const { clock, change, writes } = bench({ coalesceMs: 20, spacingMs: 10_000, burst: 3 });
     for (let round = 0; round < 2; round++) {
       for (let count = 0; count < 3; count++) {

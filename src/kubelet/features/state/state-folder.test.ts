@@ -41,7 +41,7 @@ describe('a folder of values that survive a restart', () => {
     );
   });
 
-  it('a folder of values that survive a restart is readable by root only, folder and files', async () => {
+  it('is readable by root only, folder and files', async () => {
     const { folder, files } = setUp();
     folder.put('a', 'secret');
     await folder.flush();

@@ -16,19 +16,19 @@ describe('rates', () => {
     return { ...found, atMs };
   };
 
-  it('rates are CPU time over the time since the previous sample', () => {
+  it('are CPU time over the time since the previous sample', () => {
     assert.equal(
       nextRate({ base: use(0, 1e9), usageNanoCores: undefined }, use(10_000, 6e9)).usageNanoCores,
       500_000_000,
     );
   });
 
-  it('rates are not computed over less than a second: the last rate is kept', () => {
+  it('are not computed over less than a second: the last rate is kept', () => {
     const base = use(0, 1e9);
     assert.deepEqual(nextRate({ base, usageNanoCores: 7 }, use(400, 2e9)), { base, usageNanoCores: 7 });
   });
 
-  it('rates start again with a recreated group, and when the clock was set back', () => {
+  it('start again with a recreated group, and when the clock was set back', () => {
     assert.equal(nextRate({ base: use(0, 5e9), usageNanoCores: 7 }, use(10_000, 1e9)).usageNanoCores, undefined);
     assert.equal(nextRate({ base: use(10_000, 1e9), usageNanoCores: 7 }, use(5000, 2e9)).usageNanoCores, undefined);
   });
@@ -51,7 +51,7 @@ describe('kept looks', () => {
     assert.deepEqual(asked, ['cpuAndMemory', 'summary', 'all']);
   });
 
-  it('kept looks of removed or no longer requested groups are dropped', () => {
+  it('of removed or no longer requested groups are dropped', () => {
     let now = 0;
     const node = new ModelNode(() => now);
     const samples = new GroupSamples(node, () => now);
@@ -70,7 +70,7 @@ describe('kept looks', () => {
 });
 
 describe('groups of containers', () => {
-  it('groups of containers are found by the id in their names, and searched once', () => {
+  it('are found by the id in their names, and searched once', () => {
     let listed = 0;
     const paths = new ContainerPaths(() => {
       listed++;

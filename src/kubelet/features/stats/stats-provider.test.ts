@@ -193,7 +193,7 @@ describe('/stats/summary', () => {
       assert.deepEqual(use?.psi, { full: none, some: none });
   });
 
-  it('/stats/summary has only CPU and memory when exactly these are requested', async () => {
+  it('has only CPU and memory when exactly these are requested', async () => {
     const { ask } = fixture();
     const { pods, node } = parsed((await ask('GET /stats/summary', 'only_cpu_and_memory=true')).text);
     assert.deepEqual(
@@ -206,7 +206,7 @@ describe('/stats/summary', () => {
     assert.ok(parsed((await ask('POST /stats/summary', 'only_cpu_and_memory=yes')).text).node.fs !== undefined);
   });
 
-  it('/stats/summary does not wait for a hung disk, except briefly the first time', async () => {
+  it('does not wait for a hung disk, except briefly the first time', async () => {
     const { clock, node, ask } = fixture();
     let release = (): void => {};
     node.hung = new Promise((resolve) => (release = resolve));
@@ -222,7 +222,7 @@ describe('/stats/summary', () => {
 });
 
 describe('samples between requests', () => {
-  it('samples between requests are taken only while there are requests', async () => {
+  it('are taken only while there are requests', async () => {
     const { clock, node, provider, ask } = fixture();
     provider.start();
     await clock.advance(60_000);
@@ -238,7 +238,7 @@ describe('samples between requests', () => {
     await provider.stop();
   });
 
-  it('samples between requests serve concurrent requests', async () => {
+  it('serve concurrent requests', async () => {
     const { node, ask } = fixture();
     await ask('GET /metrics/resource');
     const once = node.looks;
@@ -252,7 +252,7 @@ describe('/metrics/cadvisor while it is scraped', () => {
     text.split('\n').filter((line) => line.startsWith('container_memory_usage_bytes{'));
   const ids = (text: string): string[] => memoryLines(text).map((line) => /,id="([^"]*)"/.exec(line)?.[1] ?? '');
 
-  it('/metrics/cadvisor while it is scraped has the numbers of the last housekeeping with their time, and reads no group itself', async () => {
+  it('has the numbers of the last housekeeping with their time, and reads no group itself', async () => {
     const { clock, node, provider, ask } = fixture();
     provider.start();
     const first = await ask('GET /metrics/cadvisor');
@@ -268,7 +268,7 @@ describe('/metrics/cadvisor while it is scraped', () => {
     await provider.stop();
   });
 
-  it('/metrics/cadvisor while it is scraped has a pod as soon as it runs, and none that is gone', async () => {
+  it('has a pod as soon as it runs, and none that is gone', async () => {
     const { node, pods, provider, ask } = fixture();
     provider.start();
     await ask('GET /metrics/cadvisor');
@@ -285,7 +285,7 @@ describe('/metrics/cadvisor while it is scraped', () => {
     await provider.stop();
   });
 
-  it('/metrics/cadvisor while it is scraped is read at once where housekeeping is late, and ahead no longer after the last scrape', async () => {
+  it('is read at once where housekeeping is late, and ahead no longer after the last scrape', async () => {
     const { clock, node, provider, ask } = fixture();
     await ask('GET /metrics/cadvisor');
     await clock.advance(25_000);
@@ -302,7 +302,7 @@ describe('/metrics/cadvisor while it is scraped', () => {
 });
 
 describe('/metrics/resource', () => {
-  it('/metrics/resource has the eleven families of upstream, with the time of each number', async () => {
+  it('has the eleven families of upstream, with the time of each number', async () => {
     const { clock, ask } = fixture();
     const { text, headers } = await ask('GET /metrics/resource');
     const names = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name);
@@ -328,7 +328,7 @@ describe('/metrics/resource', () => {
     assert.equal(headers['Content-Type'], 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores');
   });
 
-  it('/metrics/resource is compressed for clients that accept it', async () => {
+  it('is compressed for clients that accept it', async () => {
     const { ask } = fixture();
     const packed = await ask('GET /metrics/resource', '', 'deflate, gzip;q=0.5');
     assert.deepEqual([packed.headers['Content-Encoding'], packed.text.slice(0, 8)], ['gzip', 'packed #']);
@@ -337,7 +337,7 @@ describe('/metrics/resource', () => {
 });
 
 describe('/metrics/cadvisor', () => {
-  it('/metrics/cadvisor has every group with all six labels, sorted among those of the family', async () => {
+  it('has every group with all six labels, sorted among those of the family', async () => {
     const { clock, ask } = fixture();
     const { text } = await ask('GET /metrics/cadvisor');
     const at = clock.nowMs();

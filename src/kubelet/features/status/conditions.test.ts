@@ -45,7 +45,7 @@ describe('Initialized', () => {
   const done = status('i1', 'terminated', { ready: true });
   const started = status('side', 'running', { started: true });
 
-  it('Initialized is true once init containers are done and sidecars have started', () => {
+  it('is true once init containers are done and sidecars have started', () => {
     assert.equal(of([done, started, status('i2', 'terminated', { ready: true })]), 'True');
     assert.equal(verdict('Initialized', podOf({}), {}), 'True');
   });
@@ -62,7 +62,7 @@ describe('Initialized', () => {
     assert.equal(of([]), 'False | ContainersNotInitialized | containers with unknown status: [i1 side i2]');
   });
 
-  it('Initialized is true when one regular container has run, or when it was true before', () => {
+  it('is true when one regular container has run, or when it was true before', () => {
     for (const state of ['running', 'terminated'] as const) assert.equal(of([status('log', state)]), 'True');
     assert.match(of([status('log', 'waiting')]), /^False/);
     assert.equal(of([], { previous: [{ type: 'Initialized', status: 'True' }] }), 'True');
@@ -70,7 +70,7 @@ describe('Initialized', () => {
     assert.match(of([], { previous: [{ type: 'Ready', status: 'True' }] }), /^False/);
   });
 
-  it('Initialized is completed with the pod, unless the state of a container is unknown', () => {
+  it('is completed with the pod, unless the state of a container is unknown', () => {
     const all = [done, status('side', 'terminated'), status('i2', 'terminated')];
     assert.equal(of(all, { phase: 'Succeeded' }), 'True | PodCompleted');
     assert.match(of(all.slice(1), { phase: 'Succeeded' }), /^False \| ContainersNotInitialized/);
@@ -83,7 +83,7 @@ describe('ContainersReady and Ready', () => {
   const of = (statuses: readonly ContainerStatus[], more: Partial<ConditionFacts> = {}): string =>
     verdict('ContainersReady', pod, { statuses, phase: 'Running', ...more });
 
-  it('ContainersReady and Ready are true when all regular containers and sidecars are ready', () => {
+  it('are true when all regular containers and sidecars are ready', () => {
     assert.equal(of(ready), 'True');
     assert.equal(verdict('Ready', pod, { statuses: ready }), 'True');
     assert.equal(
@@ -93,7 +93,7 @@ describe('ContainersReady and Ready', () => {
     assert.match(of(ready.slice(1)), /unknown status: \[side\]/);
   });
 
-  it('ContainersReady and Ready report how the pod ended', () => {
+  it('report how the pod ended', () => {
     assert.equal(of(ready, { phase: 'Succeeded' }), 'False | PodCompleted');
     assert.match(of(ready.slice(1), { phase: 'Succeeded' }), /^False \| ContainersNotReady/);
     assert.equal(of(ready, { phase: 'Failed' }), 'False | PodFailed');
@@ -127,7 +127,7 @@ describe('AllContainersRestarting', () => {
   const pod = podOf({ containers: [container('log'), asks] });
   const of = (facts: Partial<ConditionFacts>): string => verdict('AllContainersRestarting', pod, facts);
 
-  it('AllContainersRestarting is reported only for pods that have a rule for it', () => {
+  it('is reported only for pods that have a rule for it', () => {
     const restarts = container('web', { restartPolicyRules: [{ action: 'Restart' }] });
     for (const other of [podOf({}), podOf({ containers: [restarts] })])
       assert.equal(verdict('AllContainersRestarting', other, { restartingAll: true }), '');
@@ -154,7 +154,7 @@ describe('AllContainersRestarting', () => {
     assert.deepEqual([shown([]), shown([own])], [[], [own]]);
   });
 
-  it('AllContainersRestarting is the only condition without a generation', () => {
+  it('is the only condition without a generation', () => {
     const generations = conditionsOf(pod, {}).map(({ type, observedGeneration }) => [type, observedGeneration]);
     assert.deepEqual(generations, [
       ['PodReadyToStartContainers', 3],
@@ -174,7 +174,7 @@ describe('conditions of other clients', () => {
   const typesOf = (conditions: readonly PodCondition[]): string[] =>
     conditions.slice(0, -5).map(({ type, reason = '' }) => `${type} ${reason}`.trim());
 
-  it('conditions of other clients come first and are kept; the resize conditions follow', () => {
+  it('come first and are kept; the resize conditions follow', () => {
     const pod = podOf({}, { status: { conditions: [disruption('theirs'), { type: 'Ready', status: 'True' }] } });
     const resize = [{ type: 'PodResizePending', status: 'True' as const }];
     assert.deepEqual(typesOf(conditionsOf(pod, { resize })), ['DisruptionTarget theirs', 'PodResizePending']);

@@ -219,7 +219,7 @@ describe('a container whose start failed', () => {
 describe('init containers', () => {
   const pod = aPod({ initContainers: [aContainer('i')] });
 
-  it('init containers that were created and not started are ignored when the pod is past them', () => {
+  it('that were created and not started are ignored when the pod is past them', () => {
     const late = [aRun('i', 'created', { attempt: 1 }), aRun('i', 0)];
     const of = (...runs: ContainerRuntimeStatus[]): boolean =>
       statusOf(pod, [...runs, ...late], { kind: 'init' }).state?.terminated !== undefined;
@@ -233,7 +233,7 @@ describe('init containers', () => {
     assert.deepEqual(regular.state, { waiting: {} });
   });
 
-  it('init containers keep their order; all others are sorted by name', () => {
+  it('keep their order; all others are sorted by name', () => {
     const containers = [aContainer('b'), aContainer('a')];
     const names = (of: Pod, kind: Kind): string[] => statusesOf(of, [], { kind }).map(({ name }) => name);
     assert.deepEqual(names(aPod({ initContainers: containers }), 'init'), ['b', 'a']);

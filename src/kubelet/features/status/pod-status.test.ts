@@ -55,7 +55,7 @@ describe('pod phase', () => {
     ],
   ];
   for (const [name, subject, records, phase] of rows) {
-    it(`pod phase is ${phase} when ${name}`, () => assert.equal(generate(subject, runtime(...records)).phase, phase));
+    it(`is ${phase} when ${name}`, () => assert.equal(generate(subject, runtime(...records)).phase, phase));
   }
 
   it('a terminal phase that was published once never changes', () => {
@@ -198,7 +198,7 @@ describe('the addresses of a pod', () => {
 });
 
 describe('the parts of a status', () => {
-  it('the parts of a status are present when the pod has them', () => {
+  it('are present when the pod has them', () => {
     const names = (...[subject, actual, more]: Parameters<typeof generate>): string[] =>
       Object.keys(generate(subject, actual, more)).filter((name) => /Statuses|observed|allocated/.test(name));
     assert.deepEqual(names(pod(), runtime()), ['containerStatuses']);
@@ -219,7 +219,7 @@ describe('the parts of a status', () => {
     ]);
   });
 
-  it('the parts of a status report for each container whether it has started and is ready', () => {
+  it('report for each container whether it has started and is ready', () => {
     const probe = { tcpSocket: { port: 1 } };
     const verdict = (startup: 'success' | 'failure', readiness: 'success' | 'failure'): unknown => {
       const subject = pod({

@@ -15,7 +15,7 @@ const order = {
 };
 
 describe('tokens from the API server', () => {
-  it('tokens from the API server are bound to their pod', async () => {
+  it('are bound to their pod', async () => {
     const api = new FakeApiClient({ clock: new FakeClock() });
     const asked: unknown[] = [];
     api.onPost('serviceaccounts', 'token', (key, body) => {
@@ -43,7 +43,7 @@ describe('tokens from the API server', () => {
     ]);
   });
 
-  it("tokens from the API server are rejected in the server's words, and an error response differs from no response", async () => {
+  it("are rejected in the server's words, and an error response differs from no response", async () => {
     const api = new FakeApiClient({ clock: new FakeClock() });
     api.fail('post', 'serviceaccounts', notFound(serviceAccounts, 'robot'));
     await assert.rejects(new ApiTokens(api).request(order), {

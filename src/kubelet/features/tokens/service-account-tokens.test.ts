@@ -46,8 +46,8 @@ function setUp() {
   return { clock, disk, api, start };
 }
 
-describe('tokens of service accounts', () => {
-  it('service account tokens are replaced at 80 % of their lifetime, at most after a day, up to ten seconds early', () => {
+describe('service account tokens', () => {
+  it('are replaced at 80 % of their lifetime, at most after a day, up to ten seconds early', () => {
     assert.deepEqual(
       [computeRefreshAtMs(HOUR_MS, HOUR_MS, 0), computeRefreshAtMs(HOUR_MS, HOUR_MS, 1)],
       [0.8 * HOUR_MS, 0.8 * HOUR_MS - 10_000],
@@ -55,14 +55,14 @@ describe('tokens of service accounts', () => {
     assert.equal(computeRefreshAtMs(1000 * HOUR_MS, 1000 * HOUR_MS, 0), 24 * HOUR_MS);
   });
 
-  it('service account tokens are requested once for concurrent callers', async () => {
+  it('are requested once for concurrent callers', async () => {
     const { api, start } = setUp();
     const tokens = start();
     const got = await Promise.all([tokens.get(order('a')), tokens.get(order('a')), tokens.get(order('b'))]);
     assert.deepEqual([got.map(({ token }) => token), api.asked], [['token-1', 'token-1', 'token-2'], 2]);
   });
 
-  it('service account tokens are not requested again after a restart of the agent, and are renewed in time', async () => {
+  it('are not requested again after a restart of the agent, and are renewed in time', async () => {
     const { api, start, clock } = setUp();
     await start().get(order('a'));
     await clock.advance(HOUR_MS / 2);
@@ -72,7 +72,7 @@ describe('tokens of service accounts', () => {
     assert.equal((await tokens.get(order('a'))).token, 'token-2');
   });
 
-  it('service account tokens that expired while the machine was off are used only while the API server is unavailable', async () => {
+  it('that expired while the machine was off are used only while the API server is unavailable', async () => {
     const { api, start, clock } = setUp();
     await start().get(order('a'));
     await clock.advance(2 * HOUR_MS);
@@ -85,7 +85,7 @@ describe('tokens of service accounts', () => {
     assert.equal((await tokens.get(order('a'))).token, 'token-2');
   });
 
-  it('service account tokens are dropped with their pod, from disk too', async () => {
+  it('are dropped with their pod, from disk too', async () => {
     const { start, disk } = setUp();
     const tokens = start();
     for (const uid of ['a', 'b', 'c']) await tokens.get(order(uid));
@@ -97,7 +97,7 @@ describe('tokens of service accounts', () => {
     );
   });
 
-  it("service account tokens that cannot be requested fail with upstream's messages", async () => {
+  it("that cannot be requested fail with upstream's messages", async () => {
     const { api, start } = setUp();
     api.refuses = 'NotFound';
     await assert.rejects(start().get(order('a')), { kind: 'Unavailable', message: 'failed to fetch token: no' });

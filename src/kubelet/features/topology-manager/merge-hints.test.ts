@@ -10,33 +10,33 @@ const hint = (affinity: number | undefined, preferred: boolean): TopologyHint =>
 const two = (policy: MergeFacts['policy']): MergeFacts => ({ policy, nodes: 2, distances: undefined });
 const only = (...hints: TopologyHint[]): ResourceHints => new Map([['cpu', hints]]);
 
-describe('the placement of a container', () => {
-  it('container placement is anywhere if no resource has a preference', () => {
+describe('container placement', () => {
+  it('is anywhere if no resource has a preference', () => {
     assert.deepEqual(mergeHints([undefined, new Map()], two('restricted')), { hint: hint(3, true), admit: true });
     assert.deepEqual(mergeHints([undefined], two('single-numa-node')), { hint: hint(undefined, true), admit: true });
   });
 
-  it('container placement is the node that all resources prefer', () => {
+  it('is the node that all resources prefer', () => {
     const cpus = only(hint(1, true), hint(2, true), hint(3, false));
     const memory = only(hint(2, true), hint(3, false));
     for (const policy of ['best-effort', 'restricted', 'single-numa-node'] as const)
       assert.deepEqual(mergeHints([cpus, memory], two(policy)), { hint: hint(2, true), admit: true });
   });
 
-  it('container placement is refused by all policies but best-effort when they prefer different nodes', () => {
+  it('is refused by all policies but best-effort when they prefer different nodes', () => {
     const hints = [only(hint(1, true), hint(3, false)), only(hint(2, true), hint(3, false))];
     assert.deepEqual(mergeHints(hints, two('best-effort')), { hint: hint(1, false), admit: true });
     assert.equal(mergeHints(hints, two('restricted')).admit, false);
     assert.equal(mergeHints(hints, two('single-numa-node')).admit, false);
   });
 
-  it('container placement on two nodes is admitted by restricted if the request needs two, and never by single-numa-node', () => {
+  it('on two nodes is admitted by restricted if the request needs two, and never by single-numa-node', () => {
     const hints = [only(hint(3, true))];
     assert.deepEqual(mergeHints(hints, two('restricted')), { hint: hint(3, true), admit: true });
     assert.equal(mergeHints(hints, two('single-numa-node')).admit, false);
   });
 
-  it('container placement that a resource cannot have at all is refused', () => {
+  it('that a resource cannot have at all is refused', () => {
     assert.deepEqual(mergeHints([only()], two('best-effort')), { hint: hint(3, false), admit: true });
     assert.equal(mergeHints([only()], two('restricted')).admit, false);
   });
@@ -53,7 +53,7 @@ describe('the placement of a container', () => {
     assert.equal(mergeHints([hints], { ...facts, distances }).hint.affinity, 0b101);
   });
 
-  it('container placement is found on 16 nodes without trying all combinations of hints', () => {
+  it('is found on 16 nodes without trying all combinations of hints', () => {
     const any = only(...hintsOf(16, { serves: (mask) => countNodes(mask) >= 3, least: 3 }));
     const odd = only(...hintsOf(16, { serves: (mask) => (mask & 1) === 1, least: 1 }));
     assert.deepEqual(

@@ -105,13 +105,13 @@ describe('at its admission a pod', () => {
   });
 
   for (const topologyScope of ['container', 'pod'] as const)
-    it(`at its admission a pod is rejected when no nodes suit all, in the scope of the ${topologyScope}`, () => {
+    it(`is rejected when no nodes suit all, in the scope of the ${topologyScope}`, () => {
       const { manager, calls, counted } = world({ topologyPolicy: 'restricted', topologyScope }, [on(1), on(2)]);
       assert.deepEqual(manager.check(pod), refusal);
       assert.deepEqual([calls, counted], [[], ['failed']]);
     });
 
-  it('at its admission a pod is admitted all the same by best-effort', () => {
+  it('is admitted all the same by best-effort', () => {
     const { manager } = world({ topologyPolicy: 'best-effort' }, [on(1), on(2)]);
     assert.equal(manager.allocate(pod), undefined);
   });
@@ -158,7 +158,7 @@ describe('a pod with resources of its own', () => {
     }
   });
 
-  it('a pod with resources of its own is rejected with the texts of upstream, and gets nothing then', () => {
+  it('is rejected with the texts of upstream, and gets nothing then', () => {
     const message = (topologyScope: 'container' | 'pod', pods: Pod): string | undefined =>
       world(scope(topologyScope), [on(1), on(2)], undefined, inWhole).manager.allocate(pods)?.message;
     assert.equal(

@@ -47,7 +47,7 @@ function setUp({ byController = true, attachedBy = 'byController' as AttachedBy 
 }
 
 describe('a volume attached by the control plane', () => {
-  it("a volume attached by the control plane is reported as in use, awaited without an event, and used as soon as the node's status lists it", async () => {
+  it("is reported as in use, awaited without an event, and used as soon as the node's status lists it", async () => {
     const { manager, clock, pod, gate, calls, reported, events } = setUp();
     const ready = manager.ensure(pod);
     await clock.settle();
@@ -95,7 +95,7 @@ describe('a volume attached by the control plane', () => {
     assert.deepEqual([reported, manager.volumesInUse()], [[[KEY], []], []]);
   });
 
-  it('a volume attached by the control plane is used at once if an earlier agent used it', async () => {
+  it('is used at once if an earlier agent used it', async () => {
     const { manager, pod, calls, state } = setUp();
     state.found = [{ key: KEY, path: '/global' }];
     await manager.reconstruct();
@@ -105,7 +105,7 @@ describe('a volume attached by the control plane', () => {
 });
 
 describe('a node that attaches its own volumes', () => {
-  it('a node that attaches its own volumes cannot attach CSI volumes, as in upstream', async () => {
+  it('cannot attach CSI volumes, as in upstream', async () => {
     const { manager, pod, clock, events } = setUp({ byController: false });
     void manager.ensure(pod).catch(() => undefined);
     await clock.settle();

@@ -38,7 +38,7 @@ describe('the default policy', () => {
     assert.equal(names.size, policy.clusterRoles.length);
   });
 
-  it("the default policy has upstream's roles, verbs and subjects", () => {
+  it("has upstream's roles, verbs and subjects", () => {
     const policy = defaultPolicy();
     const find = (name: string): ClusterRole | undefined =>
       policy.clusterRoles.find(({ metadata }) => metadata.name === name);

@@ -101,7 +101,7 @@ describe('the default policy', () => {
     for (const [head, lines] of theirs) assert.deepEqual(ours.get(head), lines, head);
   });
 
-  it("the default policy has kubeadm's additions, and few of our own", () => {
+  it("has kubeadm's additions, and few of our own", () => {
     const joining = 'Group system:bootstrappers:kubeadm:default-node-token';
     const certificates = 'system:certificates.k8s.io:certificatesigningrequests';
     assert.deepEqual(beside(), {
@@ -140,7 +140,7 @@ describe('the default policy', () => {
     });
   });
 
-  it('the default policy has more with the gates ClusterTrustBundle and PodCertificateRequest', () => {
+  it('has more with the gates ClusterTrustBundle and PodCertificateRequest', () => {
     const plain = beside();
     const added = Object.fromEntries(
       Object.entries(beside(['ClusterTrustBundle', 'PodCertificateRequest'])).filter(
@@ -179,7 +179,7 @@ describe('the default policy', () => {
     });
   });
 
-  it('the default policy has more with the gate StorageVersionMigrator', () => {
+  it('has more with the gate StorageVersionMigrator', () => {
     const plain = beside();
     const added = Object.entries(beside(['StorageVersionMigrator'])).filter(([head]) => plain[head] === undefined);
     assert.deepEqual(Object.fromEntries(added), {
@@ -206,7 +206,7 @@ describe('the default policy', () => {
       assert.equal(metadata.annotations !== undefined, !metadata.name.startsWith('kubeadm:'), metadata.name);
   });
 
-  it('the default policy has rules of nodes for the Node authorizer, equal to those of its role', () => {
+  it('has rules of nodes for the Node authorizer, equal to those of its role', () => {
     for (const gates of [[], ['ClusterTrustBundle'], ['PodCertificateRequest']] as const) {
       const role = defaultPolicy(new Set(gates)).clusterRoles.find(({ metadata }) => metadata.name === 'system:node');
       assert.deepEqual(nodeRules(new Set(gates)), role?.rules);

@@ -109,7 +109,7 @@ describe('a credential plugin with tokens of service accounts', () => {
     ]);
   });
 
-  it('a credential plugin with tokens of service accounts is not called for pods without an account, or without an annotation by which workloads opt in', async () => {
+  it('is not called for pods without an account, or without an annotation by which workloads opt in', async () => {
     const { lookup, requests, accounts, log } = world({
       requiredServiceAccountAnnotationKeys: ['example.com/team'],
     });
@@ -118,14 +118,14 @@ describe('a credential plugin with tokens of service accounts', () => {
     assert.deepEqual([requests(), log.lines], [[], []]);
   });
 
-  it('a credential plugin with tokens of service accounts is called without a token for pods without an account where it needs none', async () => {
+  it('is called without a token for pods without an account where it needs none', async () => {
     const { lookup, requests } = world({ requireServiceAccount: false });
     const [auth] = await lookup(podOf(''));
     assert.deepEqual(requests(), [asked({})]);
     assert.equal(auth?.account, undefined);
   });
 
-  it('a credential plugin with tokens of service accounts is asked once for the pods of an account, and again for an account that was made again', async () => {
+  it('is asked once for the pods of an account, and again for an account that was made again', async () => {
     const { lookup, requests, accounts } = world();
     await lookup(podOf('robot', 'a'));
     await lookup(podOf('robot', 'b'));
@@ -135,7 +135,7 @@ describe('a credential plugin with tokens of service accounts', () => {
     assert.equal(requests().length, 2);
   });
 
-  it('a credential plugin with tokens of service accounts of cacheType Token is asked for each token, and may return it; any other may not', async () => {
+  it('of cacheType Token is asked for each token, and may return it; any other may not', async () => {
     const echo = world({}, { password: 'the token' });
     assert.deepEqual(await echo.lookup(podOf('robot')), []);
     assert.match(String(echo.log.lines[0]?.fields['error']), /returned the service account token as the password/);
@@ -146,7 +146,7 @@ describe('a credential plugin with tokens of service accounts', () => {
     assert.equal(each.requests().length, 2);
   });
 
-  it('a credential plugin with tokens of service accounts whose account cannot be read gives nothing, with a line in the log', async () => {
+  it('whose account cannot be read gives nothing, with a line in the log', async () => {
     const { lookup, requests, log } = world();
     assert.deepEqual(await lookup(podOf('gone')), []);
     assert.deepEqual([requests(), log.lines[0]?.fields['error']], [[], 'serviceaccounts "gone" not found']);

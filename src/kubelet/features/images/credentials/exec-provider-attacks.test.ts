@@ -30,7 +30,7 @@ function plugin(behave: FakeProgram) {
 }
 
 describe('an answer', () => {
-  it('an answer of another kind, too deep, or with fields of another type is refused briefly and without its content', async () => {
+  it('of another kind, too deep, or with fields of another type is refused briefly and without its content', async () => {
     const deep = '['.repeat(200_000) + ']'.repeat(200_000);
     const texts = [
       '',
@@ -71,7 +71,7 @@ describe('an answer', () => {
     assert.deepEqual(keyring.lookup('r.local/a'), []);
   });
 
-  it('an answer with thousands of registries and patterns has a linear cost', async () => {
+  it('with thousands of registries and patterns has a linear cost', async () => {
     const auth = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, at) => [`${'*'.repeat(30)}a${at}.local`, { username: 'u', password: 'p' }]),
     );
@@ -80,7 +80,7 @@ describe('an answer', () => {
     assert.deepEqual(keyring.lookup(`${'a'.repeat(60)}.local/x`), []);
   });
 
-  it('an answer is cached for a week at most, and not for a time that is negative or invalid', async () => {
+  it('is cached for a week at most, and not for a time that is negative or invalid', async () => {
     for (const [cacheDuration, afterMs, runs] of [
       ['2540400h', 7 * 24 * 3600_000, 1],
       ['2540400h', 7 * 24 * 3600_000 + 1, 2],
@@ -97,7 +97,7 @@ describe('an answer', () => {
     }
   });
 
-  it('an answer is cached for a bounded number of images', async () => {
+  it('is cached for a bounded number of images', async () => {
     const { provider } = plugin(() => answer({ cacheDuration: '24h' }));
     for (let image = 0; image < 1000; image += 1) await provider.provide(`r.local/${image}`);
     assert.equal(provider.cacheSize, 200);

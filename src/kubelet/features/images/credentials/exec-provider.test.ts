@@ -146,7 +146,7 @@ providers:
 `;
 
 describe('credential provider configuration', () => {
-  it('the configuration is read from YAML', () => {
+  it('is read from YAML', () => {
     assert.deepEqual(parseProviderConfig(good, 'f', rules), {
       errors: [],
       providers: [
@@ -162,7 +162,7 @@ describe('credential provider configuration', () => {
     });
   });
 
-  it('the configuration is refused with file, line and field, and without the values of env', () => {
+  it('is refused with file, line and field, and without the values of env', () => {
     const bad =
       good
         .replace('name: helper', 'name: a/b')
@@ -196,7 +196,7 @@ describe('credential provider configuration', () => {
     assert.doesNotMatch(errors.join('\n'), /canary/);
   });
 
-  it('the configuration comes from a folder in lexical order, with every plugin present and every name once', async () => {
+  it('comes from a folder in lexical order, with every plugin present and every name once', async () => {
     const files = new FakeHostFiles(new FakeClock());
     files.seed({
       '/etc/cp/b.yaml': good.replace('helper', 'second'),

@@ -25,7 +25,7 @@ async function found(
 }
 
 describe("the node's own credentials", () => {
-  it("the node's own credentials come from the first existing file: config.json of all folders before any .dockercfg", async () => {
+  it('come from the first existing file: config.json of all folders before any .dockercfg', async () => {
     const all = [
       ['/var/lib/kubelet/config.json', modern],
       ['/config.json', modern],
@@ -41,29 +41,29 @@ describe("the node's own credentials", () => {
     }
   });
 
-  it("the node's own credentials are searched for in the root folder when that is the home", async () => {
+  it('are searched for in the root folder when that is the home', async () => {
     const seed = { '/.docker/config.json': modern('home') };
     assert.deepEqual((await found(seed, { ...places, homeDir: '/' })).users, ['home']);
     assert.deepEqual((await found({ '/.dockercfg': legacy('home') }, { ...places, homeDir: '/' })).users, ['home']);
   });
 
-  it("the node's own credentials belong to no Secret, and are none without a file", async () => {
+  it('belong to no Secret, and are none without a file', async () => {
     assert.deepEqual((await found({ '/config.json': modern('me') })).sources, [undefined]);
     assert.deepEqual(await found({}), { users: [], warnings: 0, sources: [] });
   });
 
-  it("the node's own credentials are searched for further when a file is invalid, which is logged", async () => {
+  it('are searched for further when a file is invalid, which is logged', async () => {
     const seed = { '/var/lib/kubelet/config.json': 'no JSON', '/config.json': modern('next') };
     assert.deepEqual(await found(seed), { users: ['next'], warnings: 1, sources: [undefined] });
   });
 
-  it("the node's own credentials come from a file that is valid in part", async () => {
+  it('come from a file that is valid in part', async () => {
     const partly = JSON.stringify({ auths: { 'r.local': { username: 'me', password: 'p' }, bad: 'x' } });
     const seed = { '/var/lib/kubelet/config.json': partly, '/config.json': modern('next') };
     assert.deepEqual(await found(seed), { users: ['me'], warnings: 1, sources: [undefined] });
   });
 
-  it("the node's own credentials may take at most ten mebibytes", async () => {
+  it('may take at most ten mebibytes', async () => {
     const sized = (bytes: number): string => modern('me').padEnd(bytes);
     const limit = 10 * 1024 * 1024;
     assert.deepEqual((await found({ '/config.json': sized(limit) })).users, ['me']);

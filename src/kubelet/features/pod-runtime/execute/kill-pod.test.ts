@@ -266,7 +266,7 @@ describe('killing a pod', () => {
     assert.deepEqual([outcome.failures, h.containers], [[], ['app#0 143']]);
   });
 
-  test('killing a pod that no longer exists succeeds', async () => {
+  test('that no longer exists succeeds', async () => {
     const h = new Harness();
     const outcome = await h.finish(
       h.pods.killPod({ pod: aPod(), status: aStatus([aRun('app', 'running')]), signal: new AbortController().signal }),

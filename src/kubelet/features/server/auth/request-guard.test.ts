@@ -147,7 +147,7 @@ const unauthorized = { outcome: 'refused', status: 401, body: 'Unauthorized' };
 const status = (verdict: GuardVerdict): number => (verdict.outcome === 'allowed' ? 200 : verdict.status);
 
 describe('the caller', () => {
-  it('the caller is identified by a certificate of the client CA, and is in system:authenticated', async () => {
+  it('is identified by a certificate of the client CA, and is in system:authenticated', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow' });
     const verdict = await ask('/pods', {
       der: certificate('kube-apiserver-kubelet-client', ['kubeadm:cluster-admins']),
@@ -159,7 +159,7 @@ describe('the caller', () => {
     );
   });
 
-  it('the caller is not read from a certificate with two common names, or with an organization in pieces', async () => {
+  it('is not read from a certificate with two common names, or with an organization in pieces', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow', anonymous: true });
     const jane = attribute(ids.cn, 'jane');
     const signedFor = (subject: Uint8Array): Uint8Array =>
@@ -178,7 +178,7 @@ describe('the caller', () => {
       assert.deepEqual(await ask('/pods', { der: signedFor(subject) }), unauthorized);
   });
 
-  it('the caller is identified by a token the API server knows', async () => {
+  it('is identified by a token the API server knows', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow' });
     assert.deepEqual(await ask('/metrics', { token: 'good' }), {
       outcome: 'allowed',
@@ -186,12 +186,12 @@ describe('the caller', () => {
     });
   });
 
-  it('the caller is anonymous, and rejected, by default', async () => {
+  it('is anonymous, and rejected, by default', async () => {
     for (const path of ['/healthz', '/pods', '/metrics', '/exec/ns/p/c', '/nothing'])
       assert.deepEqual(await setUp({ mode: 'AlwaysAllow' }).ask(path), unauthorized, path);
   });
 
-  it('the caller is system:anonymous where that is enabled, but not with an invalid credential', async () => {
+  it('is system:anonymous where that is enabled, but not with an invalid credential', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow', anonymous: true });
     assert.deepEqual(await ask('/pods'), {
       outcome: 'allowed',
@@ -205,7 +205,7 @@ describe('the caller', () => {
     );
   });
 
-  it('the caller is not identified by a server certificate, nor by any without a client CA', async () => {
+  it('is not identified by a server certificate, nor by any without a client CA', async () => {
     assert.deepEqual(
       await setUp({ mode: 'AlwaysAllow' }).ask('/pods', { der: certificate('x', [], extendedUsages.serverAuth) }),
       unauthorized,
@@ -216,7 +216,7 @@ describe('the caller', () => {
     );
   });
 
-  it('the caller may have a token in addition to an invalid certificate', async () => {
+  it('may have a token in addition to an invalid certificate', async () => {
     const { ask } = setUp({ mode: 'AlwaysAllow' });
     assert.equal(
       status(await ask('/pods', { token: 'good', der: certificate('x', [], extendedUsages.serverAuth) })),
@@ -224,7 +224,7 @@ describe('the caller', () => {
     );
   });
 
-  it('the caller is reviewed once for many requests, and again when the result is too old', async () => {
+  it('is reviewed once for many requests, and again when the result is too old', async () => {
     const { ask, api, time } = setUp({ mode: 'AlwaysAllow' });
     await Promise.all([ask('/pods', { token: 'good' }), ask('/pods', { token: 'good' })]);
     await time.advance(119_000);
@@ -238,7 +238,7 @@ describe('the caller', () => {
     assert.equal(status(await ask('/pods', { token: 'good' })), 200, 'an unknown token is not cached for long');
   });
 
-  it('the caller is unknown while the API server does not respond, and known again when it does', async () => {
+  it('is unknown while the API server does not respond, and known again when it does', async () => {
     const { ask, api } = setUp({ mode: 'AlwaysAllow' });
     api.failure = new ApiStatusError('ServiceUnavailable', 'down');
     assert.deepEqual(await ask('/pods', { token: 'good' }), unauthorized);
@@ -247,7 +247,7 @@ describe('the caller', () => {
     assert.equal(status(await ask('/pods', { token: 'good' })), 200);
   });
 
-  it('the caller may send countless tokens without exhausting memory or overloading the API server', async () => {
+  it('may send countless tokens without exhausting memory or overloading the API server', async () => {
     const { ask, api } = setUp({ mode: 'AlwaysAllow' });
     const verdicts = await Promise.all(
       Array.from({ length: 500 }, (_, index) => ask('/pods', { token: `guess-${index}` })),
@@ -314,7 +314,7 @@ describe('may they', () => {
     }
   });
 
-  it('may they is denied in upstream’s words', async () => {
+  it('is denied in upstream’s words', async () => {
     const { ask } = setUp();
     assert.deepEqual(await ask('/pods', { token: 'good' }), {
       outcome: 'refused',
@@ -328,7 +328,7 @@ describe('may they', () => {
     });
   });
 
-  it('may they cannot be decided while the API server does not respond, which is not a denial', async () => {
+  it('cannot be decided while the API server does not respond, which is not a denial', async () => {
     const { ask, api } = setUp();
     const der = certificate('apiserver', []);
     api.failure = new ApiStatusError('ServiceUnavailable', 'down');
@@ -339,7 +339,7 @@ describe('may they', () => {
     });
   });
 
-  it('may they is checked in order up to the first right that is allowed, and cached: five minutes, denials for half a minute', async () => {
+  it('is checked in order up to the first right that is allowed, and cached: five minutes, denials for half a minute', async () => {
     const { ask, api, time } = setUp();
     await ask('/pods', { token: 'good' });
     assert.deepEqual(api.accessReviews, ['prometheus: get pods', 'prometheus: get proxy']);
