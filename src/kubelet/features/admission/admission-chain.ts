@@ -14,12 +14,12 @@ import {
 } from './predicates.ts';
 import { needsText, selectVictims } from './preemption.ts';
 
-/** Checks of other features, each at its place in upstream's order. An absent check passes every pod. */
+/** Checks of other features, run at their place in upstream's order. A missing check accepts every pod. */
 export interface OtherChecks {
-  /** The node is under pressure and takes no more pods of this kind. */
+  /** Rejects the pod if the node is under pressure and does not admit pods of its kind. */
   readonly eviction?: AdmissionCheck;
   readonly sysctls?: AdmissionCheck;
-  /** CPU, memory, topology and device managers. */
+  /** The allocations of the CPU, memory, topology and device managers. */
   readonly allocate?: AdmissionCheck;
   readonly appArmor?: AdmissionCheck;
   readonly nodeShutdown?: AdmissionCheck;
@@ -27,25 +27,28 @@ export interface OtherChecks {
 
 export interface ChainOptions {
   readonly checks: OtherChecks;
-  /** No API server: every pod is static, so all are critical, and priorities come from the manifests alone. */
+  /**
+   * Whether the node runs without an API server. Then every pod is static, so all pods are critical, and priorities
+   * come only from the manifests.
+   */
   readonly standalone: boolean;
-  /** Gate PodLevelResources. */
+  /** The gate PodLevelResources. */
   readonly podLevelResources: boolean;
-  /** Gate TaintTolerationComparisonOperators. */
+  /** The gate TaintTolerationComparisonOperators. */
   readonly taintComparisons: boolean;
 }
 
 export type ChainVerdict =
   | { kind: 'admit' }
   | ({ kind: 'reject' } & Rejection)
-  /** `resource` is the first resource that is short. */
+  /** `resource` is the first resource of which the node has too little. */
   | { kind: 'preempt'; victims: readonly Pod[]; shortage: Rejection; resource: string };
 
 /**
- * Decides whether the node takes a pod, in the order of upstream's handlers (kubelet.go): eviction, sysctls, resource
+ * Decides whether the node admits a pod, in the order of upstream's handlers (kubelet.go): eviction, sysctls, resource
  * managers, predicates (OS, groups policy, resources, affinity, name, ports, taints), AppArmor, pod features, declared
- * features, node shutdown. The first that refuses gives the reason. Preemption for a critical pod comes last, so that
- * no pod is stopped for one that cannot run anyway.
+ * features, node shutdown. The first check that rejects the pod supplies the reason. Preemption for a critical pod
+ * comes last, so that no pod is stopped for one that another check rejects.
  */
 export function judgeAdmission(question: AdmissionQuestion, options: ChainOptions): ChainVerdict {
   const { checks } = options;
@@ -76,7 +79,10 @@ function firstRejection(
   return undefined;
 }
 
-/** Upstream: predicateAdmitHandler with CriticalPodAdmissionHandler. */
+/**
+ * Runs the predicates and, for a critical pod, preemption (upstream: predicateAdmitHandler with
+ * CriticalPodAdmissionHandler).
+ */
 function judgeRoom(question: AdmissionQuestion, { standalone, taintComparisons }: ChainOptions): ChainVerdict {
   const { pod, others } = question;
   const { shortages, misfits } = computePredicates(question, { taintComparisons });

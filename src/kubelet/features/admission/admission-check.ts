@@ -2,7 +2,7 @@ import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 
 export interface Rejection {
-  /** One word, such as `NodeAffinity`: it becomes `status.reason` and the reason of the event. */
+  /** One word, such as `NodeAffinity`. It becomes `status.reason` of the pod and the reason of the event. */
   readonly reason: string;
   readonly message: string;
 }
@@ -11,9 +11,11 @@ export interface Rejection {
 export interface AdmissionQuestion {
   readonly pod: Pod;
   readonly node: Node;
-  /** The pods that already have a place on the node, with their allocated resources. */
+  /** The pods that are already admitted on the node, with their allocated resources. */
   readonly others: readonly Pod[];
 }
 
-/** One reason why a pod may not run here. Pure; undefined when the check passes. */
+/**
+ * A check for one reason why a pod may not run here. It has no side effects, and returns undefined when the pod passes.
+ */
 export type AdmissionCheck = (question: AdmissionQuestion) => Rejection | undefined;

@@ -19,46 +19,50 @@ import { rejectionMessage } from './admission-state.ts';
 
 export interface AdmissionManagerParts {
   readonly judge: (question: AdmissionQuestion) => ChainVerdict;
-  /** The operator's own steps, in the order of their calls. */
+  /** The operator's own steps, in the order in which they are called. */
   readonly steps: readonly AdmissionStep[];
-  /** Steps that run last, only for the pods they concern. Most pods have none and are admitted immediately. */
+  /** Returns the steps that run last for this pod. Most pods have none and are admitted immediately. */
   readonly lastStepsOf?: (pod: Pod) => readonly AdmissionStep[];
   readonly node: () => Node;
   /**
-   * All pods that the sources want and that have not ended, whatever their admission state, with their allocated
+   * Returns all pods that a source wants and that have not ended, whatever their admission state, with their allocated
    * resources.
    */
   readonly livePods: () => readonly Pod[];
-  /** The pod as its source wants it now. */
+  /** Returns the current pod of the source. */
   readonly pod: (uid: PodUid) => Pod | undefined;
-  /** The pod ran here before: the runtime has, or may have, something of it. */
+  /** Whether the pod ran here before: the runtime has, or may have, containers or a sandbox of it. */
   readonly hasRun: (pod: Pod) => boolean;
-  /** Something of the pod runs, or may run. */
+  /** Whether a container of the pod is running, or may be. */
   readonly runs: (pod: Pod) => boolean;
-  /** The runtime has, or had, a container of the pod. */
+  /** Whether the runtime has, or had, a container of the pod. */
   readonly hasContainers: (uid: PodUid) => boolean;
-  /** Why the node does not start an admitted pod now, such as pressure; undefined if it may start. */
+  /** Returns why the node does not start an admitted pod now, such as pressure, or undefined if the pod may start. */
   readonly pressureOn: (pod: Pod) => Rejection | undefined;
-  /** The pod is over, as its source or an earlier run of the agent reported. */
+  /** Whether the pod has ended, according to its source or an earlier run of the agent. */
   readonly hasEnded: (pod: Pod) => boolean;
   /**
-   * Called before the first decision about a pod: removes the status that an earlier run published for a pod it
-   * rejected, when this run is to decide again.
+   * Called before the first decision about a pod. If this run of the agent decides again about a rejected pod, it
+   * removes the status that the earlier run published.
    */
   readonly forgetRejection: (pod: Pod) => void;
-  /** Persisted across restarts of the agent: pods that were admitted and may not have started yet. */
+  /**
+   * The admitted pods that may not have started yet, and the preempted ones. It is kept across restarts of the agent.
+   */
   readonly record: Pick<AdmittedRecord, 'has' | 'isPreempted' | 'add' | 'preempt' | 'forget'>;
-  /** Resolves when the record is on disk, or cannot be written now. */
+  /** Resolves when the record is on disk, or if it cannot be written now. */
   readonly saved: () => Promise<void>;
-  /** The pod with its allocated resources: the same object unless its source now asks for different ones. */
+  /**
+   * Returns the pod with its allocated resources. It is the same object unless the source now requests other resources.
+   */
   readonly allocated: (pod: Pod) => Pod;
   /** Stops a pod permanently to make room. */
   readonly stop: (uid: PodUid) => void;
-  /** Called for each pod that is stopped to make room, with the resource that was short. */
+  /** Called for each pod that is stopped to make room, with the resource of which the node had too little. */
   readonly onPreempted?: (resource: string) => void;
-  /** Nothing of the pod runs any more. */
+  /** Whether all containers of the pod have stopped. */
   readonly hasStopped: (uid: PodUid) => boolean;
-  /** A pod's admission state changed. */
+  /** Called when the admission state of a pod changed. */
   readonly onChange: (uid: PodUid) => void;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
@@ -74,7 +78,7 @@ type Case =
       hold: Hold;
       abort: AbortController;
       wakes: Set<() => void>;
-      /** Admitted by an earlier run of the agent: it keeps its place meanwhile. */
+      /** Whether an earlier run of the agent admitted the pod. Such a pod keeps its place while its last steps run. */
       isReturning: boolean;
     }
   | { kind: 'making-room'; sinceMs: number; victims: ReadonlySet<PodUid>; patience: Timer; isSaved: boolean };
@@ -90,21 +94,25 @@ const preempted: PodVerdict = {
     message: 'Pod was preempted by Kubelet to accommodate a critical pod.',
   },
 };
-/** How long a victim may take depends on its grace period (upstream: pod_workers.go killPodNow). */
+/**
+ * The minimum time to wait for a preempted pod to end. The full time depends on its grace period (upstream:
+ * pod_workers.go killPodNow).
+ */
 const MINIMUM_PATIENCE_MS = 10_000;
 const GRACE_STRETCH = 1.5;
 
 /**
- * Decides which pods may start on this node.
+ * Decides which pods may start on this node. Invariants:
  * 1. Each pod is decided once. A pod that was admitted, or ran here, is never decided again, even after a restart of
- *    the agent or a change of the node's labels. Only its last steps are called again, by an agent that starts when
- *    nothing of the pod runs, as after a boot: its devices may be gone (upstream: devicemanager devicesToAllocate).
- * 2. Nothing here blocks: a pod that cannot be decided at once is held, and `onChange` reports the end of the hold.
- * 3. A held pod takes no resources, and is decided again when it is released. A pod for which room is being made
- *    already has its place.
- * 4. A preempted pod stays stopped, also for a later agent: this is on disk before its room is used.
- * 5. A pod that has its place but no container yet is refused when the node has come under pressure since.
- * 6. A step that hangs for one pod delays no other pod.
+ *    the agent or a change of the node's labels. Only its last steps are called again, when an agent starts and none of
+ *    the pod's containers runs, for example after a boot: its devices may be gone (upstream: devicemanager
+ *    devicesToAllocate).
+ * 2. No call blocks. A pod that cannot be decided immediately is held, and `onChange` reports the end of the hold.
+ * 3. A held pod takes no resources. It is decided again when it is released. A pod for which room is being made already
+ *    has its place.
+ * 4. A preempted pod stays stopped, also under a later agent. This is recorded on disk before its room is used.
+ * 5. A pod that has its place but no container yet is rejected if the node has come under pressure in the meantime.
+ * 6. A step that hangs for one pod does not delay another pod.
  */
 export class AdmissionManager {
   readonly #parts: AdmissionManagerParts;
@@ -116,8 +124,8 @@ export class AdmissionManager {
   }
 
   /**
-   * Calls `listener` for each pod that has, or gets, its place; includes pods admitted by an earlier agent. Returns the
-   * function that unsubscribes.
+   * Calls `listener` for each pod that has its place now or gets it later, including pods that an earlier agent
+   * admitted. Returns a function that unsubscribes.
    */
   onAdmitted(listener: (pod: Pod) => void): () => void {
     this.#admittedListeners.add(listener);
@@ -125,14 +133,14 @@ export class AdmissionManager {
   }
 
   /**
-   * Admits pods that need no decision. Must be called with all pods of an update before the first of them is decided:
-   * pods that run get their place before new ones.
+   * Admits pods that need no decision. It must be called with all pods of an update before the first of them is
+   * decided, so that running pods get their place before new ones.
    */
   adopt(pods: readonly Pod[]): void {
     for (const pod of pods) this.#adopted(pod);
   }
 
-  /** The admission state of the pod; decides a pod that has none. */
+  /** Returns the admission state of the pod. A pod without one is decided first. */
   admit(pod: Pod): AdmissionState {
     const uid = podUid(pod.metadata.uid);
     if (!this.#cases.has(uid) && !this.#adopted(pod)) this.#begin(pod);
@@ -160,7 +168,7 @@ export class AdmissionManager {
     }
   }
 
-  /** The pod's status as far as admission decides it; undefined leaves it to its containers. */
+  /** Returns what admission determines of the pod's status, or undefined if the containers alone determine it. */
   verdictOn(uid: PodUid): PodVerdict | undefined {
     const state = this.state(uid);
     if (state?.kind === 'rejected')
@@ -170,7 +178,7 @@ export class AdmissionManager {
     return this.#parts.record.isPreempted(uid) ? preempted : undefined;
   }
 
-  /** The pods that have a place on the node, with their allocated resources (upstream: GetActivePods). */
+  /** Returns the pods that have a place on the node, with their allocated resources (upstream: GetActivePods). */
   activePods(): Pod[] {
     return this.#parts.livePods().filter(({ metadata }) => {
       const uid = podUid(metadata.uid);
@@ -181,14 +189,14 @@ export class AdmissionManager {
     });
   }
 
-  /** The pod is admitted, and its source still wants it. */
+  /** Whether the pod is admitted and its source still wants it. */
   hasPlace(uid: PodUid): boolean {
     return this.#cases.get(uid)?.kind === 'admitted' && this.#parts.pod(uid) !== undefined;
   }
 
   /**
-   * Whether the pod may start its first container now; true for a pod that had one. False: it is rejected from now on.
-   * Decided once for all its containers.
+   * Whether the pod may start its first container now. This is true for a pod that already had a container. If it is
+   * false, the pod is rejected permanently. The decision is made once for all its containers.
    */
   mayBegin(pod: Pod): boolean {
     const uid = podUid(pod.metadata.uid);
@@ -204,7 +212,7 @@ export class AdmissionManager {
     return false;
   }
 
-  /** Why a pod with these resources would not fit beside the others; used for resizes of running pods. */
+  /** Returns why a running pod with these resources would not fit beside the other pods; used for resizes. */
   misfit(pod: Pod): Rejection | undefined {
     const verdict = this.#judge(pod, 'resized');
     if (verdict.kind === 'admit') return undefined;
@@ -212,12 +220,12 @@ export class AdmissionManager {
     return { reason, message };
   }
 
-  /** Calls the operator's steps again, now, for every held pod. */
+  /** Calls the operator's steps again for every held pod, immediately. */
   wake(): void {
     for (const own of this.#cases.values()) if (own.kind === 'asking') for (const wake of [...own.wakes]) wake();
   }
 
-  /** The pod is being stopped: what it waited for no longer matters. */
+  /** Ends the wait of a pod that is being stopped. */
   withdraw(uid: PodUid): void {
     const own = this.#cases.get(uid);
     if (own?.kind !== 'asking' && own?.kind !== 'making-room') return;
@@ -225,14 +233,14 @@ export class AdmissionManager {
     this.#cases.delete(uid);
   }
 
-  /** Nothing of the pod runs any more: its room is free. */
+  /** Frees the room of a pod whose containers have all stopped. */
   podStopped(uid: PodUid): void {
     for (const [waiting, own] of this.#cases) {
       if (own.kind === 'making-room' && own.victims.has(uid)) this.#roomMade(waiting, own);
     }
   }
 
-  /** The pod is gone. */
+  /** Forgets a removed pod. */
   forget(uid: PodUid): void {
     this.withdraw(uid);
     this.#cases.delete(uid);
@@ -240,7 +248,7 @@ export class AdmissionManager {
     this.podStopped(uid);
   }
 
-  /** Ends all waits; no more decisions are made. */
+  /** Ends all waits. No decisions are made afterwards. */
   close(): void {
     for (const own of this.#cases.values()) this.#end(own);
   }
@@ -341,7 +349,7 @@ export class AdmissionManager {
     this.#parts.onChange(uid);
   }
 
-  /** The pod gets its place, now or when there is room. */
+  /** Gives the pod its place, now or as soon as there is room. */
   #take(pod: Pod, verdict: ChainVerdict): void {
     const uid = podUid(pod.metadata.uid);
     switch (verdict.kind) {
@@ -409,7 +417,7 @@ export class AdmissionManager {
     this.#parts.onChange(uid);
   }
 
-  /** As upstream, admits the pod even if a victim does not end in time. */
+  /** Admits the pod even if a victim does not end in time, as upstream does. */
   #lostPatience(uid: PodUid, own: Case & { kind: 'making-room' }): void {
     if (this.#cases.get(uid) !== own) return;
     for (const victim of own.victims) {
@@ -426,7 +434,10 @@ export class AdmissionManager {
     this.#parts.onChange(uid);
   }
 
-  /** Pods that are being stopped to make room no longer count; a pod that waits for that room does. */
+  /**
+   * Runs the checks against the pods that have a place. Pods that are being stopped to make room do not count, but a
+   * pod that waits for that room does.
+   */
   #judge(pod: Pod, as: 'new' | 'resized' = 'new'): ChainVerdict {
     const { judge, node, allocated } = this.#parts;
     const others = this.activePods().filter((other) => other.metadata.uid !== pod.metadata.uid);

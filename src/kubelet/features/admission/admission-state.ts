@@ -4,7 +4,7 @@ import type { PodCondition } from '../../../api/core/pod-status.ts';
 export type AdmissionState =
   | { kind: 'admitted' }
   | { kind: 'rejected'; reason: string; message: string }
-  /** `by` is a step's name; times are wall milliseconds. */
+  /** `by` is the name of the step. Times are wall-clock milliseconds. */
   | { kind: 'held'; by: string; why: string; sinceMs: number; nextTryAtMs?: number };
 
 /** What admission reports in a pod's status. */
@@ -16,7 +16,7 @@ const REJECTED = 'Pod was rejected: ';
 
 export const rejectionMessage = (message: string): string => `${REJECTED}${message}`;
 
-/** Whether a status kept from an earlier run says that the pod was rejected, rather than that it ran and failed. */
+/** Whether a saved status of an earlier run says that the pod was rejected, and not that it ran and failed. */
 export function reportsRejection(status: { phase?: string; message?: string } | undefined): boolean {
   return status?.phase === 'Failed' && status.message?.startsWith(REJECTED) === true;
 }

@@ -5,15 +5,16 @@ import type { Pod } from '../../../api/core/pod.ts';
 export interface AdmissionRequest {
   readonly pod: Pod;
   readonly node: Node;
-  /** How often this step was called for this pod, including this call. */
+  /** How many times this step was called for this pod, including this call. */
   readonly attempt: number;
-  /** Wall time since which the pod waits for admission. */
+  /** The wall-clock time when the pod began to wait for admission. */
   readonly sinceMs: number;
 }
 
 /**
- * `hold` keeps the pod Pending and shows `why` to users. The step is called again when `until` settles, `retryAfterMs`
- * has passed or the manager is woken. Without any of these it is called again after a growing pause.
+ * The answer of a step. `hold` keeps the pod Pending and shows `why` to users. The step is called again when `until`
+ * settles, when `retryAfterMs` has passed or when the manager is woken. If neither is set, it is called again after
+ * growing pauses.
  */
 export type AdmissionAnswer =
   | { kind: 'admit' }
@@ -21,23 +22,23 @@ export type AdmissionAnswer =
   | { kind: 'hold'; why: string; until?: Promise<unknown>; retryAfterMs?: number };
 
 /**
- * A condition of the operator's own for starting pods on this node, for which upstream's kubelet has to be patched. It
- * is called for pods that have never run here, and never again for one that was admitted, also across restarts of the
- * agent.
+ * A condition that the operator sets for starting pods on this node. Upstream's kubelet would need a patch for it. A
+ * step is called for pods that have never run here. It is not called again for an admitted pod, not even after a
+ * restart of the agent.
  */
 export interface AdmissionStep {
   /** Shown in `explain` and in events. */
   readonly name: string;
   /**
-   * `signal` aborts when the answer, or the hold that it returned, is no longer needed. A throw, or no answer in time,
-   * is a failure of the step.
+   * Decides about the pod. `signal` aborts when the answer, or the hold that it returned, is no longer needed. The step
+   * fails if it throws or does not answer in time.
    */
   admit(request: AdmissionRequest, signal: AbortSignal): AdmissionAnswer | Promise<AdmissionAnswer>;
-  /** How long an answer may take; 10 s by default. */
+  /** The time limit of an answer in milliseconds; default 10 s. */
   readonly timeoutMs?: number;
   /**
-   * What a failure means: the pod waits and the step is called again (`hold`, the default), or the step is skipped
-   * (`ignore`).
+   * What a failure of the step means for the pod. `hold` (the default): the pod waits and the step is called again.
+   * `ignore`: the step is skipped.
    */
   readonly onFailure?: 'hold' | 'ignore';
 }

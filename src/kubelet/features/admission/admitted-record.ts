@@ -6,9 +6,9 @@ export interface AdmittedPods {
 }
 
 /**
- * Persists which pods this node has admitted: a later run of the agent has no other record of those that have not
- * started yet. It also persists the preempted ones: what is left of them in the runtime must not restart them. A pod is
- * one or the other.
+ * Records on disk which pods this node has admitted. A later run of the agent has no other record of pods that have not
+ * started yet. It also records the preempted pods, so that a later agent does not restart what is left of them in the
+ * runtime. A pod is either admitted or preempted.
  */
 export class AdmittedRecord {
   readonly #uids: Set<string>;
@@ -45,7 +45,7 @@ export class AdmittedRecord {
     if (this.#preempted.delete(uid) || isNews) this.#changed();
   }
 
-  /** To be called when all sources have reported. */
+  /** Drops unknown pods. It must be called only when all sources have reported. */
   forgetUnknown(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
     for (const uid of [...this.#uids, ...this.#preempted]) if (!known.has(uid as PodUid)) this.forget(uid as PodUid);
   }
@@ -64,7 +64,7 @@ export class AdmittedRecord {
   }
 }
 
-/** Whether a file of an earlier run holds such a record. */
+/** Whether the content of a file is such a record. */
 export function isAdmittedPods(value: unknown): value is AdmittedPods {
   if (typeof value !== 'object' || value === null) return false;
   const { admitted, preempted } = value as Partial<Record<keyof AdmittedPods, unknown>>;

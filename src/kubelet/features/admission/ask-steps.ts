@@ -7,9 +7,9 @@ import type { Logger } from '../../../base/log.ts';
 import type { AdmissionAnswer, AdmissionRequest, AdmissionStep } from './admission-step.ts';
 import type { Rejection } from './admission-check.ts';
 
-/** Progress of the calls, to show why the pod waits. */
+/** Describes the current hold, to show users why the pod waits. */
 export interface Hold {
-  /** The step's name. */
+  /** The name of the step. */
   readonly by: string;
   readonly why: string;
   readonly nextTryAtMs?: number;
@@ -17,26 +17,30 @@ export interface Hold {
 
 export interface Asking {
   readonly steps: readonly AdmissionStep[];
-  /** Built for each call: the pod may have changed in between. */
+  /** Builds the request of each call, because the pod may have changed since the last one. */
   readonly request: () => Omit<AdmissionRequest, 'attempt'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly onHold: (hold: Hold) => void;
-  /** Registers a function that calls the steps again at once; returns the function that unregisters it. */
+  /** Registers a function that calls the steps again immediately. Returns a function that unregisters it. */
   readonly onWake: (wake: () => void) => () => void;
 }
 
 const TIMEOUT_MS = 10_000;
 const retry: BackoffCurve = { initialMs: 1000, maxMs: 30_000, factor: 2 };
-/** Fallback interval in case `until` never settles. */
+/** The fallback interval if `until` never settles. */
 const UNTIL_RETRY_MS = 60_000;
 /**
- * The least time between calls, however soon `until` settles: a step that always holds must not keep the agent busy.
+ * The minimum time between calls, even if `until` settles sooner, so that a step that always holds does not keep the
+ * agent busy.
  */
 const PAUSE_MS = 100;
 
-/** Calls one step after another, each until it neither holds nor fails; undefined when all admit, or when aborted. */
+/**
+ * Calls the steps one after another, each until it neither holds nor fails. Returns the rejection, or undefined when
+ * all steps admit the pod or the signal aborts.
+ */
 export async function askSteps(asking: Asking): Promise<Rejection | undefined> {
   for (const step of asking.steps) {
     const rejection = await askStep(asking, step);
@@ -48,7 +52,7 @@ export async function askSteps(asking: Asking): Promise<Rejection | undefined> {
 async function askStep(asking: Asking, step: AdmissionStep): Promise<Rejection | undefined> {
   const { clock, signal, onHold } = asking;
   for (let attempt = 1; !signal.aborted; attempt++) {
-    // What a step watches for its hold ends with the hold.
+    // Whatever a step watches for its hold is released with the hold.
     const interest = new AbortController();
     const lose = (): void => interest.abort();
     signal.addEventListener('abort', lose, { once: true });
@@ -92,7 +96,7 @@ async function askOnce(
   }
 }
 
-/** Waits until the time is over, `until` has settled, a wake-up arrives, or all of it is aborted. */
+/** Waits until the time is over, `until` has settled, the manager is woken or the signal aborts. */
 function pause({ clock, signal, onWake }: Asking, retryMs: number, until: Promise<unknown> | undefined): Promise<void> {
   const notBeforeMs = clock.monotonicMs() + PAUSE_MS;
   return new Promise((resolve) => {

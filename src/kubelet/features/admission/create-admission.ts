@@ -23,9 +23,9 @@ import { createHookStep } from './hook-folder.ts';
 
 /** The operator's own conditions for starting pods. */
 export interface AdmissionSettings {
-  /** Passed in by an embedder, called in this order. */
+  /** Steps of an embedder, called in this order. */
   readonly steps?: readonly AdmissionStep[];
-  /** A folder of programs, called after them. */
+  /** A folder of programs. They are called after the steps. */
   readonly hooks?: { folder: string; timeoutMs: number; onFailure: 'hold' | 'ignore' };
 }
 
@@ -35,13 +35,13 @@ export interface CreateAdmissionParts {
   readonly machine: Pick<MachineFacts, 'kernelVersion' | 'appArmorEnabled'>;
   /** Whether the node runs without an API server. */
   readonly standalone: boolean;
-  /** Why the node takes no such pod while it is short of a resource. */
+  /** Returns why the node does not admit this pod while it is under pressure. */
   readonly underPressure?: (pod: Pod, taintComparisons: boolean) => Rejection | undefined;
-  /** Why the node takes no pods because it is shutting down; undefined while it is not. */
+  /** Rejects all pods while the node is shutting down. */
   readonly nodeShutdown: AdmissionCheck;
-  /** The node as it is now. */
+  /** Returns the current node object. */
   readonly node: () => Node;
-  /** Which pods there are. */
+  /** Lists the pods. */
   readonly directory: {
     live(): Pod[];
     hasEnded(pod: Pod): boolean;
@@ -50,21 +50,21 @@ export interface CreateAdmissionParts {
   };
   readonly store: { byUid(uid: PodUid): Pod | undefined };
   readonly cache: { get(uid: PodUid): PodRuntimeStatus | undefined; isRead(uid: PodUid): boolean };
-  /** Why the node cannot give a pod CPUs, memory or devices of its own. */
+  /** Returns why the node cannot allocate exclusive CPUs, memory or devices to a pod. */
   readonly allocate: (pod: Pod) => Rejection | undefined;
-  /** Pods with their allocated resources. */
+  /** Replaces the resources of pods with their allocated resources. */
   readonly allocatedPods: { apply(pod: Pod): Pod };
   readonly admitted: AdmittedRecord;
   readonly saveAdmitted: () => Promise<void>;
   readonly forgetStatus: (uid: PodUid) => void;
-  /** Steps that run last for the pods they concern and allocate what the pod needs, such as devices. */
+  /** Returns the steps that run last for this pod and allocate what it needs, such as devices. */
   readonly allocatingSteps?: (pod: Pod) => readonly AdmissionStep[];
-  /** Called for each pod that is stopped to make room, with the resource that was short. */
+  /** Called for each pod that is stopped to make room, with the resource of which the node had too little. */
   readonly onPreempted: (resource: string) => void;
   /** Stops a pod permanently to make room. */
   readonly evict: (uid: PodUid) => void;
   readonly onChange: (uid: PodUid) => void;
-  /** For the programs of the folder. */
+  /** File access for the programs in the folder. */
   readonly files: HostFiles;
   readonly processes: Processes;
   readonly recorder: EventRecorder;
@@ -72,7 +72,7 @@ export interface CreateAdmissionParts {
   readonly log: Logger;
 }
 
-/** Admission as this node is configured: upstream's checks and the operator's steps. */
+/** Creates admission as this node is configured, with upstream's checks and the operator's steps. */
 export function createAdmission(parts: CreateAdmissionParts): AdmissionManager {
   const { settings, directory, store, cache, allocatedPods, recorder, clock, log } = parts;
   const { steps = [], hooks } = settings;
@@ -125,7 +125,7 @@ function chainOptions(parts: CreateAdmissionParts): ChainOptions {
       ...(underPressure && { eviction: ({ pod }) => underPressure(pod, taintComparisons) }),
       allocate: ({ pod }) => parts.allocate(pod),
       sysctls: ({ pod }) => checkSysctls(pod, sysctls),
-      // As upstream, only for pods that have not started.
+      // As upstream, the check applies only to pods that have not started.
       appArmor: ({ pod }) => checkAppArmor(pod, machine),
       nodeShutdown,
     },

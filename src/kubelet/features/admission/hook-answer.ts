@@ -1,18 +1,19 @@
 import { KubeletError } from '../../../base/errors.ts';
 
-/** A hook's decision on a pod; a change of one of the `watch` paths makes the agent call the hook again. */
+/** The decision of a hook about a pod. The agent calls the hook again when one of the `watch` paths changes. */
 export type HookAnswer =
   | { kind: 'admit' }
   | { kind: 'reject'; reason: string; message: string }
   | { kind: 'hold'; why: string; watch: readonly string[]; retryAfterMs?: number };
 
-/** EX_TEMPFAIL of sysexits: a script may hold a pod by this exit code alone, with one line that gives the reason. */
+/** EX_TEMPFAIL of sysexits. A script holds a pod if it exits with this code and prints one line with the reason. */
 const TEMPORARY_FAILURE = 75;
 const MAX_RETRY_SECONDS = 3600;
 
 /**
- * Exit code 0 without output admits, 75 holds, and with 0 a JSON object on standard output is the complete answer.
- * Everything else is a failure of the hook: throws `Invalid` with the cause.
+ * Reads the answer of a hook. Exit code 0 without output admits the pod, and 75 holds it. With exit code 0, a JSON
+ * object on standard output is the complete answer. All other results are failures of the hook: the function throws
+ * `Invalid` with the cause.
  */
 export function readHookAnswer({
   exitCode,
@@ -74,7 +75,7 @@ function parse(stdout: string): Readonly<Record<string, unknown>> {
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** Reasons of events and statuses are CamelCase words. */
+/** Converts a reason to one CamelCase word, as events and statuses require. */
 function oneWord(reason: unknown): string {
   return typeof reason === 'string' && /^[A-Za-z][A-Za-z0-9_,:]*$/.test(reason) ? reason : 'AdmissionHookRejected';
 }

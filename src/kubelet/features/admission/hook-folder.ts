@@ -10,7 +10,7 @@ import { readHookAnswer } from './hook-answer.ts';
 export interface HookFolderOptions {
   readonly folder: string;
   readonly timeoutMs: number;
-  /** What it means for the pod when a hook fails, hangs or gives an invalid answer. */
+  /** What happens to the pod when a hook fails, hangs or gives an invalid answer. */
   readonly onFailure: 'hold' | 'ignore';
   readonly files: Pick<HostFiles, 'list' | 'stat' | 'watch'>;
   readonly processes: Processes;
@@ -18,21 +18,24 @@ export interface HookFolderOptions {
 }
 
 const OUTPUT_LIMIT_BYTES = 64 * 1024;
-/** A node that starts with a hundred pods must not start a hundred programs. */
+/**
+ * The maximum number of concurrent programs, so that a node that starts with a hundred pods does not start a hundred
+ * programs.
+ */
 const AT_ONCE = 4;
 const OWNER_MAY_RUN = 0o100;
 const OTHERS_MAY_WRITE = 0o022;
 
 /**
- * The operator's admission step without TypeScript: programs in a folder, run in the order of their names. Each gets
- * the pod on standard input and answers whether it may start. The folder is read again at each call. See
+ * Creates the step that runs an operator's programs. The programs of the folder run in the order of their names. Each
+ * gets the pod on standard input and answers whether it may start. The folder is read at each call. See
  * docs/admission.md.
  */
 export function createHookStep(options: HookFolderOptions): AdmissionStep {
   const turns = new Turns(AT_ONCE);
   return {
     name: 'admission hooks',
-    // Each program has its own deadline; this one is for a folder on a disk that does not respond.
+    // Each program has its own deadline. This one is only for a folder on a disk that does not respond.
     timeoutMs: 24 * 3600 * 1000,
     onFailure: options.onFailure,
     admit: async (request, signal) => {
@@ -94,7 +97,7 @@ function questionText({ pod, node, attempt, sinceMs }: AdmissionRequest): string
   return `${JSON.stringify(body)}\n`;
 }
 
-/** A hold that ends early when one of the paths that the hook named changes. */
+/** Holds the pod until the pause ends or one of the paths that the hook named changes. */
 function held(
   { files }: HookFolderOptions,
   { hook, answer }: { hook: string; answer: HookAnswer & { kind: 'hold' } },
@@ -111,7 +114,7 @@ function held(
   };
 }
 
-/** A file that appears between the hook's check and the watch is found by the next call. */
+/** The retry interval while paths are watched. It finds a file that appeared between the hook's check and the watch. */
 const WATCHED_RETRY_MS = 5000;
 
 function firstChange(files: HookFolderOptions['files'], paths: readonly string[], signal: AbortSignal): Promise<void> {
@@ -124,7 +127,7 @@ function firstChange(files: HookFolderOptions['files'], paths: readonly string[]
     for (const path of paths) {
       const slash = path.lastIndexOf('/');
       const wanted = path.slice(slash + 1);
-      // A folder that does not exist yet cannot be watched; the next call checks again.
+      // A folder that does not exist yet cannot be watched. The next call checks it again.
       stops.push(
         files.watch(path.slice(0, slash) || '/', {
           onChange: (name) => void (name === undefined || name === wanted ? end() : undefined),
@@ -136,7 +139,7 @@ function firstChange(files: HookFolderOptions['files'], paths: readonly string[]
   });
 }
 
-/** Limits how many run at once; in the order of arrival. */
+/** Limits the number of concurrent programs, in the order of arrival. */
 class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];

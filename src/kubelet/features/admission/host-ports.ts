@@ -9,7 +9,7 @@ interface HostPort {
 
 const ANY = '0.0.0.0';
 
-/** The host ports of a pod: of its regular containers and its sidecars (upstream: scheduler/util GetHostPorts). */
+/** Returns the host ports of the pod's regular containers and sidecars (upstream: scheduler/util GetHostPorts). */
 function hostPortsOf(pod: Pod): HostPort[] {
   const containers = [...(pod.spec.initContainers ?? []).filter(isRestartableInit), ...pod.spec.containers];
   return containers.flatMap(({ ports = [] }) =>
@@ -22,8 +22,8 @@ function hostPortsOf(pod: Pod): HostPort[] {
 }
 
 /**
- * Whether another pod has one of the ports that this pod asks for: the same number and protocol on the same address, or
- * on all addresses.
+ * Whether another pod uses a host port of this pod: the same number and protocol on the same address or on all
+ * addresses.
  */
 export function hasPortConflict(pod: Pod, others: readonly Pod[]): boolean {
   const wanted = hostPortsOf(pod);

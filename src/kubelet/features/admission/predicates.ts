@@ -12,19 +12,23 @@ import { computeShortages, shortageMessage } from './resource-fit.ts';
 
 export interface PredicateResult {
   readonly shortages: readonly Shortage[];
-  /** Failures that preemption cannot help with, in upstream's order. */
+  /** Failures that preemption cannot resolve, in upstream's order. */
   readonly misfits: readonly Rejection[];
 }
 
 /**
- * Texts of the scheduler's plugins, which upstream's kubelet reuses (lifecycle/predicate.go, scheduler AdmissionCheck).
+ * A rejection with the text of the scheduler's plugin, which upstream's kubelet uses too (lifecycle/predicate.go,
+ * scheduler AdmissionCheck).
  */
 const misfit = (name: string, description: string): Rejection => ({
   reason: name,
   message: `Predicate ${name} failed: ${description}`,
 });
 
-/** All reasons that keep the pod from this node. Upstream reports the first: shortages come before mismatches. */
+/**
+ * Returns all reasons why the pod cannot run on this node. Upstream reports the first; shortages come before
+ * mismatches.
+ */
 export function computePredicates(
   { pod, node, others }: AdmissionQuestion,
   options: { taintComparisons: boolean },
@@ -48,8 +52,8 @@ export function rejectionOf(shortage: Shortage): Rejection {
 }
 
 /**
- * Checked before the predicates: mismatches that no preemption could help (upstream: predicateAdmitHandler). As
- * upstream, it reads the pod's own label.
+ * Rejects a pod for another operating system. The check runs before the predicates, because preemption cannot resolve a
+ * mismatch (upstream: predicateAdmitHandler). As upstream, it reads the pod's own label.
  */
 export const checkOsLabel: AdmissionCheck = ({ pod }) => {
   const asked = pod.metadata.labels?.[nodeLabels.os];
@@ -77,7 +81,7 @@ export const checkSupplementalGroupsPolicy: AdmissionCheck = ({ pod, node }) => 
   };
 };
 
-/** Where that gate is off (upstream: lifecycle/features_linux.go). */
+/** Rejects pod-level resources if their gate is off (upstream: lifecycle/features_linux.go). */
 export const checkNoPodLevelResources: AdmissionCheck = ({ pod }) => {
   const { requests = {}, limits = {} } = pod.spec.resources ?? {};
   if (![...Object.keys(requests), ...Object.keys(limits)].some(isPodLevelResource)) return undefined;
@@ -98,7 +102,7 @@ export const checkDeclaredFeatures: AdmissionCheck = ({ pod, node }) => {
   };
 };
 
-/** Features that an update of a pod needs and the node does not declare (upstream: InferForPodUpdate). */
+/** Returns the features that an update of a pod needs and the node does not declare (upstream: InferForPodUpdate). */
 export function missingForUpdate(before: Pod, after: Pod, node: Node): string[] {
   const same = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
   const initContainers = (pod: Pod) =>
@@ -112,7 +116,7 @@ export function missingForUpdate(before: Pod, after: Pod, node: Node): string[] 
   return needed.filter((name) => !(node.status?.declaredFeatures ?? []).includes(name));
 }
 
-/** By name. Features that only updates of a pod need are not checked at its admission. */
+/** Returns the names of the features that the pod needs at admission, without those that only updates need. */
 function requiredFeatures({ spec }: Pod): string[] {
   const restartsAll = [...spec.containers, ...(spec.initContainers ?? [])].some(({ restartPolicyRules = [] }) =>
     restartPolicyRules.some((rule) => rule.action === 'RestartAllContainers'),

@@ -11,9 +11,9 @@ interface Need {
 }
 
 /**
- * Selects the pods to stop so that a critical one fits (upstream: preemption/preemption.go): as few as possible,
- * best-effort before burstable before guaranteed ones, and among pods that free the same amount, the one with the
- * smaller request. When there is no such set, returns what would still be missing.
+ * Selects the pods to stop so that a critical pod fits (upstream: preemption/preemption.go). It selects as few as
+ * possible, best-effort before burstable before guaranteed pods, and the pod with the smaller request if two free the
+ * same amount. If there is no such set, it returns the resources that would still be missing.
  */
 export function selectVictims(
   critical: Pod,
@@ -36,14 +36,14 @@ export function selectVictims(
   return { victims: [...bestEffortVictims, ...burstableVictims, ...guaranteedVictims] };
 }
 
-/** Upstream: types.Preemptable. */
+/** Whether the critical pod may preempt the other pod (upstream: types.Preemptable). */
 function mayPreempt(critical: Pod, other: Pod, priorityOf: PriorityOf): boolean {
   if (isCriticalPod(critical) && !isCriticalPod(other)) return true;
   const [own, others] = [priorityOf(critical), priorityOf(other)];
   return own !== undefined && others !== undefined && own > others;
 }
 
-/** What is still needed once these pods are gone. */
+/** Returns what the pod still needs after these pods are stopped. */
 function remaining(needs: readonly Need[], gone: readonly Pod[]): Need[] {
   return needs
     .map(({ resource, amount }) => ({
@@ -54,7 +54,7 @@ function remaining(needs: readonly Need[], gone: readonly Pod[]): Need[] {
 }
 
 /**
- * Picks, one after another, the pod that brings the needs closest to nothing. The caller made sure that all of them
+ * Picks one pod after another, each time the one that leaves the smallest need. The caller has checked that all of them
  * together suffice.
  */
 function selectFewest(pods: readonly Pod[], needs: readonly Need[]): Pod[] {
@@ -76,7 +76,8 @@ function isBetter(pod: Pod, than: Pod, needs: readonly Need[]): boolean {
 }
 
 /**
- * The distance is the sum of the squared fractions of each need that remain, so that all needs have the same weight.
+ * Returns the distance from the goal: the sum of the squares of the remaining fraction of each need, so that all needs
+ * have the same weight.
  */
 function distance(pod: Pod, needs: readonly Need[]): number {
   return needs.reduce(
@@ -93,7 +94,7 @@ function asksForLess(pod: Pod, than: Pod): boolean {
   return false;
 }
 
-/** `[(res: cpu, q: 500), ]`, the format of upstream's error. */
+/** Formats the needs as in upstream's error: `[(res: cpu, q: 500), ]`. */
 export function needsText(needs: readonly Need[]): string {
   return `[${needs.map(({ resource, amount }) => `(res: ${resource}, q: ${amount}), `).join('')}]`;
 }

@@ -4,7 +4,7 @@ import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import { quantityMilliValue, quantityValue } from '../../../api/quantity.ts';
 import { podRequests } from '../../../api/resources.ts';
 
-/** A resource of which the node has too little: thousandths of a CPU, bytes, or pieces. */
+/** A resource of which the node has too little, in millicores, bytes or pieces. */
 export interface Shortage {
   readonly resource: string;
   readonly requested: number;
@@ -15,8 +15,8 @@ export interface Shortage {
 const basic = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
 /**
- * The resources that the pod requests and the node lacks, given the other pods, in upstream's order (scheduler
- * noderesources/fit.go): pods, CPU, memory, storage, the rest by name.
+ * Returns the resources that the pod requests and the node does not have beside the other pods, in upstream's order
+ * (scheduler noderesources/fit.go): pods, CPU, memory, storage, then the others by name.
  */
 export function computeShortages(pod: Pod, others: readonly Pod[], allocatable: ResourceList): Shortage[] {
   const shortages: Shortage[] = [];
@@ -39,7 +39,7 @@ export function computeShortages(pod: Pod, others: readonly Pod[], allocatable: 
   return shortages;
 }
 
-/** How much the pod requests of a resource (upstream: GetResourceRequest). */
+/** Returns how much of a resource the pod requests (upstream: GetResourceRequest). */
 export function requestedOf(pod: Pod, resource: string): number {
   return resource === 'pods' ? 1 : amountIn(podRequests(pod), resource);
 }
@@ -53,14 +53,14 @@ function amountIn(list: ResourceList, resource: string): number {
 const isBasic = (resource: string): boolean => (basic as readonly string[]).includes(resource);
 
 /**
- * Cluster-level resources that no node has (upstream: removeMissingExtendedResources) do not count; huge pages and the
- * node's own devices do.
+ * Whether the resource counts on this node. Cluster-level resources do not (upstream: removeMissingExtendedResources),
+ * but huge pages and the node's devices do.
  */
 function isCounted(resource: string, allocatable: ResourceList): boolean {
   return isBasic(resource) || resource.startsWith('hugepages-') || Object.hasOwn(allocatable, resource);
 }
 
-/** Upstream: lifecycle/predicate.go InsufficientResourceError. */
+/** Builds the message of a shortage (upstream: lifecycle/predicate.go InsufficientResourceError). */
 export function shortageMessage({ resource, requested, used, capacity }: Shortage): string {
   return `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
 }

@@ -4,7 +4,9 @@ import { podQos } from '../../../api/qos.ts';
 import { podReasons } from '../../../api/reasons.ts';
 import type { PodVerdict } from './admission-state.ts';
 
-/** A rejected pod never had containers, so the status lists none (upstream: kubelet.go rejectPod). */
+/**
+ * Builds the status of a rejected pod. It lists no containers, because none existed (upstream: kubelet.go rejectPod).
+ */
 export function rejectedStatus(pod: Pod, { reason, message }: PodVerdict): PodStatus {
   return {
     phase: 'Failed',
@@ -15,7 +17,7 @@ export function rejectedStatus(pod: Pod, { reason, message }: PodVerdict): PodSt
   };
 }
 
-/** Adds admission's part to the status; a hold that has ended leaves no trace in it. */
+/** Adds the result of admission to the status. A hold that has ended is not mentioned. */
 export function withVerdict(status: PodStatus, verdict: PodVerdict | undefined): PodStatus {
   const own = status.reason === podReasons.admissionHeld ? withoutReason(status) : status;
   if (verdict?.kind === 'held')
@@ -32,7 +34,10 @@ function withoutReason({ reason: _reason, message: _message, ...rest }: PodStatu
   return rest;
 }
 
-/** No container of a held pod is being created, and users read the container states first. */
+/**
+ * Removes the container states of a held pod. Users read them first, and would believe that containers are being
+ * created.
+ */
 function withoutContainers({
   containerStatuses: _regular,
   initContainerStatuses: _init,

@@ -5,8 +5,8 @@ import { podUid } from '../../model/ids.ts';
 import type { ResourceCheckpoint } from './resource-checkpoint.ts';
 
 /**
- * Pods with their allocated resources. Only reads the record, so that it can be created before admission, which the
- * allocation manager needs.
+ * Supplies pods with their allocated resources. It only reads the record, so it can be created before admission, which
+ * the allocation manager needs.
  */
 export class AllocatedPods {
   readonly #allocated: Pick<ResourceCheckpoint, 'get'>;
@@ -16,11 +16,11 @@ export class AllocatedPods {
     this.#allocated = allocated;
   }
 
-  /** The pod with its allocated resources; the same object when they are what its spec asks for. */
+  /** Returns the pod with its allocated resources. It is the same object if the spec requests these resources. */
   apply(pod: Pod): Pod {
     const allocation = this.#allocated.get(podUid(pod.metadata.uid));
     if (allocation === undefined) return pod;
-    // Cached, as it runs for every pod at every change of any pod. Pods and allocations are never changed in place.
+    // Cached, because it runs for every pod at every change of a pod. Pods and allocations are immutable.
     const known = this.#applied.get(pod);
     if (known?.allocation === allocation) return known.pod;
     const applied = withAllocation(pod, allocation);

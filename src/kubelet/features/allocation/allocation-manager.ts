@@ -26,7 +26,7 @@ import type { ResizeState } from './resize-conditions.ts';
 import { resizeMessage } from './resize-messages.ts';
 
 export interface AllocationManagerOptions {
-  /** Reads `allocated`. */
+  /** Reads the record `allocated`. */
   readonly allocatedPods: AllocatedPods;
   readonly allocated: ResourceCheckpoint;
   /** The record of actuated resources, from which lost allocations are restored. */
@@ -36,19 +36,21 @@ export interface AllocationManagerOptions {
   readonly node: () => ResizeNode;
   /** The pods of the node as their sources want them. */
   readonly pods: () => readonly Pod[];
-  /** Whether the pod is over, or is being stopped permanently. */
+  /** Whether the pod has ended or is being stopped permanently. */
   readonly isOver: (uid: PodUid) => boolean;
-  /** Why the pod does not fit beside the others with their allocated resources; undefined when it fits. */
+  /**
+   * Returns why the pod does not fit beside the other pods with their allocated resources, or undefined when it fits.
+   */
   readonly misfit: (pod: Pod, others: readonly Pod[]) => { reason: string; message: string } | undefined;
-  /** No resize is allocated before all pods of the node are known. */
+  /** Whether all pods of the node are known. No resize is allocated before. */
   readonly sourcesReady: () => boolean;
-  /** The running containers of a pod; undefined while they are unknown. */
+  /** Returns the running containers of a pod, or undefined while they are unknown. */
   readonly runtime: (uid: PodUid) => PodRuntimeStatus | undefined;
-  /** Conditions reported before, by this run of the agent or an earlier one. */
+  /** Returns the conditions that this run of the agent or an earlier one published. */
   readonly publishedConditions: (uid: PodUid) => readonly PodCondition[];
-  /** The reported resize conditions of the pod changed. */
+  /** Called when the resize conditions of a pod changed. */
   readonly onChange: (uid: PodUid) => void;
-  /** The pod's allocated resources differ from its actual ones: actuate them. */
+  /** Called when the allocated resources of a pod differ from the actual ones, so that they are actuated. */
   readonly onAllocated: (uid: PodUid) => void;
   readonly observe?: ResizeObserver;
 }
@@ -63,24 +65,25 @@ export type RetryTrigger =
   | 'periodic_retry';
 
 export interface ResizeObserver {
-  /** A deferred resize was allocated. */
+  /** Counts a deferred resize that was allocated. */
   deferredAccepted(trigger: RetryTrigger): void;
-  /** A resize can never be allocated. */
+  /** Counts a resize that can never be allocated. */
   infeasible(cause: InfeasibleCause): void;
 }
 
-/** Upstream's intervals; here they are only a fallback for missed events. */
+/** Upstream's retry intervals. Here they are only a fallback for missed events. */
 const FIRST_RETRY_MS = 30_000;
 const RETRY_MS = 180_000;
 
 /**
- * Keeps the allocated resources of each pod and decides on resizes (upstream: allocation_manager.go).
- * 1. A pod runs with its allocated resources (`apply`), not with those that its source asks for.
- * 2. A new pod is allocated what it asks for. A pod with a recorded allocation keeps it, also across a restart of the agent.
- * 3. An allocation is on disk before a running pod is changed for it (`saved`): after a restart, the agent must not
- *    undo a resize that is under way.
- * 4. A resize is allocated, deferred or infeasible. Deferred ones are tried again when a pod is added, is removed, ends
- *    or shrinks.
+ * Manages the allocated resources of each pod and decides on resizes (upstream: allocation_manager.go). Invariants:
+ * 1. A pod runs with its allocated resources (`apply`), not with those that its source requests.
+ * 2. A new pod is allocated what it requests. A pod with a recorded allocation keeps it, also across a restart of the
+ *    agent.
+ * 3. An allocation is on disk before a running pod is changed (`saved`), so that a restarted agent does not undo a
+ *    resize in progress.
+ * 4. A resize is allocated, deferred or infeasible. Deferred resizes are tried again when a pod is added, is removed,
+ *    ends or shrinks.
  */
 export class AllocationManager {
   readonly #options: AllocationManagerOptions;
@@ -94,22 +97,22 @@ export class AllocationManager {
     this.#options = options;
   }
 
-  /** The pod with its allocated resources. */
+  /** Returns the pod with its allocated resources. */
   apply(pod: Pod): Pod {
     return this.#options.allocatedPods.apply(pod);
   }
 
   /**
-   * Resolves when the last allocation of a running pod is on disk, or could not be written; undefined when no write is
-   * pending.
+   * Resolves when the last allocation of a running pod is on disk or could not be written. Returns undefined when no
+   * write is pending.
    */
   saved(uid: PodUid): Promise<void> | undefined {
     return this.#saving.get(uid);
   }
 
   /**
-   * A pod was admitted. It keeps its recorded allocation; without a record it is allocated what it asks for, or what it
-   * already runs with.
+   * Allocates the resources of an admitted pod. The pod keeps its recorded allocation. Without a record it is allocated
+   * what it requests, or what its containers already run with.
    */
   podAdded(pod: Pod): void {
     const { allocated, actuated, runtime } = this.#options;
@@ -119,14 +122,14 @@ export class AllocationManager {
     this.retry('pods_added');
   }
 
-  /** The source of the pod has a new spec. */
+  /** Handles a new spec of a pod from its source. */
   podUpdated(pod: Pod): void {
     const uid = podUid(pod.metadata.uid);
     const { allocated } = this.#options;
     const allocation = allocated.get(uid);
     if (allocation !== undefined) this.#adoptNewContainers(uid, pod, allocation);
     if (this.apply(pod) === pod) {
-      // The resize was taken back.
+      // The resize was withdrawn.
       this.#pending.delete(uid);
       this.#change(uid, withoutPending(this.#state(uid)));
       return;
@@ -140,7 +143,7 @@ export class AllocationManager {
     this.retry('pods_removed');
   }
 
-  /** Nothing of the pod is left. */
+  /** Forgets a pod that is removed from the node. */
   forget(uid: PodUid): void {
     const { allocated, actuated } = this.#options;
     this.#pending.delete(uid);
@@ -155,7 +158,7 @@ export class AllocationManager {
     this.#options.actuated.retain(known);
   }
 
-  /** Tries every pending resize, until no more can be allocated: resources that one pod frees may serve another. */
+  /** Tries every pending resize until none can be allocated, because resources that one pod frees may serve another. */
   retry(trigger: RetryTrigger = 'periodic_retry'): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -169,7 +172,7 @@ export class AllocationManager {
     if (this.#pending.size > 0) this.#retryWithin(RETRY_MS);
   }
 
-  /** Records whether a resize is still under way; called by the pass over the pod. */
+  /** Records whether a resize is still in progress. It is called by the sync of the pod. */
   noteProgress(pod: Pod, isUnderWay: boolean): void {
     const { recorder, clock } = this.#options;
     const uid = podUid(pod.metadata.uid);
@@ -203,12 +206,12 @@ export class AllocationManager {
       );
   }
 
-  /** Conditions for the pod's status; none once the pod is over. */
+  /** Returns the conditions for the pod's status; none if the pod has ended. */
   conditions(uid: PodUid): PodCondition[] {
     return resizeConditions(this.#state(uid));
   }
 
-  /** How many resizes are pending, by their reported reason, and how many are in progress. */
+  /** Returns how many resizes are pending, by their reported reason, and how many are in progress. */
   counts(): { pending: ReadonlyMap<string, number>; inProgress: number } {
     const pending = new Map<string, number>();
     let inProgress = 0;
@@ -230,7 +233,7 @@ export class AllocationManager {
     this.#timer?.cancel();
   }
 
-  /** Adds containers that the record does not know, with the resources of the spec. */
+  /** Adds containers that are missing in the record, with the resources of the spec. */
   #adoptNewContainers(uid: PodUid, pod: Pod, allocation: PodAllocation): void {
     const asked = allocationOf(pod);
     const unknown = Object.keys(asked.containers).filter((name) => !Object.hasOwn(allocation.containers, name));
@@ -254,7 +257,7 @@ export class AllocationManager {
     return rankPending(pending).map(({ desired }) => podUid(desired.metadata.uid));
   }
 
-  /** Returns whether the resize was allocated. */
+  /** Tries the resize, and returns whether it was allocated. */
   #try(uid: PodUid, trigger: RetryTrigger): boolean {
     const { allocated, clock, node, misfit, recorder, observe } = this.#options;
     const pods = this.#options.pods();

@@ -6,8 +6,9 @@ import { fnv32a } from '../../../base/fnv32a.ts';
 import { goJson } from '../../../api/go-json.ts';
 
 /**
- * The text of upstream's checkpoints `allocated_pods_state` and `actuated_pods_state` (allocation/state/checkpoint.go):
- * JSON within JSON, with an FNV-32a checksum over the inner text in the form of Go's object dumper.
+ * Encodes the content of upstream's checkpoints `allocated_pods_state` and `actuated_pods_state`
+ * (allocation/state/checkpoint.go). It is JSON within JSON, with an FNV-32a checksum of the inner text as Go's object
+ * dumper prints it.
  */
 export function encodeCheckpoint(pods: ReadonlyMap<string, PodAllocation>): string {
   const entries: Record<string, unknown> = {};
@@ -23,7 +24,10 @@ export function encodeCheckpoint(pods: ReadonlyMap<string, PodAllocation>): stri
   return goJson({ data, checksum: checksumOf(data) });
 }
 
-/** undefined for text that no agent could have written: truncated, with another checksum, or of another shape. */
+/**
+ * Decodes a checkpoint. Returns undefined for invalid text: truncated, with a wrong checksum, or with another
+ * structure.
+ */
 export function decodeCheckpoint(text: string): Map<string, PodAllocation> | undefined {
   const outer = parseRecord(text);
   if (outer === undefined || typeof outer['data'] !== 'string' || outer['checksum'] !== checksumOf(outer['data']))
@@ -89,7 +93,7 @@ function isQuantity(text: string): boolean {
   }
 }
 
-/** Keys in the order in which Go writes them. Claims cannot change in place and are kept in the spec only. */
+/** Sorts the keys as Go writes them. Claims are left out: they cannot change in place and are only in the spec. */
 function ordered({ limits, requests }: ResourceRequirements): ResourceRequirements {
   return {
     ...(limits === undefined ? {} : { limits: sortedList(limits) }),

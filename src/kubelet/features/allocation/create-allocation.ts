@@ -25,11 +25,11 @@ export interface CreateAllocationParts
     misfit(pod: Pod): { reason: string; message: string } | undefined;
     onAdmitted(listener: (pod: Pod) => void): unknown;
   };
-  /** Requests a pass over the pod. */
+  /** Requests a sync of the pod. */
   readonly sync: (uid: PodUid) => void;
 }
 
-/** The allocation manager, as this node is configured. */
+/** Creates the allocation manager as this node is configured. */
 export function createAllocation(parts: CreateAllocationParts): AllocationManager {
   const { config, cgroups, node, store, directory, cache, statuses, admission, sync } = parts;
   const manager = new AllocationManager({
@@ -52,8 +52,8 @@ export function createAllocation(parts: CreateAllocationParts): AllocationManage
     sourcesReady: parts.sourcesReady,
     runtime: (uid) => (cache.isRead(uid) ? cache.get(uid) : undefined),
     publishedConditions: (uid) => statuses.get(uid)?.conditions ?? store.byUid(uid)?.status?.conditions ?? [],
-    // Queued, not run at once: a pod that is just being admitted has no probes yet, and a status now would report it as
-    // not ready.
+    // Queued instead of run immediately: a pod whose admission is in progress has no probes yet, and a status now would
+    // report it as not ready.
     onChange: sync,
     ...(parts.observe && { observe: parts.observe }),
     onAllocated: sync,
@@ -63,7 +63,7 @@ export function createAllocation(parts: CreateAllocationParts): AllocationManage
 }
 
 /**
- * The policies that refuse a resize of a guaranteed pod, and the gate that allows it for each (upstream:
+ * Returns the policies that refuse a resize of a guaranteed pod, and for each the gate that allows it (upstream:
  * allocation/handlers.go guaranteedPodResizeHandler).
  */
 export function pinningPolicies({

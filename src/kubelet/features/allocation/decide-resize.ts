@@ -10,34 +10,37 @@ import { validateResize } from '../../../api/validation/pod/validate-resize.ts';
 import type { SwapNode } from '../../model/swap.ts';
 import { mayUseSwap } from '../../model/swap.ts';
 
-/** Facts about the node that decide whether a resize is possible at all. */
+/** The properties of the node that determine whether a resize is possible at all. */
 export interface ResizeNode extends SwapNode {
   readonly allocatable: ResourceList;
   /** The policies that pin containers to CPUs or memory. */
   readonly cpuManagerPolicy: string;
   readonly memoryManagerPolicy: string;
-  /** Gate PodLevelResourceManagers: pods with resources of their own may have CPUs and memory as a whole. */
+  /** The gate PodLevelResourceManagers, with which managers allocate CPUs and memory to the pod as a whole. */
   readonly podLevelManagers: boolean;
 }
 
 export interface ResizeFacts {
-  /** With the resources that its source asks for. */
+  /** The pod with the resources that its source requests. */
   readonly desired: Pod;
-  /** With its allocated resources. */
+  /** The pod with its allocated resources. */
   readonly allocated: Pod;
   readonly node: ResizeNode;
-  /** Why the pod would not fit beside the others now; undefined when it does. */
+  /** Returns why the pod would not fit beside the others now, or undefined when it fits. */
   readonly misfit: (pod: Pod) => { reason: string; message: string } | undefined;
 }
 
-/** `reason` is what refused the resize: a predicate's reason when it is only deferred. */
+/**
+ * The decision about a resize. `reason` is the reason of the refusal, and that of the predicate if the resize is
+ * deferred.
+ */
 export type ResizeDecision =
   | { kind: 'allocated' }
   | { kind: 'deferred' | 'infeasible'; reason: string; message: string; cause?: InfeasibleCause };
 
 /**
- * As upstream counts it (allocation/handlers.go). Upstream has no reason for a resize that the API server would have
- * refused.
+ * The causes that upstream's metric counts (allocation/handlers.go). Upstream has no cause for a resize that the API
+ * server would have refused.
  */
 export type InfeasibleCause =
   | 'swap_limitation'
@@ -50,9 +53,9 @@ interface Problem {
 }
 
 /**
- * Decides whether a running pod may have the resources its source now asks for (upstream: allocation/handlers.go and
- * the admission handlers). A resize that can never succeed is infeasible; one that does not fit now is deferred. A
- * static pod is held to what the API server would have refused.
+ * Decides whether a running pod may have the resources that its source now requests (upstream: allocation/handlers.go
+ * and the admission handlers). A resize that can never succeed is infeasible, and one that does not fit now is
+ * deferred. A resize of a static pod is infeasible if the API server would have refused it.
  */
 export function decideResize({ desired, allocated, node, misfit }: ResizeFacts): ResizeDecision {
   const problem =
@@ -101,7 +104,7 @@ function refusedByPinning(desired: Pod, allocated: Pod, node: ResizeNode): Probl
       const before = resizable(allocated).find((one) => one.name === container.name);
       return before !== undefined && !sameAmount(before, container, name);
     });
-  // The pool of a pod never changes while it lives. Upstream looks at containers only.
+  // The pool of a pod never changes while the pod exists. Upstream checks containers only.
   const changesPool = (name: 'cpu' | 'memory'): boolean =>
     node.podLevelManagers && !sameAmount(allocated.spec, desired.spec, name);
   if (node.cpuManagerPolicy === 'static' && (changes('cpu') || changesPool('cpu')))
@@ -138,7 +141,7 @@ function exceeds(requests: ResourceList, most: ResourceList, name: string): bool
   return most[name] !== undefined && compareQuantities(requests[name] ?? '0', most[name]) > 0;
 }
 
-/** Whether the pod as a whole asks for more CPU or memory than it has. */
+/** Whether the pod as a whole requests more CPU or memory than it has allocated. */
 function asksForMore(desired: Pod, allocated: Pod): boolean {
   const [now, before] = [podRequests(desired), podRequests(allocated)];
   return (['cpu', 'memory'] as const).some((name) => compareQuantities(now[name] ?? '0', before[name] ?? '0') > 0);
@@ -147,13 +150,15 @@ function asksForMore(desired: Pod, allocated: Pod): boolean {
 export interface PendingResize {
   readonly desired: Pod;
   readonly allocated: Pod;
-  /** Wall milliseconds since when it is reported as pending; undefined before its first try. */
+  /**
+   * The wall-clock time in milliseconds since when the resize is reported as pending; undefined before the first try.
+   */
   readonly sinceMs: number | undefined;
 }
 
 /**
- * The order of tries: resizes that ask for no more first, then by priority, then guaranteed pods, then the longest
- * waiting.
+ * Sorts pending resizes into the order of tries: resizes that request no more first, then by priority, then guaranteed
+ * pods, then by waiting time.
  */
 export function rankPending(pending: readonly PendingResize[]): PendingResize[] {
   const key = ({ desired, allocated, sinceMs }: PendingResize): number[] => [

@@ -11,9 +11,9 @@ import type { ContainerRuntimeResources, PodRuntimeStatus } from '../../model/ru
 import { newestContainer } from '../../model/runtime-status.ts';
 
 /**
- * Rebuilds the allocation of a pod whose record is lost. It is what the spec asks for, except where a running container
- * was created with something else: there the spec asks for a resize that is not allocated yet. The runtime does not know
- * memory requests: those are taken from the spec.
+ * Rebuilds the allocation of a pod whose record is lost. It is what the spec requests, unless a running container was
+ * created with other resources: then the spec requests a resize that is not allocated yet. The runtime does not know
+ * memory requests, so these come from the spec.
  */
 export function rebuildAllocation(
   pod: Pod,

@@ -1,6 +1,6 @@
 import type { PodCondition } from '../../../api/core/pod-status.ts';
 
-/** What the status reports of a resize of one pod. Times are wall milliseconds. */
+/** The state of a pod's resize, as the status reports it. Times are wall-clock milliseconds. */
 export interface ResizeState {
   pending?: ResizeNote & { reason: 'Deferred' | 'Infeasible' };
   inProgress?: ResizeNote;
@@ -9,13 +9,16 @@ export interface ResizeState {
 export interface ResizeNote {
   readonly reason: string;
   readonly message: string;
-  /** Generation of the spec that asked for it; 0 for pods that have none. */
+  /** The generation of the spec that requested the resize; 0 for pods without generations. */
   readonly generation: number;
-  /** Since when the condition holds for this reason. */
+  /** The time since when the condition is true for this reason. */
   readonly sinceMs: number;
 }
 
-/** Upstream: status manager SetPodResizePendingCondition. `news` is worth an event: another reason or another spec. */
+/**
+ * Sets the pending condition (upstream: status manager SetPodResizePendingCondition). `news` means that the reason or
+ * the spec changed, which is reported as an event.
+ */
 export function withPending(
   state: ResizeState,
   note: Omit<ResizeNote, 'sinceMs'> & { reason: 'Deferred' | 'Infeasible' },
@@ -30,8 +33,8 @@ export function withPending(
 }
 
 /**
- * Upstream: SetPodResizeInProgressCondition. The generation stays that of the start, and a known error is not cleared
- * by a report that the resize still goes on.
+ * Sets the condition of a resize in progress (upstream: SetPodResizeInProgressCondition). The generation stays that of
+ * the start. A report that the resize is still in progress does not clear a known error.
  */
 export function withProgress(
   state: ResizeState,
@@ -61,7 +64,7 @@ export function withoutProgress({ pending }: ResizeState): ResizeState {
   return pending === undefined ? {} : { pending };
 }
 
-/** As in the pod's status, in upstream's order. */
+/** Returns the conditions of the pod's status, in upstream's order. */
 export function resizeConditions(state: ResizeState): PodCondition[] {
   const conditions: PodCondition[] = [];
   if (state.pending !== undefined) conditions.push(condition('PodResizePending', state.pending));
@@ -69,7 +72,10 @@ export function resizeConditions(state: ResizeState): PodCondition[] {
   return conditions;
 }
 
-/** What an earlier run of the agent had reported (upstream: BackfillPodResizeConditions). */
+/**
+ * Restores the state from the conditions that an earlier run of the agent reported (upstream:
+ * BackfillPodResizeConditions).
+ */
 export function stateOfConditions(conditions: readonly PodCondition[]): ResizeState {
   const state: ResizeState = {};
   for (const {

@@ -7,7 +7,7 @@ import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 export type ResizeWord = string;
 
 /**
- * The message of a resize event: `Pod resize started: {…}`, with the resources of all containers in Go's JSON form
+ * Builds the message of a resize event: `Pod resize started: {…}`, with the resources of all containers as Go's JSON
  * (upstream: events/resize.go).
  */
 export function resizeMessage(word: ResizeWord, pod: Pod, more: { generation: number; error?: string }): string {

@@ -6,9 +6,9 @@ import type { StateText } from '../../ports/state-text.ts';
 import { decodeCheckpoint, encodeCheckpoint } from './checkpoint-format.ts';
 
 /**
- * Resources of all pods of the node, kept in one of upstream's checkpoint files. The state in memory is authoritative;
- * the file follows soon, at the latest when `flush` resolves. The content of a file that cannot be trusted is rebuilt
- * from specs and the runtime.
+ * The resources of all pods of the node, in one of upstream's checkpoint files. The state in memory is authoritative.
+ * The file is written soon after a change, and at the latest when `flush` resolves. If the file is invalid, its content
+ * is rebuilt from the specs and the runtime.
  */
 export class ResourceCheckpoint {
   readonly #file: StateText;
@@ -40,7 +40,7 @@ export class ResourceCheckpoint {
     return this.#pods.get(uid)?.pod;
   }
 
-  /** Returns whether the record changed. */
+  /** Sets the resources of a container. Returns whether the record changed. */
   setContainer(uid: PodUid, name: string, resources: ResourceRequirements): boolean {
     const known = this.#pods.get(uid);
     const before = this.container(uid, name);
@@ -56,8 +56,8 @@ export class ResourceCheckpoint {
   }
 
   /**
-   * Does not cause a write: the removal is part of the next one. Entries without a pod are dropped once all sources
-   * have reported (`retain`).
+   * Removes the pod without causing a write: the next write contains the removal. Entries of unknown pods are dropped
+   * when all sources have reported (`retain`).
    */
   remove(uid: PodUid): void {
     this.#pods.delete(uid);
@@ -67,7 +67,7 @@ export class ResourceCheckpoint {
     for (const uid of [...this.#pods.keys()]) if (!known.has(uid as PodUid)) this.#pods.delete(uid);
   }
 
-  /** Resolves when the newest state is on disk, or could not be written. */
+  /** Resolves when the newest state is on disk or could not be written. */
   flush(): Promise<void> {
     return this.#file.flush();
   }

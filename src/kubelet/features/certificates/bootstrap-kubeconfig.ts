@@ -5,7 +5,7 @@ import { isExpired } from './decide-rotation.ts';
 /** The cluster of a bootstrap kubeconfig. */
 export interface JoinedCluster {
   readonly server: string;
-  /** By its path where it is a file, so that it is never stale, else PEM. */
+  /** The path of the CA if it is a file, so that it is never stale, else the PEM text. */
   readonly authority: { readonly file: string } | { readonly pem: string } | undefined;
   readonly insecureSkipTlsVerify: boolean;
   readonly tlsServerName?: string | undefined;
@@ -13,8 +13,8 @@ export interface JoinedCluster {
 }
 
 /**
- * The kubeconfig of a node after it has joined: the cluster of the bootstrap kubeconfig, and the certificate by its
- * path. Uses upstream's names; keeps server name and proxy, which upstream drops.
+ * Builds the kubeconfig of a node that has joined: the cluster of the bootstrap kubeconfig, and the path of the
+ * certificate. The names are upstream's. It keeps the server name and the proxy, which upstream drops.
  */
 export function kubeconfigAfterBootstrap(
   { server, authority, insecureSkipTlsVerify, tlsServerName, proxyUrl }: JoinedCluster,
@@ -44,8 +44,8 @@ export function kubeconfigAfterBootstrap(
 }
 
 /**
- * Why a kubeconfig does not make the bootstrap unnecessary: it must have client certificates, none of them expired
- * (upstream: isClientConfigStillValid).
+ * Returns why a kubeconfig does not replace the bootstrap, or undefined if it does: it must have client certificates,
+ * and none may be expired (upstream: isClientConfigStillValid).
  */
 export function kubeconfigFault(clientCertificates: string | undefined, nowMs: number): string | undefined {
   if (clientCertificates === undefined) return 'it has no client certificate';

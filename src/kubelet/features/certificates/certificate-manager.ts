@@ -12,22 +12,23 @@ import type { CertificateNamesWanted } from './decide-rotation.ts';
 import type { KeyPair } from '../../../pki/key-pair.ts';
 import type { RequestOutcome } from './request-certificate.ts';
 
-/** Upstream's: five tries from 2 s, doubling, then each 32 s. */
+/** Upstream's back-off: five tries from 2 s, doubling, then every 32 s. */
 const retryCurve: BackoffCurve = { initialMs: 2000, maxMs: 32_000, factor: 2 };
 const RETRY_JITTER = 0.1;
 /**
- * Timers count monotonic time and certificates wall time, which may be stepped: the wall time is checked this often.
+ * The interval in which the wall-clock time is checked. Timers use monotonic time, but certificates use wall-clock
+ * time, which may be set.
  */
 const LOOK_MS = 60_000;
 
 export interface CertificateStore {
-  /** The current certificate; undefined when there is none that is usable. */
+  /** Returns the current certificate, or undefined if there is no usable one. */
   current(): Promise<KeyPair | undefined>;
-  /** Resolves when the certificate is on disk. A reader sees either the old or the new one at any time. */
+  /** Writes the pair. Resolves when it is on disk. Readers see either the old or the new pair at any time. */
   update(pair: Pick<KeyPair, 'certificate' | 'key'>): Promise<KeyPair>;
 }
 
-/** Obtains a new certificate. Rejects when a request is not possible now. `issued` comes with its key. */
+/** Obtains a new certificate. Rejects if no request is possible now. An `issued` result includes the key. */
 export type Issue = (
   names: CertificateNamesWanted,
   current: KeyPair | undefined,
@@ -38,15 +39,15 @@ export type Issue = (
 >;
 
 export interface CertificateManagerOptions {
-  /** For logs: `client`, `serving`. */
+  /** The name in logs: `client` or `serving`. */
   readonly name: string;
   readonly store: CertificateStore;
-  /** Undefined while unknown: then no request is made. */
+  /** Returns the names that the certificate must have, or undefined while they are unknown; then no request is made. */
   readonly wanted: () => CertificateNamesWanted | undefined;
   readonly issue: Issue;
-  /** For metrics. */
+  /** Counts a failed renewal in the metrics. */
   readonly renewFailed: () => void;
-  /** The age of the previous certificate at its rotation, for metrics. */
+  /** Records the age of the previous certificate at its rotation in the metrics. */
   readonly rotated: (ageSeconds: number) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -56,21 +57,21 @@ export interface CertificateManagerOptions {
 type Exchange =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly why: string }
-  /** The wanted names changed, or none are known any more. */
+  /** The wanted names changed or became unknown. */
   | { readonly kind: 'abandoned' };
 
 /**
- * Keeps one certificate fresh (upstream: client-go util/certificate).
- * 1. At most one request is under way; one for outdated names is abandoned.
- * 2. A new certificate takes effect only when it is on disk; until then the current one stays. 3. Failures are retried
- * forever and have no other effect.
+ * Keeps one certificate up to date (upstream: client-go util/certificate). Invariants:
+ * 1. At most one request is in progress. A request for outdated names is abandoned.
+ * 2. A new certificate takes effect only when it is on disk. Until then the current one stays in use.
+ * 3. Failures are retried forever and have no other effect.
  */
 export class CertificateManager {
   readonly #options: CertificateManagerOptions;
   readonly #listeners = new Set<() => void>();
   readonly #stop = new AbortController();
   #current: KeyPair | undefined;
-  /** Rotate the certificate regardless of its state. */
+  /** Whether the certificate is rotated regardless of its state. */
   #forced = false;
   #chance: number;
   #problem: string | undefined;
@@ -85,19 +86,19 @@ export class CertificateManager {
     this.#chance = options.random.next();
   }
 
-  /** The current certificate; undefined when there is none or it has expired. */
+  /** Returns the current certificate, or undefined when there is none or it has expired. */
   current(): KeyPair | undefined {
     return this.#current === undefined || isExpired(this.#current.facts, this.#options.clock.nowMs())
       ? undefined
       : this.#current;
   }
 
-  /** Also an expired one. */
+  /** Returns the last certificate, even if it has expired. */
   last(): KeyPair | undefined {
     return this.#current;
   }
 
-  /** The error of the last attempt; undefined when all is well. */
+  /** Returns the error of the last attempt, or undefined if it succeeded. */
   problem(): string | undefined {
     return this.#problem;
   }
@@ -108,7 +109,7 @@ export class CertificateManager {
   }
 
   /**
-   * Reads the stored certificate. `initial` is used when the store has no valid one, and rotated at once (upstream:
+   * Reads the stored certificate. If the store has no valid one, `initial` is used and rotated immediately (upstream:
    * BootstrapCertificatePEM).
    */
   async load(initial?: KeyPair): Promise<void> {
@@ -141,7 +142,7 @@ export class CertificateManager {
     inBackground(this.#options.log, 'keeping a certificate fresh', this.#running);
   }
 
-  /** The wanted names may have changed. */
+  /** Checks again, because the wanted names may have changed. */
   wake(): void {
     const names = JSON.stringify(this.#options.wanted());
     if (names === this.#looked) return;
@@ -157,7 +158,7 @@ export class CertificateManager {
 
   async #run(): Promise<void> {
     const { wanted, log, name, random } = this.#options;
-    // Attempts since nothing was last missing: a new certificate that is unusable too counts as a failure.
+    // The attempts since the certificate was last complete. A new certificate that is unusable counts as a failure too.
     let tries = 0;
     while (!this.#stop.signal.aborted) {
       if (this.current() === undefined) await this.#lookOnDisk();
@@ -194,7 +195,7 @@ export class CertificateManager {
     return verdict.kind === 'wait' ? { kind: 'wait', leftMs: (verdict.untilMs ?? Infinity) - nowMs } : verdict;
   }
 
-  /** A valid one may have been placed there. */
+  /** Reads the certificate on disk, because an operator may have placed a valid one there. */
   async #lookOnDisk(): Promise<void> {
     const { store, clock, log, name } = this.#options;
     try {
@@ -248,7 +249,7 @@ export class CertificateManager {
     }
   }
 
-  /** Waits until the time is over, or a wake-up. */
+  /** Waits until the time is over or the manager is woken. */
   async #pause(delayMs: number): Promise<void> {
     const woken = new AbortController();
     this.#wake = () => woken.abort();

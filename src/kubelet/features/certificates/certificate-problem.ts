@@ -2,10 +2,10 @@ import type { CertificateFacts } from '../../../pki/key-pair.ts';
 import { isExpired } from './decide-rotation.ts';
 
 const DAY_MS = 86_400_000;
-/** Certificates with a shorter life are rotated later; at a tenth of a life the rotation should have happened. */
+/** The share of a certificate's life that is left when a missing rotation is reported. */
 const LATE_AT_SHARE = 0.1;
 
-/** For reports of node problems. None of it keeps a pod from running. */
+/** A problem of a certificate, for the report of node problems. It does not keep pods from running. */
 export interface CertificateProblem {
   readonly message: string;
   readonly blocking: false;
@@ -13,14 +13,14 @@ export interface CertificateProblem {
 
 export interface CertificateState {
   readonly what: string;
-  /** Of the last certificate. */
+  /** The properties of the last certificate. */
   readonly last: CertificateFacts | undefined;
-  /** Of the last attempt to get a new one. */
+  /** The error of the last attempt to get a new certificate. */
   readonly failure: string | undefined;
   readonly nowMs: number;
 }
 
-/** At most one: that it is missing, has expired, is about to expire, or that the last attempt failed. */
+/** Returns at most one problem: the certificate is missing, has expired, expires soon, or the last attempt failed. */
 export function certificateProblem({ what, last, failure, nowMs }: CertificateState): readonly CertificateProblem[] {
   const why = failure === undefined ? '' : `: ${failure}`;
   const say = (message: string): readonly CertificateProblem[] => [{ message, blocking: false }];

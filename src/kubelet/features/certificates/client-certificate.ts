@@ -8,13 +8,13 @@ import type { CertificateNamesWanted } from './decide-rotation.ts';
 import type { Issue } from './certificate-manager.ts';
 import { requestCertificate } from './request-certificate.ts';
 
-/** Upstream's: how long to wait for one request of each kind before a new one is created. */
+/** How long a request of each kind waits before a new one is created. The values are upstream's. */
 const ROTATION_PATIENCE_MS = 15 * 60_000;
 const BOOTSTRAP_PATIENCE_MS = 60 * 60_000;
 
 export const newKey = (): string => privateKeyPem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
 
-/** The names in a node's client certificate (upstream: authorization of nodes, system:nodes). */
+/** Returns the names in a node's client certificate (upstream: authorization of nodes, system:nodes). */
 export const clientNames = (nodeName: string): CertificateNamesWanted => ({
   commonName: `system:node:${nodeName}`,
   organizations: ['system:nodes'],
@@ -22,24 +22,28 @@ export const clientNames = (nodeName: string): CertificateNamesWanted => ({
   ipAddresses: [],
 });
 
-/** `kubelet-client.key.tmp`: the key of a pending request, so that a restarted agent continues the same request. */
+/**
+ * The file `kubelet-client.key.tmp` with the key of a pending request, with which a restarted agent continues the same
+ * request.
+ */
 export interface PendingKey {
   read(): Promise<string | undefined>;
   write(key: string): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** A client with the bootstrap credentials; closed when it is no longer needed. */
+/** A client with the bootstrap credentials. It is closed after use. */
 export interface BootstrapClient {
   readonly client: ApiClient;
   close(): void;
 }
 
 export interface ClientCertificateOptions {
-  /** The API with the node's credentials, to rotate a certificate that is still valid. */
+  /** The API client with the node's credentials, which rotates a certificate that is still valid. */
   readonly client: ApiClient;
   /**
-   * Requests with the credentials of the bootstrap kubeconfig; undefined without one. Rejects if it cannot be used now.
+   * Returns a client with the credentials of the bootstrap kubeconfig; undefined without one. Rejects if the file
+   * cannot be used now.
    */
   readonly bootstrap: (() => Promise<BootstrapClient>) | undefined;
   readonly pendingKey: PendingKey;
@@ -49,8 +53,8 @@ export interface ClientCertificateOptions {
 }
 
 /**
- * How a node obtains its client certificate: with its current one while that is valid, else with the bootstrap
- * credentials, else from its kubeconfig.
+ * Obtains the node's client certificate with its current one while that is valid, else with the bootstrap credentials,
+ * else with its kubeconfig.
  */
 export function issueClientCertificate(options: ClientCertificateOptions): Issue {
   const { client, bootstrap, clock, random, log } = options;
@@ -92,7 +96,7 @@ async function issueByPendingKey(
     await pendingKey.write(key);
   }
   const outcome = await requestCertificate({ signerName: SIGNER_NAME, names, key, isNamed: true }, context);
-  // The name of a request follows from its key: a failed request is dropped only together with its key.
+  // The name of a request is derived from its key, so a failed request is abandoned by removing the key.
   if (outcome.kind === 'spent') await pendingKey.remove();
   return outcome.kind === 'issued' ? { ...outcome, key } : outcome;
 }

@@ -11,9 +11,15 @@ export interface CertificateNamesWanted {
 
 export interface RotationQuestion {
   readonly current: CertificateFacts | undefined;
-  /** Undefined while unknown, such as before the node has an address: then no request is made. */
+  /**
+   * The required names, or undefined while unknown, for example before the node has an address. Then no request is
+   * made.
+   */
   readonly wanted: CertificateNamesWanted | undefined;
-  /** In [0, 1); drawn once per certificate, so that nodes that joined together do not all rotate together. */
+  /**
+   * A random number in [0, 1), drawn once per certificate, so that nodes that joined together rotate at different
+   * times.
+   */
   readonly chance: number;
   readonly nowMs: number;
 }
@@ -23,8 +29,8 @@ export type RotationVerdict =
   | { readonly kind: 'wait' /** Undefined: wait until something changes. */; readonly untilMs: number | undefined };
 
 /**
- * When to rotate a certificate: at 70 to 90 % of its life, or at once when it lacks a name. Additional names do no harm
- * (upstream: certificate_manager.go).
+ * Decides when to rotate a certificate: at 70 to 90 % of its life, or immediately if it lacks a name. Additional names
+ * are accepted (upstream: certificate_manager.go).
  */
 export function decideRotation({ current, wanted, chance, nowMs }: RotationQuestion): RotationVerdict {
   if (wanted === undefined) return { kind: 'wait', untilMs: undefined };
@@ -42,8 +48,8 @@ function rotationDueMs({ notBeforeMs, notAfterMs }: CertificateFacts, chance: nu
 }
 
 /**
- * A clock before the certificate's own start is wrong, and no reason to drop the certificate: it may be needed to get
- * the right time.
+ * Whether the certificate has expired. A clock that is before the certificate's start is wrong, and does not invalidate
+ * the certificate: it may be needed to get the correct time.
  */
 export const isExpired = ({ notAfterMs }: Pick<CertificateFacts, 'notAfterMs'>, nowMs: number): boolean =>
   nowMs > notAfterMs;

@@ -21,22 +21,23 @@ export type SignerName = 'kubernetes.io/kube-apiserver-client-kubelet' | 'kubern
 export interface CertificateTemplate {
   readonly signerName: SignerName;
   readonly names: CertificateNamesWanted;
-  /** PEM. */
+  /** A PEM text. */
   readonly key: string;
   /**
-   * Derived from the request, so that a repeated request with the same key finds the first one (upstream: bootstrap).
+   * Whether the name of the request is derived from its content, so that a repeated request with the same key finds the
+   * first one (upstream: bootstrap).
    */
   readonly isNamed: boolean;
 }
 
 export type RequestOutcome =
-  /** PEM. */
+  /** `certificate` is PEM. */
   | { readonly kind: 'issued'; readonly certificate: string }
-  /** Denied by an approver; a new request with the same key is fine. */
+  /** An approver denied the request. A new request with the same key is possible. */
   | { readonly kind: 'denied'; readonly message: string }
-  /** This request cannot succeed any more; another one, with another key, may. */
+  /** This request can no longer succeed. A request with another key may. */
   | { readonly kind: 'spent'; readonly message: string }
-  /** No decision within the time. */
+  /** There was no decision within the time limit. */
   | { readonly kind: 'undecided' };
 
 export interface RequestContext {
@@ -49,7 +50,7 @@ export interface RequestContext {
 }
 
 /**
- * Requests a certificate and follows the request until it is decided. Rejects with `ApiStatusError` when it cannot be
+ * Requests a certificate and waits until the request is decided. Rejects with `ApiStatusError` if the request cannot be
  * created.
  */
 export async function requestCertificate(
@@ -103,7 +104,7 @@ async function submit(
     : { kind: 'spent', message: `retrieved csr is not compatible: ${problem}` };
 }
 
-/** `key encipherment` is for RSA keys only. */
+/** Returns the key usages. `key encipherment` is requested for RSA keys only. */
 function usagesOf(signerName: SignerName, key: KeyObject): readonly string[] {
   const purpose = signerName === 'kubernetes.io/kubelet-serving' ? 'server auth' : 'client auth';
   return key.asymmetricKeyType === 'rsa'
@@ -111,7 +112,10 @@ function usagesOf(signerName: SignerName, key: KeyObject): readonly string[] {
     : ['digital signature', purpose];
 }
 
-/** Upstream's digest, so that a node that switches between the agents continues the same request. */
+/**
+ * Returns upstream's digest as the name, so that a node that switches between the two agents continues the same
+ * request.
+ */
 function requestName(
   key: KeyObject,
   { commonName, organizations }: CertificateNamesWanted,
@@ -160,7 +164,7 @@ async function awaitDecision({ name, uid }: Submitted, context: RequestContext):
         if (outcome !== undefined) resolve(outcome);
       };
       const gone = (): void => resolve({ kind: 'spent', message: `csr "${name}" was deleted` });
-      // A list may be older than the request: a get decides whether it was deleted.
+      // A list may be older than the request, so a get decides whether the request was deleted.
       const lookFor = (): void =>
         void client
           .get(certificateSigningRequests, { namespace: '', name })

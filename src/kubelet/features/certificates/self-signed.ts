@@ -5,19 +5,18 @@ import { readKeyPair } from '../../../pki/key-pair.ts';
 import type { KeyPair } from '../../../pki/key-pair.ts';
 import { isExpired } from './decide-rotation.ts';
 
-/** Renewed when this much of its life is left; upstream never renews its own. */
+/** The share of the life that is left when the certificate is renewed. Upstream never renews its own. */
 const RENEW_AT_SHARE = 0.1;
 
 export type SelfSignedVerdict =
   | { readonly kind: 'keep' }
   | { readonly kind: 'make'; readonly why: string }
-  /** Issued by someone else, who renews it. */
+  /** The certificate has another issuer, who must renew it. */
   | { readonly kind: 'warn'; readonly why: string };
 
 /**
- * Decides about `kubelet.crt` where no other certificate is configured. A certificate made by a kubelet is replaced
- * when it is about to expire or names another host; upstream keeps serving it. A certificate from another issuer is
- * never replaced.
+ * Decides about `kubelet.crt` if no other certificate is configured. A certificate that a kubelet made is replaced when
+ * it expires soon or names another host; upstream keeps serving it. A certificate of another issuer is never replaced.
  */
 export function decideSelfSigned({ certificate, key }: FoundFiles, hostname: string, nowMs: number): SelfSignedVerdict {
   if (certificate === undefined && key === undefined) return { kind: 'make', why: 'there is none' };
@@ -26,7 +25,7 @@ export function decideSelfSigned({ certificate, key }: FoundFiles, hostname: str
   return certificate === undefined || isOwnWork(certificate) ? { kind: 'make', why } : { kind: 'warn', why };
 }
 
-/** The files as they are; undefined for a missing one. */
+/** The content of the files; undefined for a missing file. */
 export interface FoundFiles {
   readonly certificate: string | undefined;
   readonly key: string | undefined;
@@ -53,8 +52,8 @@ function faultOf(pair: KeyPair | string, hostname: string, nowMs: number): strin
 }
 
 /**
- * Upstream's is issued by a temporary authority, `HOST-ca@SECONDS`; ours is self-signed. A file that cannot be parsed
- * has no owner.
+ * Whether a kubelet made the certificate. Upstream's is issued by a temporary authority `HOST-ca@SECONDS`; ours is
+ * self-signed. A certificate that cannot be parsed counts as foreign.
  */
 function isOwnWork(certificate: string): boolean {
   try {

@@ -15,8 +15,9 @@ export interface NodeAddress {
 }
 
 /**
- * The names for a serving certificate; undefined before the node has an IP address, or with `dnsOnly` a DNS name
- * (upstream: newGetTemplateFn, gate AllowDNSOnlyNodeCSR). Sorted, so that the same addresses give the same request.
+ * Returns the names of a serving certificate, or undefined before the node has an IP address or, with `dnsOnly`, a DNS
+ * name (upstream: newGetTemplateFn, gate AllowDNSOnlyNodeCSR). The names are sorted, so that the same addresses give
+ * the same request.
  */
 export function servingNames(
   nodeName: string,
@@ -40,7 +41,7 @@ export function servingNames(
   };
 }
 
-/** By a request of the node to the signer of serving certificates; it must be approved. */
+/** Obtains a serving certificate by a request to its signer. An approver must approve the request. */
 export function issueServingCertificate({
   client,
   clock,

@@ -31,7 +31,7 @@ import { WatchStrategy } from './watch-strategy.ts';
 
 export interface ApiClusterObjectsOptions {
   readonly client: ApiClient;
-  /** `configMapAndSecretChangeDetectionStrategy` */
+  /** The field `configMapAndSecretChangeDetectionStrategy`. */
   readonly strategy: 'Watch' | 'Cache' | 'Get';
   readonly kept: KeptObjects;
   readonly clock: Clock;
@@ -39,19 +39,19 @@ export interface ApiClusterObjectsOptions {
   readonly log: Logger;
 }
 
-/** Upstream's default, unless the node is configured otherwise. */
+/** Upstream's default TTL, which the node object can change. */
 const CACHE_TTL_MS = 60_000;
-/** The service through which pods find the API server: every pod gets its variables. */
+/** The service of the API server. Every pod gets its environment variables. */
 const MASTER = 'default/kubernetes';
 
 const idOf = (kind: ClusterKind, { namespace, name }: ObjectKey): string => `${kind}/${namespace}/${name}`;
 
 /**
- * The objects of the API server beside pods, as far as pods of this node use them.
+ * Reads the API objects that pods of this node use, except the pods themselves. Invariants:
  * 1. Secrets and ConfigMaps are followed one by one, and only those that registered pods name.
  * 2. Claims and volumes are read each time.
- * 3. Services, RuntimeClasses and CSIDrivers are followed as a whole.
- * 4. What pods use is cached on disk, and used while the API server does not answer.
+ * 3. Services, RuntimeClasses and CSIDrivers are followed as whole kinds.
+ * 4. What pods use is cached on disk, and read from there while the API server does not answer.
  */
 export class ApiClusterObjects implements ClusterObjects, PodObjects {
   readonly #options: ApiClusterObjectsOptions;
@@ -62,7 +62,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
   readonly #runtimeClasses: KindCache<RuntimeClass>;
   readonly #csiDrivers: KindCache<CSIDriver>;
   readonly #pods = new Map<string, { spec: Pod['spec']; generation: number | undefined; needs: PodNeeds }>();
-  /** CSIDrivers that volumes of this node use. */
+  /** The CSIDrivers that volumes of this node use. */
   readonly #driversAsked = new Set<string>();
   readonly #listeners = new Set<(change: ClusterObjectChange) => void>();
 
@@ -88,7 +88,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
   registerPod(pod: Pod): void {
     const uid = pod.metadata.uid;
     const before = this.#pods.get(uid);
-    // It is called with each pass over the pod.
+    // This function is called at each sync of the pod.
     if (before?.spec === pod.spec) return;
     const needs = computeNeeds(pod);
     if (
@@ -116,7 +116,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     this.#keepKinds();
   }
 
-  /** Drops objects of an earlier run whose pods are gone. Called when all wanted pods are known. */
+  /** Drops objects of an earlier run whose pods are removed. It is called when all pods are known. */
   retain(pods: readonly Pod[]): void {
     const needs = [...[...this.#pods.values()].map((pod) => pod.needs), ...pods.map(computeNeeds)];
     const used = new Set(
@@ -128,7 +128,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     const { kept } = this.#options;
     for (const key of kept.keys())
       if (/^(Secret|ConfigMap|PersistentVolumeClaim)\//.test(key) && !used.has(key)) kept.drop(key);
-    // A volume is named only by its claim.
+    // Only a claim names its volume.
     const volumes = new Set(
       kept
         .leftBelow<PersistentVolumeClaim>('PersistentVolumeClaim/')
@@ -144,7 +144,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
   }
 
   get<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): Promise<ClusterKinds[Kind] | undefined> {
-    // The kind determines the type: the compiler does not follow.
+    // The kind determines the type, which the compiler cannot infer.
     return this.#get(kind, { namespace, name }) as Promise<ClusterKinds[Kind] | undefined>;
   }
 
@@ -160,7 +160,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** The objects known now, without a request. */
+  /** Returns the objects that are known now, without a request. */
   peek<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): Known<ClusterKinds[Kind]> {
     return this.#peek(kind, { namespace, name }) as Known<ClusterKinds[Kind]>;
   }
@@ -192,7 +192,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
         return this.#runtimeClasses.list();
       case 'CSIDriver':
         return this.#csiDrivers.list();
-      // A node may not list the others (upstream's node authorizer).
+      // A node may not list these kinds (upstream: node authorizer).
       case 'Secret':
       case 'ConfigMap':
       case 'PersistentVolume':
@@ -285,7 +285,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     });
   }
 
-  /** Notifies readers that received no object, or a cached one, although a newer one exists. */
+  /** Notifies readers that received no object, or a cached one, although a newer object exists. */
   #notifyAfterSync(kind: ClusterKind): void {
     if (kind === 'RuntimeClass')
       for (const name of this.#used().runtimeClasses) this.#announce(kind, { namespace: '', name });
@@ -311,7 +311,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
     };
   }
 
-  /** Marks what a new pod uses for the disk cache. */
+  /** Keeps what a new pod uses in the cache on disk. */
   #keepFor({ namespace, runtimeClass }: PodNeeds): void {
     const { kept } = this.#options;
     const found = this.#runtimeClasses.peek()?.get(runtimeClass);
@@ -321,7 +321,7 @@ export class ApiClusterObjects implements ClusterObjects, PodObjects {
       if (service.metadata.namespace === namespace) kept.keep(idOf('Service', service.metadata), service);
   }
 
-  /** Updates the disk cache of the kinds that are followed as a whole to what pods use now. */
+  /** Updates the cache on disk for the kinds that are followed as a whole, to what pods use now. */
   #keepKinds(): void {
     const { kept } = this.#options;
     const used = this.#used();

@@ -4,8 +4,8 @@ import type { StatusReason } from '../../../api/status/api-status-error.ts';
 import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 
 /**
- * Answers of an API server about the request. Every other failure is about the server: it is unavailable, too busy, or
- * does not recognise the client.
+ * The answers of an API server about the object. All other failures are about the server: it is unavailable, too busy,
+ * or does not recognise the client.
  */
 const answers: Partial<Record<StatusReason, ErrorKind>> = {
   NotFound: 'NotFound',
@@ -18,12 +18,12 @@ const answers: Partial<Record<StatusReason, ErrorKind>> = {
   Gone: 'NotFound',
 };
 
-/** Whether the API server answered for the object: then its answer counts, and no cached object. */
+/** Whether the API server answered about the object. Then its answer is used instead of a cached object. */
 export function isAnswer(error: unknown): error is ApiStatusError {
   return error instanceof ApiStatusError && answers[error.reason] !== undefined;
 }
 
-/** Maps the error of an API client to the errors of features, its text unchanged. */
+/** Converts an error of an API client to an error of features, with the same text. */
 export function fromApi(error: unknown, op: string): KubeletError {
   if (error instanceof KubeletError) return error;
   const kind = error instanceof ApiStatusError ? (answers[error.reason] ?? 'Unavailable') : 'Unavailable';

@@ -23,18 +23,18 @@ export interface ClaimsOptions {
 }
 
 /**
- * Nodes may not watch claims and volumes (upstream's node authorizer), only get them: those in use are polled as often
- * as upstream syncs their pods.
+ * The interval of polls of claims in use, as often as upstream syncs their pods. Nodes may get claims and volumes, but
+ * not watch them (upstream: node authorizer).
  */
 const LOOK_MS = 60_000;
-/** Polled often, because an unbound claim delays a pod. */
+/** The interval of polls of unbound claims. It is short, because an unbound claim delays a pod. */
 const LOOK_UNBOUND_MS = 1_000;
 const LOOK_JITTER = 0.5;
 
 interface Claim {
   readonly key: ObjectKey;
   readonly users: Set<string>;
-  /** As last read; undefined before the first read. */
+  /** The claim and volume as last read; undefined before the first read. */
   seen:
     | { readonly claim: PersistentVolumeClaim | undefined; readonly volume: PersistentVolume | undefined }
     | undefined;
@@ -43,12 +43,15 @@ interface Claim {
 const claimId = ({ namespace, name }: ObjectKey): string => `PersistentVolumeClaim/${namespace}/${name}`;
 export const volumeId = (name: string): string => `PersistentVolume//${name}`;
 
-/** Claims of this node's pods and the volumes they are bound to: read each time they are needed, and polled. */
+/**
+ * Reads the claims of this node's pods and the volumes to which they are bound. Each use reads them, and they are
+ * polled.
+ */
 export class Claims {
   readonly #options: ClaimsOptions;
   readonly #claims = new Map<string, Claim>();
   readonly #look: Loop;
-  /** Monotonic; when the claims that delay no pod were last polled. */
+  /** The monotonic time when the claims that delay no pod were last polled. */
   #lookedAtAllMs = -Infinity;
 
   constructor(options: ClaimsOptions) {
@@ -117,7 +120,7 @@ export class Claims {
     return found;
   }
 
-  /** The last known state of a claim in use. */
+  /** Returns the last known state of a claim in use. */
   peek(key: ObjectKey): Claim['seen'] {
     return this.#claims.get(formatKey(key))?.seen;
   }
@@ -139,7 +142,7 @@ export class Claims {
         await this.#lookAt(claim).catch(() => undefined);
   }
 
-  /** Rejects if there is no answer; the state is then unchanged. */
+  /** Reads the claim. Rejects if there is no answer, and does not change the state then. */
   async #lookAt({ key, seen: before }: Claim): Promise<void> {
     const { client, changed } = this.#options;
     const claim = await readObject(client, persistentVolumeClaims, key);

@@ -4,18 +4,18 @@ import { ApiClusterObjects } from './api-cluster-objects.ts';
 import { KeptObjects } from './kept-objects.ts';
 
 export interface CreateClusterObjectsParts extends Omit<ApiClusterObjectsOptions, 'client' | 'kept'> {
-  /** Undefined on a standalone node. */
+  /** The API client; undefined on a standalone node. */
   readonly client: ApiClusterObjectsOptions['client'] | undefined;
-  /** Where objects survive a restart of the agent; undefined keeps them in memory only. */
+  /** The store that keeps objects across a restart of the agent; undefined keeps them in memory only. */
   readonly kept: KeptObjects | undefined;
-  /** Nothing of this pod is left on the node. */
+  /** Called when nothing of this pod is left on the node. */
   readonly onUnregistered: (podUid: string) => void;
 }
 
-/** A standalone node reads objects from manifests, which are always there. */
+/** The registration on a standalone node. Manifests contain their objects, so nothing is read. */
 const noPodObjects: PodObjects = { registerPod: () => undefined, unregisterPod: () => undefined };
 
-/** The API server's objects beside pods, and the list of pods that need them. */
+/** Creates the reader of API objects and the registration of the pods that need them. */
 export function createClusterObjects({ client, kept, onUnregistered, ...options }: CreateClusterObjectsParts): {
   clusterObjects: ApiClusterObjects | undefined;
   podObjects: PodObjects;

@@ -1,23 +1,23 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { versionOf } from './slim-object.ts';
 
-/** The values on disk, one by one. */
+/** A folder that stores each value in its own file. */
 export interface ObjectFolder {
   put(key: string, value: unknown): void;
   drop(key: string): void;
 }
 
 /**
- * The objects that pods of this node use, as the API server last returned them, for a node that starts while it is
- * unavailable.
- * 1. An answer of the API server takes precedence; the cached objects are used only without one.
- * 2. Memory holds only what an earlier run left and the API server has not answered for yet.
- * 3. An object is removed from disk when no pod uses it, or when it is gone from the API.
+ * The objects that pods of this node use, as the API server last returned them. A node that starts while the API server
+ * is unavailable reads them. Invariants:
+ * 1. An answer of the API server has precedence. A cached object is used only without an answer.
+ * 2. Memory holds only objects of an earlier run for which the API server has not answered yet.
+ * 3. An object is removed from disk when no pod uses it, or when it is deleted from the API.
  */
 export class KeptObjects {
   readonly #folder: ObjectFolder;
   readonly #left: Map<string, ApiObject>;
-  /** Objects on disk, by version. */
+  /** The versions of the objects on disk. */
   readonly #versions: Map<string, string>;
 
   constructor(folder: ObjectFolder, left: ReadonlyMap<string, ApiObject> = new Map()) {
@@ -26,19 +26,19 @@ export class KeptObjects {
     this.#versions = new Map([...left].map(([key, object]) => [key, versionOf(object)]));
   }
 
-  /** Objects of an earlier run. */
+  /** Returns an object of an earlier run. */
   left<T extends ApiObject>(key: string): T | undefined {
-    // The key includes the kind.
+    // The key includes the kind, so the type is known.
     return this.#left.get(key) as T | undefined;
   }
 
-  /** Keys of an earlier run with this prefix. */
+  /** Returns the objects of an earlier run whose keys have this prefix. */
   leftBelow<T extends ApiObject>(prefix: string): readonly T[] {
     return [...this.#left].filter(([key]) => key.startsWith(prefix)).map(([, object]) => object as T);
   }
 
   keep(key: string, object: ApiObject): void {
-    // The object was used instead of an answer, and may be used again.
+    // This object was used for lack of an answer, and may be used again.
     if (this.#left.get(key) === object) return;
     this.#left.delete(key);
     const version = versionOf(object);
@@ -57,7 +57,7 @@ export class KeptObjects {
   }
 }
 
-/** Whether a file of an earlier run holds such an object. */
+/** Whether the content of a file is such an object. */
 export function isKeptObject(value: unknown): value is ApiObject {
   if (typeof value !== 'object' || value === null || !('metadata' in value)) return false;
   const { metadata } = value;

@@ -15,21 +15,23 @@ export interface KindCacheOptions<T extends ApiObject> {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The part of each object that is kept in memory. */
+  /** Returns the part of an object that is kept in memory. */
   readonly slim?: (object: T) => T;
-  /** Called for each changed object, with `undefined` for one that is gone. Not called during the first list. */
+  /** Called for each changed object, with `undefined` for a deleted one. It is not called during the first list. */
   readonly changed: (key: string, object: T | undefined) => void;
-  /** The first list is complete. `misled`: an earlier caller did not receive all existing objects. */
+  /**
+   * Called when the first list is complete. `misled` means that an earlier caller did not receive all existing objects.
+   */
   readonly synced: (misled: boolean) => void;
-  /** The state of an earlier run, used while there is no answer. */
+  /** Returns the objects of an earlier run, which are used while there is no answer. */
   readonly left: () => readonly T[];
 }
 
 const SYNC_LIMIT_MS = 1_000;
 
 /**
- * All objects of a kind, followed by one watch (upstream: the kubelet's shared informers). Until the first answer, the
- * state of an earlier run.
+ * Caches all objects of a kind, followed by one watch (upstream: the kubelet's shared informers). Until the first
+ * answer it has the objects of an earlier run.
  */
 export class KindCache<T extends ApiObject> {
   readonly #options: KindCacheOptions<T>;
@@ -59,10 +61,10 @@ export class KindCache<T extends ApiObject> {
     await this.#running;
   }
 
-  /** Waits for the first list, a second at most. Rejects with Unavailable when nothing is known. */
+  /** Waits at most one second for the first list. Rejects with Unavailable when nothing is known. */
   async get(key: string): Promise<T | undefined> {
     const found = (this.#objects ?? (await this.#known())).get(key);
-    // An object that is not in the cache of an earlier run may still exist.
+    // An object that an earlier run did not cache may still exist.
     if (found === undefined && this.#objects === undefined) throw this.#unknown();
     return found;
   }
@@ -71,7 +73,7 @@ export class KindCache<T extends ApiObject> {
     return [...(this.#objects ?? (await this.#known())).values()];
   }
 
-  /** undefined while nothing is known. */
+  /** Returns the objects, or undefined while nothing is known. */
   peek(): ReadonlyMap<string, T> | undefined {
     return this.#objects;
   }

@@ -1,19 +1,19 @@
 import type { ApiObject, ObjectKey } from '../../../api/client/resource-type.ts';
 
-/** The knowledge without a request: the object, its absence, or unknown. */
+/** What is known without a request: the object, that it does not exist, or nothing. */
 export type Known<T> = { readonly known: true; readonly object: T | undefined } | { readonly known: false };
 
 /**
  * How objects of one kind are followed for the pods that use them (`configMapAndSecretChangeDetectionStrategy`). Users
- * are pods by uid; `follows` means that one of them shows it as files.
+ * are UIDs of pods. `follows` means that a user mounts the object as files.
  */
 export interface ObjectStrategy<T extends ApiObject> {
   use(key: ObjectKey, user: string, follows: boolean): void;
-  /** Drops it with its last user. Returns whether this was the last. */
+  /** Removes a user, and drops the object with its last user. Returns whether this was the last one. */
   release(key: ObjectKey, user: string): boolean;
   /**
-   * undefined for an object that does not exist; rejects with Unavailable while that is unknown. An object that no pod
-   * uses is read this once.
+   * Returns the object, or undefined if it does not exist. Rejects with Unavailable while that is unknown. An object
+   * that no pod uses is read once and not followed.
    */
   get(key: ObjectKey): Promise<T | undefined>;
   peek(key: ObjectKey): Known<T>;
@@ -21,12 +21,12 @@ export interface ObjectStrategy<T extends ApiObject> {
   stop(): Promise<void>;
 }
 
-/** Receives the answers of the API server; `undefined`: there is no such object. */
+/** Receives the answers of the API server. `undefined` means that the object does not exist. */
 export interface StrategySink<T> {
-  /** Called for an object in use, whenever it has changed: this is the state at the API server. */
+  /** Called at each change of an object in use, with the state at the API server. */
   seen(key: ObjectKey, object: T | undefined): void;
-  /** Earlier readers have received another state. */
+  /** Called when earlier readers received another state. */
   changed(key: ObjectKey): void;
-  /** The state of an earlier run, used while there is no answer. */
+  /** Returns the object of an earlier run, which is used while there is no answer. */
   kept(key: ObjectKey): T | undefined;
 }

@@ -3,7 +3,7 @@ import { claimNames, configMapNames, secretNames } from '../../../api/pod-refere
 
 export type WatchedKind = 'Secret' | 'ConfigMap';
 
-/** How a pod uses an object: as files, which have to follow it, or in ways that read it again whenever they need it. */
+/** How a pod uses an object: as files, which must follow its changes, or in ways that read it each time. */
 export interface ObjectUse {
   readonly kind: WatchedKind;
   readonly namespace: string;
@@ -19,7 +19,9 @@ export interface PodNeeds {
   readonly runtimeClass: string;
 }
 
-/** From the spec alone (upstream: secret and config map managers, RegisterPod). */
+/**
+ * Computes the objects that a pod needs, from its spec alone (upstream: secret and config map managers, RegisterPod).
+ */
 export function computeNeeds(pod: Pod): PodNeeds {
   const { namespace } = pod.metadata;
   const asFiles = filesOf(pod);

@@ -5,8 +5,8 @@ import { fromApi, isAnswer } from './api-failure.ts';
 import { withoutManagedFields } from '../../../api/client/reflector.ts';
 
 /**
- * The current answer of the API server; undefined when there is no such object. Rejects with a KubeletError,
- * Unavailable when there was no answer.
+ * Reads an object from the API server. Returns undefined if it does not exist. Rejects with a KubeletError: Unavailable
+ * if there was no answer.
  */
 export async function readObject<T extends ApiObject>(
   client: ApiClient,
@@ -21,7 +21,7 @@ export async function readObject<T extends ApiObject>(
   }
 }
 
-/** The same, with the cached object when there is no answer. */
+/** Reads an object from the API server, or returns the cached object if there is no answer. */
 export async function readOrKept<T extends ApiObject>(
   asked: { client: ApiClient; type: ResourceType<T>; key: ObjectKey },
   kept: () => T | undefined,

@@ -2,8 +2,8 @@ import type { ApiObject } from '../../../api/client/resource-type.ts';
 import type { Service } from '../../../api/core/service.ts';
 
 /**
- * The part of a service that the environment of containers needs: a cluster may have thousands of services, and a node
- * watches all of them.
+ * Returns the part of a service from which environment variables are made. A cluster may have thousands of services,
+ * and each node watches all of them.
  */
 export function slimService({
   metadata: { name, namespace, uid, resourceVersion },
@@ -18,7 +18,7 @@ export function slimService({
   } as Service;
 }
 
-/** Identifies this version of an object; '' stands for none. */
+/** Returns a text that identifies this version of an object; '' for no object. */
 export function versionOf(object: ApiObject | undefined): string {
   return object === undefined ? '' : `${object.metadata.uid ?? ''}/${object.metadata.resourceVersion ?? ''}`;
 }

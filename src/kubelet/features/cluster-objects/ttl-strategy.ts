@@ -14,7 +14,7 @@ import { versionOf } from './slim-object.ts';
 export interface TtlStrategyOptions<T extends ApiObject> {
   readonly client: ApiClient;
   readonly type: ResourceType<T>;
-  /** How long an answer is valid. 0: each read makes a request (strategy Get). */
+  /** How long an answer is valid, in milliseconds. With 0, each read makes a request (strategy Get). */
   readonly ttlMs: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -22,7 +22,7 @@ export interface TtlStrategyOptions<T extends ApiObject> {
   readonly sink: StrategySink<T>;
 }
 
-/** How often files are updated: as often as upstream syncs their pods. */
+/** The interval in which mounted files are updated, as often as upstream syncs their pods. */
 const LOOK_MS = 60_000;
 const LOOK_JITTER = 0.5;
 
@@ -30,21 +30,21 @@ interface Cached<T> {
   readonly key: ObjectKey;
   readonly users: Map<string, boolean>;
   known: Known<T>;
-  /** Monotonic; an answer from before this is outdated. */
+  /** A monotonic time in milliseconds. Older answers are outdated. */
   freshUntilMs: number;
   asking: Promise<T | undefined> | undefined;
-  /** Request numbers. An answer to a request from before the newest pod is outdated. */
+  /** The number of the request. An answer to a request from before the newest pod is outdated. */
   round: number;
-  /** A caller received less than exists. */
+  /** Whether a caller received less than exists. */
   misled: boolean;
 }
 
 /**
- * Objects that pods use, read when they are needed and their last answer is too old (upstream: cache_based_manager.go).
- * 1. A new pod makes every answer too old: it must not see an older state than that at its creation.
+ * Reads objects when a pod needs them and their last answer is too old (upstream: cache_based_manager.go). Invariants:
+ * 1. A new pod makes every answer too old, because the pod must not see a state older than its creation.
  * 2. The absence of an object is never cached.
  * 3. Without an answer, the last one stays valid.
- * 4. Objects that are shown as files are read about once a minute.
+ * 4. Objects that are mounted as files are read about once a minute.
  */
 export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
   readonly #options: TtlStrategyOptions<T>;

@@ -23,11 +23,11 @@ export interface WatchStrategyOptions<T extends ApiObject> {
   readonly sink: StrategySink<T>;
 }
 
-/** Upstream: watch_based_manager.go Get. */
+/** How long a reader waits for the first answer (upstream: watch_based_manager.go Get). */
 const SYNC_LIMIT_MS = 1_000;
 /**
- * Upstream: five times the resync interval of a minute. Files follow their object, so their watches are never idle
- * here.
+ * How long an unread object is watched (upstream: five times the resync interval of a minute). Objects mounted as files
+ * are never idle.
  */
 const IDLE_MS = 5 * 60_000;
 const IDLE_LOOK_MS = 60_000;
@@ -36,29 +36,29 @@ const IDLE_LOOK_MS = 60_000;
 type Phase<T> =
   | { readonly name: 'syncing'; readonly last: Known<T> }
   | { readonly name: 'following'; readonly object: T | undefined }
-  /** Not watched. A cached immutable object stays valid; any other object is read again. */
+  /** The object is not watched. A cached immutable object stays valid, and any other object is read again. */
   | { readonly name: 'asleep'; readonly last: T | undefined; readonly settled: boolean };
 
 interface Watched<T> {
   readonly key: ObjectKey;
-  /** Whether each user shows it as files. */
+  /** Whether each user mounts the object as files. */
   readonly users: Map<string, boolean>;
   phase: Phase<T>;
   usedMs: number;
-  /** The last wait got no answer. */
+  /** Whether the last wait ended without an answer. */
   overdue: boolean;
   stop: AbortController;
   readonly waiters: Set<() => void>;
 }
 
 /**
- * One watch for each object that pods of this node use, and none for others, which a node may not read (upstream:
- * watch_based_manager.go).
- * 1. A watch lives from the first user to the last; one of an immutable object ends as soon as the agent knows that it
- * is immutable.
- * 2. `get` waits for the first answer, a second at most; then it returns the cached object, or Unavailable. Callers
- *    that received less than exists are notified by `changed` when it is known.
- * 3. An outage removes nothing: known objects stay known.
+ * Follows each object that pods of this node use by one watch (upstream: watch_based_manager.go). A node may not read
+ * other objects. Invariants:
+ * 1. A watch lasts from the first user to the last. The watch of an immutable object ends as soon as the agent has read
+ *    it.
+ * 2. `get` waits at most one second for the first answer. Then it returns the cached object, or rejects with
+ *    Unavailable. `changed` notifies callers that received less than exists.
+ * 3. Known objects stay known during an outage.
  */
 export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
   readonly #options: WatchStrategyOptions<T>;
@@ -134,7 +134,7 @@ export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
   async get(key: ObjectKey): Promise<T | undefined> {
     const watched = this.#watched.get(formatKey(key));
     const { client, type, sink } = this.#options;
-    // An object that no pod names, such as a driver's secret: read, not followed.
+    // An object that no pod names, for example the secret of a driver, is read and not followed.
     if (watched === undefined) return readOrKept({ client, type, key }, () => sink.kept(key));
     watched.usedMs = this.#options.clock.monotonicMs();
     if (watched.phase.name === 'asleep' && !watched.phase.settled) this.#watch(watched);
@@ -203,7 +203,7 @@ export class WatchStrategy<T extends ApiObject> implements ObjectStrategy<T> {
     if (stop.signal.aborted || watched.stop !== stop) return;
     const object = found === undefined ? undefined : withoutManagedFields(found);
     const before = this.peek(watched.key);
-    // Callers that still wait get the answer directly.
+    // Callers that still wait receive the answer directly.
     const misled = before.known || watched.overdue;
     watched.overdue = false;
     if (object !== undefined && isImmutable(object)) {

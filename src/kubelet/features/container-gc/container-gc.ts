@@ -13,16 +13,21 @@ import type { ContainerRuntime, Listed } from '../../ports/runtime.ts';
 import type { GcPolicy, GcState, CleanupDecision } from './gc-select.ts';
 import { selectContainers, selectSandboxes } from './gc-select.ts';
 
-/** Upstream: ContainerGCPeriod. */
+/** The interval of passes (upstream: ContainerGCPeriod). */
 const CONTAINER_GC_PERIOD_MS = 60_000;
 /**
- * Concurrent removals: enough to be quick after a node full of jobs, not so many that they slow down a pod that waits
- * to start.
+ * The number of concurrent removals: enough to clear a node full of jobs soon, but not so many that they slow down the
+ * start of pods.
  */
 const PARALLEL_REMOVALS = 4;
-/** A container in unknown state is stopped before it is removed, with upstream's least grace period. */
+/**
+ * The grace period of a container in unknown state, which is stopped before it is removed. It is upstream's minimum.
+ */
 const UNKNOWN_GRACE_MS = 2000;
-/** Leftover attempts of logs are rare, and a check costs one directory listing per container. */
+/**
+ * Each tenth pass checks for leftover logs of earlier attempts. They are rare, and a check lists one folder per
+ * container.
+ */
 const LOG_SWEEP_EVERY = 10;
 
 export interface PodNames {
@@ -31,7 +36,7 @@ export interface PodNames {
   readonly namespace: string;
 }
 
-/** The logs of removed containers (features/container-logs). None of these rejects. */
+/** Removes the logs of removed containers (features/container-logs). Its functions never reject. */
 export interface PodLogs {
   removeContainer(pod: PodNames, container: { id: string; name: string; attempt: number }): Promise<void>;
   removePod(
@@ -47,7 +52,7 @@ export interface PodLogs {
   ): Promise<void>;
 }
 
-/** Notified immediately of removed containers and sandboxes, so that nothing waits for a relist. */
+/** Notified immediately of removed containers and sandboxes, so that the cleanup does not wait for a relist. */
 export interface RemovalListener {
   noteContainerRemoved(uid: PodUid, id: ContainerId): void;
   noteSandboxRemoved(uid: PodUid, id: SandboxId): void;
@@ -60,9 +65,9 @@ export interface ContainerGcParts {
   >;
   readonly policy: GcPolicy;
   readonly decideCleanup: (podUid: string) => CleanupDecision;
-  /** The pod has ended, and no worker does anything for it. */
+  /** Whether the pod has ended and its worker has nothing to do. */
   readonly isOver: (podUid: string) => boolean;
-  /** Before all sources have reported, no pod counts as removed. */
+  /** Whether all sources have reported. No pod counts as removed before. */
   readonly sourcesReady: () => boolean;
   readonly logs: PodLogs;
   readonly cache: RemovalListener;
@@ -71,15 +76,15 @@ export interface ContainerGcParts {
   readonly tracer?: Tracer | undefined;
 }
 
-/** Upstream: kuberuntime_gc.go GarbageCollect. */
+/** The trace span of a pass (upstream: kuberuntime_gc.go GarbageCollect). */
 const gcSpan = { name: 'Containers/GarbageCollect', scope: 'k8s.io/kubernetes/pkg/kubelet/kuberuntime' };
 
 /**
- * Removes dead containers and sandboxes, and their logs.
- * 1. Nothing that runs, and nothing of a pod that is being synced, is touched.
- * 2. What is already gone counts as removed.
- * 3. A pass goes on after a failure; the failures are returned as one error.
- * 4. Passes do not overlap; `collectPod` may run beside one: removing twice does no harm.
+ * Removes dead containers and sandboxes, and their logs. Invariants:
+ * 1. Running containers, and everything of a pod whose sync is in progress, are left alone.
+ * 2. What no longer exists counts as removed.
+ * 3. A pass continues after a failure. The failures are returned as one error.
+ * 4. Passes do not overlap. `collectPod` may run beside a pass, because a second removal does nothing.
  */
 export class ContainerGc {
   readonly #parts: ContainerGcParts;
@@ -105,26 +110,26 @@ export class ContainerGc {
     await this.#loop.stop();
   }
 
-  /** One pass over the node. Rejects with what could not be removed. */
+  /** Runs one pass over the node. Rejects with an error that lists what could not be removed. */
   collect(): Promise<void> {
     return this.#collect(() => false);
   }
 
   /**
-   * The same, and the ended containers of pods that are over: their statuses hold what these would show (upstream:
-   * DeleteAllUnusedContainers). For eviction.
+   * Runs a pass that also removes the ended containers of pods that have ended, whose statuses already contain the
+   * results (upstream: DeleteAllUnusedContainers). Eviction uses it.
    */
   deleteUnused(): Promise<void> {
     return this.#collect(this.#parts.isOver);
   }
 
-  /** How many containers `deleteUnused` would remove now. */
+  /** Returns how many containers `deleteUnused` would remove now. */
   async countUnused(): Promise<number> {
     return (await this.#select(this.#parts.isOver)).victims.size;
   }
 
   #fateOf(uid: string): CleanupDecision {
-    // Not created by a kubelet, so it is not removed.
+    // No kubelet created it, so it is not removed.
     if (uid === '') return 'busy';
     const fate = this.#parts.decideCleanup(uid);
     return fate === 'removed' && !this.#parts.sourcesReady() ? 'kept' : fate;
@@ -175,8 +180,8 @@ export class ContainerGc {
   }
 
   /**
-   * Removes all remains of a finished pod that no source wants any more, at once: containers in parallel, then
-   * sandboxes, then logs. Rejects when something stays; the next pass retries. What still runs is left alone.
+   * Removes everything that is left of a finished pod that no source wants any more: containers in parallel, then
+   * sandboxes, then logs. What still runs is left alone. Rejects if something is left; the next pass retries.
    */
   async collectPod(uid: PodUid, pod?: PodNames): Promise<void> {
     const { runtime, logs } = this.#parts;
@@ -214,7 +219,7 @@ export class ContainerGc {
     }
   }
 
-  /** Returns the ids of those that are gone now. */
+  /** Removes the containers, and returns the ids of those that no longer exist. */
   async #removeContainers(
     victims: readonly Listed[],
     errors: string[],
@@ -243,7 +248,10 @@ export class ContainerGc {
     return removed;
   }
 
-  /** A sandbox that has ended still holds its network until it is stopped (upstream: removeSandbox). */
+  /**
+   * Removes the sandboxes. Each is stopped first, because an ended sandbox keeps its network until then (upstream:
+   * removeSandbox).
+   */
   async #removeSandboxes(victims: readonly ListedSandbox[], errors: string[]): Promise<void> {
     const { runtime, cache } = this.#parts;
     await inParallel(victims, async ({ id, podUid, podName, podNamespace }) => {

@@ -9,20 +9,20 @@ import type { CleanupDecision } from './gc-select.ts';
 
 /** What garbage collection reads from the pod workers. */
 export interface GcWorkers {
-  /** Undefined for a pod that has no worker. */
+  /** Returns the state of the pod's worker, or undefined if the pod has none. */
   stateOf(uid: PodUid): { readonly phase: string } | undefined;
   isBusy(uid: PodUid): boolean;
 }
 
 export interface CreateContainerGcParts extends Omit<ContainerGcParts, 'decideCleanup' | 'isOver' | 'platform'> {
-  /** Read when needed: the workers are created later. */
+  /** Returns the workers. It is called when they are needed, because they are created later. */
   readonly workers: () => GcWorkers;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** Garbage collection of containers; leaves a pod alone while its worker runs a pass. */
+/** Creates the garbage collection of containers. It leaves a pod alone while its worker runs a sync. */
 export function createContainerGc({ workers, clock, random, log, ...parts }: CreateContainerGcParts): ContainerGc {
   return new ContainerGc({
     ...parts,
@@ -32,7 +32,7 @@ export function createContainerGc({ workers, clock, random, log, ...parts }: Cre
   });
 }
 
-/** What happens to the remains of a pod in the runtime. */
+/** Decides whether the containers and sandboxes of a pod are removed. */
 export function decideCleanup(workers: GcWorkers, uid: PodUid): CleanupDecision {
   const state = workers.stateOf(uid);
   if (state === undefined) return 'removed';

@@ -7,7 +7,7 @@ export interface GcContainer {
   readonly attempt: number;
   readonly sandboxId: string;
   readonly state: 'created' | 'running' | 'exited' | 'unknown';
-  /** Wall ms. */
+  /** Wall-clock milliseconds. */
   readonly createdAtMs: number;
 }
 
@@ -19,17 +19,17 @@ export interface GcSandbox {
 }
 
 export interface GcPolicy {
-  /** --minimum-container-ttl-duration. */
+  /** The flag --minimum-container-ttl-duration, in milliseconds. */
   readonly minAgeMs: number;
-  /** --maximum-dead-containers-per-container; negative for no limit. */
+  /** The flag --maximum-dead-containers-per-container; negative for no limit. */
   readonly maxPerContainer: number;
-  /** --maximum-dead-containers, node-wide; negative for no limit. */
+  /** The flag --maximum-dead-containers, node-wide; negative for no limit. */
   readonly maxTotal: number;
 }
 
 /**
- * What happens to the remains of a pod. `removed`: all of it goes. `busy`: containers of it are being started or
- * stopped now.
+ * What happens to the containers and sandboxes of a pod. `removed`: all are removed. `busy`: containers of the pod are
+ * being started or stopped now.
  */
 export type CleanupDecision = 'kept' | 'removed' | 'busy';
 
@@ -40,9 +40,9 @@ export interface GcState {
 }
 
 /**
- * Containers to remove, oldest first. Running containers are never included. For pods that stay, it keeps the newest
- * ended container of each name, unless the node-wide limit requires its removal, and containers that may be about to
- * start.
+ * Selects the containers to remove, oldest first. Running containers are never included. For pods that stay, it keeps
+ * the newest ended container of each name, unless the node-wide limit requires its removal. It also keeps containers
+ * that may be about to start.
  */
 export function selectContainers(
   { containers, decideCleanup }: GcState,
@@ -67,7 +67,10 @@ export function selectContainers(
   return [...victims].sort((left, right) => left.createdAtMs - right.createdAtMs);
 }
 
-/** Equal shares first, at least one each; any excess is removed by age (upstream: evictContainers). */
+/**
+ * Enforces the node-wide limit: each name keeps an equal share of at least one, and what still exceeds the limit is
+ * removed by age (upstream: evictContainers).
+ */
 function enforceTotal(units: GcContainer[][], maxTotal: number, victims: Set<GcContainer>): void {
   const count = (): number => units.reduce((sum, unit) => sum + unit.length, 0);
   if (maxTotal < 0 || count() <= maxTotal) return;
@@ -76,7 +79,7 @@ function enforceTotal(units: GcContainer[][], maxTotal: number, victims: Set<GcC
   keepNewest(shared.flat(), maxTotal, victims);
 }
 
-/** Returns those that stay; a negative limit keeps all. */
+/** Returns the containers that are kept; a negative limit keeps all. */
 function keepNewest(unit: readonly GcContainer[], limit: number, victims: Set<GcContainer>): GcContainer[] {
   if (limit < 0) return [...unit];
   const sorted = [...unit].sort(newestFirst);
@@ -85,9 +88,9 @@ function keepNewest(unit: readonly GcContainer[], limit: number, victims: Set<Gc
 }
 
 /**
- * The dead containers of one name that are records of runs. One that was created and never ran is not a record: it may
- * be about to start, unless a later attempt has run since. In that case it appeared late, from a create that was given
- * up, and is removed before any record, however new it is.
+ * Returns the dead containers of one name that have run. A container that was created and never ran may be about to
+ * start, unless a later attempt has run since. In that case a create that was given up produced it late, and it is
+ * removed before any container that ran, regardless of its age.
  */
 function recordsOf(unit: readonly GcContainer[], victims: Set<GcContainer>): GcContainer[] {
   const ended = unit.filter(({ state }) => state !== 'created');
@@ -97,8 +100,9 @@ function recordsOf(unit: readonly GcContainer[], victims: Set<GcContainer>): GcC
 }
 
 /**
- * Sandboxes to remove: not ready, without containers, and not the newest of their pod, from which its status is read;
- * for removed pods all of these. `gone` are containers that are about to be removed.
+ * Selects the sandboxes to remove: those that are not ready, have no containers and are not the newest of their pod,
+ * from which its status is read. For removed pods it selects the newest too. `gone` are containers that are about to be
+ * removed.
  */
 export function selectSandboxes(
   { containers, sandboxes, decideCleanup }: GcState,

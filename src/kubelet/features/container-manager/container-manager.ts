@@ -23,61 +23,62 @@ export interface ContainerManagerOptions {
   readonly config: QosTreeConfig;
   /** Settings of the QoS classes in addition to CPU shares; none by default. */
   readonly qosMemory?: QosMemoryRules;
-  /** Called with the memory protection of the class cgroups each time it is written. */
+  /** Called at each write of the memory protection of the class cgroups. */
   readonly onProtected?: (bytes: { readonly min: number; readonly low: number }) => void;
-  /** Limits of all pods together (node allocatable without the eviction part); read at each pass. */
+  /** Returns the limits of all pods together (node allocatable without the eviction part). It is read at each pass. */
   readonly rootLimits: () => CgroupLimits;
-  /** The limits of all pods together are in force, or could not be set; called when that changes. */
+  /** Called when the limits of all pods together are set or cannot be set, and the outcome changed. */
   readonly onRootLimits?: (outcome: { limits: CgroupLimits; problem?: string }) => void;
-  /** The pod has CPUs of its own, which no quota limits. */
+  /** Whether the pod has exclusive CPUs, which no quota limits. */
   readonly hasExclusiveCpus?: (pod: Pod) => boolean;
-  /** The pods that should run now, with their allocated resources. */
+  /** Returns the pods that should run now, with their allocated resources. */
   readonly activePods: () => readonly Pod[];
 }
 
 export interface PodCgroup {
-  /** What the sandbox gets as cgroup_parent; empty when pods have no cgroups of their own. */
+  /** The `cgroup_parent` of the sandbox; empty when pods have no cgroups of their own. */
   readonly cgroupParent: string;
   /**
-   * false when it was created by this call: for a pod with running containers a sign that something else removed it.
+   * Whether the cgroup existed before this call. If it is false and the pod has running containers, another program
+   * removed the cgroup.
    */
   readonly existed: boolean;
 }
 
-/** Upstream: qos_container_manager_linux.go, 1 min. */
+/** The interval in which the class cgroups are written (upstream: qos_container_manager_linux.go). */
 const QOS_UPDATE_PERIOD_MS = 60_000;
 const AWAY_RETRY_MS = 2000;
-/** Killed processes need a moment to leave their cgroup. */
+/** The pauses before a cgroup is removed again, because killed processes need time to leave it. */
 const removeRetryMs = [5, 10, 20, 40, 80, 160, 320] as const;
 
 /**
- * The cgroups of pods and of their QoS classes.
- * 1. A pod's cgroup exists before its sandbox and is removed after its last container; removing one that is gone is
- *    success.
- * 2. Class shares follow the set of pods: updated at each change, and rewritten each minute in case another process
- *    changed them.
- * 3. An agent that may not create cgroups logs so once and leaves it to the runtime, which creates its own below the
- *    given name.
- * 4. The cgroup backend may be unavailable (systemd, over D-Bus): that is no refusal. It is retried, and pods wait for
- *    their cgroups meanwhile.
+ * Manages the cgroups of pods and of their QoS classes. Invariants:
+ * 1. A pod's cgroup exists before its sandbox and is removed after its last container. Removing a missing cgroup
+ *    succeeds.
+ * 2. The shares of the classes follow the set of pods. They are updated at each change, and rewritten each minute in
+ *    case another process changed them.
+ * 3. An agent that may not create cgroups logs this once. The runtime then creates its own cgroups below the given
+ *    name.
+ * 4. The cgroup backend (systemd, over D-Bus) may be unavailable. The agent retries, and pods wait for their cgroups
+ *    meanwhile.
  */
 export class ContainerManager {
   readonly #options: ContainerManagerOptions;
   readonly #groups: QosGroups | undefined;
   readonly #loop: Loop;
   readonly #names = new Map<PodUid, string>();
-  /** The overhead that is included in the cgroups made here. */
+  /** The overhead that the cgroups created by this agent include. */
   readonly #overheads = new Map<PodUid, string>();
-  /** Pods whose cgroup has its limits, or had them when this agent saw it first. */
+  /** Pods whose cgroup has its limits, or had them when this agent first read it. */
   readonly #limited = new Set<PodUid>();
   readonly #removing = new Map<PodUid, Promise<void>>();
   #mayWrite = true;
-  /** The class cgroups could not be made at the start. */
+  /** Whether the class cgroups could not be created at the start. */
   #isAway = false;
-  /** The last desired limits of the classes. */
+  /** The limits of the classes that were last written. */
   #writtenLimits: string | undefined;
   #orphansLeft = 0;
-  /** The limits in force, and the problem that prevents others. */
+  /** The limits in force, and the error that prevents others. */
   #rootLimits: string | undefined;
   #rootProblem: string | undefined;
 
@@ -94,7 +95,7 @@ export class ContainerManager {
     });
   }
 
-  /** Creates the class cgroups. Never rejects: a node without writable cgroups still runs pods. */
+  /** Creates the class cgroups. It never rejects: pods run even if cgroups are not writable. */
   async start(): Promise<void> {
     const groups = this.#groups;
     if (groups === undefined) return;
@@ -139,22 +140,22 @@ export class ContainerManager {
     await this.#loop.stop();
   }
 
-  /** Monotonic time of the last successful pass over the class shares, for health. */
+  /** Returns the monotonic time of the last successful pass over the class shares, for the health check. */
   lastSuccessMs(): number | undefined {
     return this.#loop.lastSuccessMs();
   }
 
-  /** The set of pods or their requests changed. */
+  /** Updates the class shares after a change of the pods or their requests. */
   podsChanged(): void {
-    // Most changes affect no share, and a pass reads every hierarchy.
+    // Most changes of pods affect no share, and a pass reads every hierarchy.
     if (this.#mayWrite && this.#groups !== undefined && JSON.stringify(this.#qosLimits()) !== this.#writtenLimits)
       this.#loop.wake();
   }
 
   /**
-   * Creates the pod's cgroup with its limits if it does not exist. An existing one is left as it is (upstream:
-   * EnsureExists), unless the pod's overhead changed, or no process lives in it and this agent has not created it: an
-   * earlier agent may have died before it set the limits.
+   * Creates the pod's cgroup with its limits if it does not exist. An existing cgroup is left as it is (upstream:
+   * EnsureExists), with two exceptions: the pod's overhead changed, or the cgroup has no process and this agent has not
+   * created it. In the second case an earlier agent may have died before it set the limits.
    */
   async ensurePodCgroup(pod: Pod): Promise<PodCgroup> {
     if (this.#groups === undefined) return { cgroupParent: '', existed: true };
@@ -176,15 +177,15 @@ export class ContainerManager {
     return { cgroupParent, existed: false };
   }
 
-  /** Processes in a cgroup were started after its limits were set. */
+  /** Whether the cgroup may have no limits. If it has processes, they were started after its limits were set. */
   async #mayLackLimits(uid: PodUid, name: string): Promise<boolean> {
     return !this.#limited.has(uid) && (await this.#options.cgroups.processes(name)).length === 0;
   }
 
   /**
-   * A pod may get its overhead after its cgroup was created: when its RuntimeClass arrives later than the pod. For a
-   * cgroup of an earlier agent the included overhead is unknown: one that is too small is raised, and one that is
-   * larger may be shrinking with a resize.
+   * Whether the cgroup does not include the pod's overhead. A pod gets its overhead after its cgroup was created if its
+   * RuntimeClass arrives later. For a cgroup of an earlier agent the included overhead is unknown. If it is too small,
+   * it is raised. If it is larger, it is left alone, because a resize may be shrinking it.
    */
   async #lacksOverhead(
     pod: Pod,
@@ -198,8 +199,8 @@ export class ContainerManager {
   }
 
   /**
-   * Kills the remaining processes and removes the cgroup. Conflict when processes do not exit: call again later.
-   * Concurrent calls for one pod are merged.
+   * Kills the remaining processes and removes the cgroup. Rejects with Conflict if processes do not exit; call it again
+   * later. Concurrent calls for one pod are merged.
    */
   removePodCgroup(uid: PodUid): Promise<void> {
     const before = this.#removing.get(uid);
@@ -223,7 +224,10 @@ export class ContainerManager {
     return found;
   }
 
-  /** Removes cgroups of unknown pods. Resolves to how many are left; logs only when that number changes. */
+  /**
+   * Removes the cgroups of unknown pods. Resolves to the number of cgroups that are left, and logs only when that
+   * number changes.
+   */
   async cleanupOrphans(known: Pick<ReadonlySet<PodUid>, 'has'>): Promise<number> {
     const orphans = [...(await this.listPodCgroups())].filter(([uid]) => !known.has(uid));
     const results = await Promise.allSettled(
@@ -246,8 +250,8 @@ export class ContainerManager {
   }
 
   /**
-   * The kernel refuses a limit below what pods use already; that keeps no pod from running, and is retried (upstream:
-   * enforceNodeAllocatableCgroups).
+   * Limits the cgroup of all pods. The kernel refuses a limit below the current usage. Pods still run then, and the
+   * agent retries (upstream: enforceNodeAllocatableCgroups).
    */
   async #limitRoot(groups: QosGroups): Promise<void> {
     const { cgroups, log, onRootLimits } = this.#options;
@@ -273,7 +277,7 @@ export class ContainerManager {
   }
 
   /**
-   * The values of the pod's own cgroup; undefined where there is none (upstream: GetPodCgroupConfig,
+   * Reads the values of the pod's own cgroup; undefined if there is none (upstream: GetPodCgroupConfig,
    * GetPodCgroupMemoryUsage).
    */
   async read(pod: Pod): Promise<CgroupValues | undefined> {
@@ -287,7 +291,7 @@ export class ContainerManager {
     }
   }
 
-  /** The cgroup limits that follow from the pod's resources. */
+  /** Returns the cgroup limits for the pod's resources. */
   wanted(pod: Pod): CgroupLimits {
     const { config, hasExclusiveCpus } = this.#options;
     const isUnlimited = hasExclusiveCpus?.(pod) === true;
@@ -345,7 +349,7 @@ export class ContainerManager {
         await cgroups.update(name, await this.#aboveUse(name, wanted));
       } catch (error) {
         if (!isKind(error, 'NotFound')) throw error;
-        // Another process removed it; the pods below it are gone with it, and their own sync creates them again.
+        // Another process removed the cgroup with the pods below it. The syncs of those pods create theirs again.
         await cgroups.ensure(groups.guaranteed, {});
         this.#rootLimits = undefined;
         await this.#limitRoot(groups);
@@ -357,8 +361,9 @@ export class ContainerManager {
   }
 
   /**
-   * A class that uses more than its limit is kept from growing, and gets its limit once it uses less: cgroup v1 refuses
-   * a lower one (upstream: retrySetMemoryReserve), and cgroup v2 would kill for it.
+   * Raises limits that are below the current usage of a class. The class cannot grow, and it gets its limit when it
+   * uses less. Cgroup v1 would refuse the lower limit (upstream: retrySetMemoryReserve), and with it cgroup v2 would
+   * kill processes.
    */
   async #aboveUse(name: string, limits: CgroupLimits): Promise<CgroupLimits> {
     if (limits.memoryBytes === undefined) return limits;

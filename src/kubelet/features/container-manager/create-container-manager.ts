@@ -18,12 +18,12 @@ export interface CreateContainerManagerParts {
   readonly config: Pick<KubeletConfig, 'cgroups' | 'gates'>;
   readonly cgroups: Cgroups;
   readonly machine: Pick<MachineFacts, 'hugePageSizesBytes'>;
-  /** Limits of all pods together. */
+  /** The limits of all pods together. */
   readonly podsCgroupLimits: CgroupLimits;
   /** The node's memory minus the reservations for the system and Kubernetes. */
   readonly memoryForPodsBytes: number;
   readonly onProtected: NonNullable<ContainerManagerOptions['onProtected']>;
-  /** The pod has CPUs of its own, which no quota limits. */
+  /** Whether the pod has exclusive CPUs, which no quota limits. */
   readonly hasExclusiveCpus: (pod: Pod) => boolean;
   /** The pods that have a place on the node. */
   readonly activePods: () => readonly Pod[];
@@ -33,7 +33,7 @@ export interface CreateContainerManagerParts {
   readonly log: Logger;
 }
 
-/** The cgroups of pods as this node is configured; events report whether the limits of all pods are in force. */
+/** Creates the container manager as this node is configured. Events report whether the limits of all pods are set. */
 export function createContainerManager(parts: CreateContainerManagerParts): ContainerManager {
   const { cgroups: config, gates } = parts.config;
   const { cgroups, machine, recorder, activePods, clock, random, log } = parts;

@@ -13,7 +13,7 @@ import { SystemGroups } from './system-groups.ts';
 export interface CreateNodeSetupParts {
   readonly config: Pick<KubeletConfig, 'cgroups' | 'reserved' | 'gates'>;
   readonly cgroups: Cgroups;
-  /** Undefined where the node outside of pods is left alone. */
+  /** The settings; undefined if the agent leaves the node outside of pods alone. */
   readonly settings: { tunables: KernelTunables; processGroups: ProcessGroups; ownProcess: OwnProcess } | undefined;
   readonly recorder: NodeEventRecorder;
   readonly clock: Clock;
@@ -21,14 +21,14 @@ export interface CreateNodeSetupParts {
   readonly log: Logger;
 }
 
-/** What is set on the node before the first pod, and kept so. */
+/** Sets up the node before the first pod, and keeps the settings. */
 export interface NodeSetup {
-  /** Rejects with Invalid where the node is not as the configuration demands. */
+  /** Rejects with Invalid if the node does not meet the configuration. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Upstream: cm/container_manager_linux.go setupNode, in its order. */
+/** Creates the setup of the node, in upstream's order (upstream: cm/container_manager_linux.go setupNode). */
 export function createNodeSetup(parts: CreateNodeSetupParts): NodeSetup {
   const { config, cgroups, settings, recorder, log } = parts;
   const { protectKernelDefaults, kubelet, system } = config.cgroups;

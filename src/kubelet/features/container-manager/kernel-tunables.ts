@@ -2,31 +2,34 @@ import { KubeletError, errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { KernelTunables } from '../../ports/node-settings.ts';
 
-/** Upstream: cm/container_manager_linux.go setupKernelTunables, k8s.io/component-helpers/node/util/sysctl. */
+/**
+ * The required kernel settings (upstream: cm/container_manager_linux.go setupKernelTunables,
+ * k8s.io/component-helpers/node/util/sysctl).
+ */
 export const wantedTunables: ReadonlyMap<string, number> = new Map([
-  // Allow overcommit of memory: the limits of cgroups apply, not the total of allocations.
+  // Allow overcommit of memory, because the limits of cgroups apply instead of the total of allocations.
   ['vm/overcommit_memory', 1],
-  // The OOM killer acts instead of a panic.
+  // Run the OOM killer instead of a panic.
   ['vm/panic_on_oom', 0],
-  // After a panic the kernel reboots within ten seconds,
+  // Reboot ten seconds after a panic.
   ['kernel/panic', 10],
-  // also after an oops.
+  // Panic after an oops, too.
   ['kernel/panic_on_oops', 1],
-  // Every container has kernel keys, which count against root's quota.
+  // Every container has kernel keys, which count against the quota of root.
   ['kernel/keys/root_maxkeys', 1_000_000],
   ['kernel/keys/root_maxbytes', 25_000_000],
 ]);
 
-/** undefined: the kernel does not say. */
+/** The current values; undefined for a setting that the kernel does not report. */
 export type TunableValues = ReadonlyMap<string, number | undefined>;
 
 export interface TunablePlan {
   readonly changes: readonly { readonly name: string; readonly from: number; readonly to: number }[];
-  /** Why the node cannot be used as it is, in upstream's words. */
+  /** The reasons why the node cannot be used, in upstream's words. */
   readonly problems: readonly string[];
 }
 
-/** `isProtected`: settings are verified and not changed (protectKernelDefaults). */
+/** Plans the changes. `isProtected` means that settings are verified and not changed (protectKernelDefaults). */
 function planTunables(values: TunableValues, isProtected: boolean): TunablePlan {
   const wrong = [...wantedTunables].flatMap(([name, to]) => {
     const from = values.get(name);
@@ -41,14 +44,14 @@ function planTunables(values: TunableValues, isProtected: boolean): TunablePlan 
 
 export interface TunableParts {
   readonly tunables: KernelTunables;
-  /** protectKernelDefaults */
+  /** The field protectKernelDefaults. */
   readonly isProtected: boolean;
   readonly log: Logger;
 }
 
 /**
- * Sets the kernel's settings, or verifies them. Rejects with Invalid, as upstream, where a protected setting differs, and
- * where a setting cannot be read or changed. All problems are named at once.
+ * Sets the kernel's settings, or verifies them. Rejects with Invalid, as upstream, if a protected setting differs or a
+ * setting cannot be read or changed. The error lists all problems.
  */
 export async function setUpTunables({ tunables, isProtected, log }: TunableParts): Promise<void> {
   const values = new Map<string, number | undefined>();
@@ -73,7 +76,7 @@ export async function setUpTunables({ tunables, isProtected, log }: TunableParts
   if (all.length > 0) throw new KubeletError('Invalid', aggregate(all), { op: 'set up the kernel' });
 }
 
-/** As upstream joins errors. */
+/** Joins errors as upstream does. */
 function aggregate(problems: readonly string[]): string {
   return problems.length === 1 ? (problems[0] ?? '') : `[${problems.join(', ')}]`;
 }

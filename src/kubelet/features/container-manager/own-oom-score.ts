@@ -7,9 +7,9 @@ import type { OwnProcess } from '../../ports/node-settings.ts';
 
 export interface OwnOomScoreParts {
   readonly ownProcess: OwnProcess;
-  /** -1000 to 1000. */
+  /** From -1000 to 1000. */
   readonly scoreAdj: number;
-  /** The agent has a cgroup of its own, which is checked more often. */
+  /** Whether the agent has a cgroup of its own. Then the score is checked more often. */
   readonly hasGroup: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -20,8 +20,8 @@ const PERIOD_MS = 5 * 60_000;
 const PERIOD_WITH_GROUP_MS = 60_000;
 
 /**
- * Sets the OOM score of the agent again and again: other programs may change it (upstream:
- * cm/container_manager_linux.go ensureProcessInContainerWithOOMScore, with the same periods).
+ * Creates a loop that sets the OOM score of the agent repeatedly, because other programs may change it. The periods are
+ * upstream's (upstream: cm/container_manager_linux.go ensureProcessInContainerWithOOMScore).
  */
 export function createOomScoreLoop(parts: OwnOomScoreParts): Loop {
   const { ownProcess, scoreAdj, hasGroup, clock, random, log } = parts;

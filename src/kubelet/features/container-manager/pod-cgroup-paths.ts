@@ -7,13 +7,13 @@ import { podCgroupName, qosGroups } from './qos-tree.ts';
 /** Paths of pod cgroups in the cgroup file system. */
 export interface PodCgroupPaths {
   of(pod: Pod): string;
-  /** The cgroup of all pods, then those of the QoS classes below it. */
+  /** The cgroup of all pods, then the cgroups of the QoS classes below it. */
   readonly top: readonly string[];
 }
 
 /**
- * Undefined where pods have no cgroups of their own (cgroupsPerQOS is off). `kernelPath` translates a name of the
- * agent's into a path; the two differ with the systemd driver.
+ * Returns the cgroup paths of pods; undefined if pods have no cgroups of their own (cgroupsPerQOS is off). `kernelPath`
+ * translates the agent's name of a cgroup to a path. The two differ with the systemd driver.
  */
 export function podCgroupPaths(
   { perQos, root }: Pick<KubeletConfig['cgroups'], 'perQos' | 'root'>,

@@ -8,26 +8,28 @@ import { computeQosShares } from './qos-tree.ts';
 
 /** Settings of the QoS classes in addition to their CPU shares. */
 export interface QosMemoryRules {
-  /** Percent of the requests of a class that lower classes cannot use (qosReserved); undefined: none. */
+  /** The percentage of a class's requests that lower classes cannot use (qosReserved); undefined for none. */
   readonly reservedPercent: number | undefined;
   /** The memory of the node minus the reservations for the system and Kubernetes; 0 if unknown. */
   readonly memoryForPodsBytes: number;
   readonly memoryQos: MemoryQos | undefined;
 }
 
-/** Guaranteed pods have no class of their own: their rows are for the group of all pods. */
+/**
+ * The limits of the class cgroups. Guaranteed pods have no class cgroup, so `guaranteed` is for the cgroup of all pods.
+ */
 export interface QosLimits {
   readonly guaranteed: CgroupLimits;
   readonly burstable: CgroupLimits;
   readonly bestEffort: CgroupLimits;
-  /** What the class limits protect, for metrics; undefined without MemoryQoS. */
+  /** The memory that the class limits protect, for metrics; undefined without MemoryQoS. */
   readonly protectedBytes: { readonly min: number; readonly low: number } | undefined;
 }
 
-/** Keep enough memory for the current usage of the class. */
+/** The minimum that is added to the current usage of a class, in bytes. */
 const LEAST_CLASS_BYTES = 4096;
 
-/** Upstream: qos_container_manager_linux.go UpdateCgroups. */
+/** Computes the limits of the QoS classes (upstream: qos_container_manager_linux.go UpdateCgroups). */
 export function computeQosLimits(pods: readonly Pod[], rules: QosMemoryRules): QosLimits {
   const shares = computeQosShares(pods);
   const requests = rules.reservedPercent === undefined && rules.memoryQos === undefined ? none : memoryRequests(pods);
@@ -42,7 +44,7 @@ export function computeQosLimits(pods: readonly Pod[], rules: QosMemoryRules): Q
     };
   const kept = memoryQos.reservesRequests ? requests : none;
   return {
-    // A parent cgroup must protect the sum of the protection of its children.
+    // A parent cgroup must protect the sum of what its children protect.
     guaranteed: { unified: { 'memory.min': String(kept.guaranteed + kept.burstable) } },
     burstable: {
       cpuShares: shares.burstable,
@@ -67,7 +69,7 @@ function memoryRequests(pods: readonly Pod[]): typeof none {
   return sums;
 }
 
-/** Upstream: setMemoryReserve. */
+/** Computes the memory limit of a class (upstream: setMemoryReserve). */
 function classMemory(
   requests: typeof none,
   { reservedPercent, memoryForPodsBytes }: QosMemoryRules,

@@ -17,37 +17,42 @@ import type { CgroupLimits } from '../../ports/cgroups.ts';
 /** Fields of KubeletConfiguration that shape the tree. */
 export interface QosTreeConfig {
   readonly cgroupsPerQOS: boolean;
-  /** `/` or empty for the root. */
+  /** The root of the tree; `/` or empty for the root of the hierarchy. */
   readonly cgroupRoot: string;
   readonly cpuCFSQuota: boolean;
   readonly cpuCFSQuotaPeriodUs: number;
-  /** -1 or 0 for none. */
+  /** The limit of processes in a pod; -1 or 0 for none. */
   readonly podPidsLimit: number;
-  /** Page sizes of this kernel; a pod gets none of a size it did not ask for. */
+  /** The sizes of huge pages of this kernel, in bytes. A pod gets no pages of a size that it does not request. */
   readonly hugePageSizesBytes: readonly number[];
-  /** Undefined where MemoryQoS is off. */
+  /** The settings of MemoryQoS; undefined if the gate is off. */
   readonly memoryQos?: MemoryQos | undefined;
 }
 
-/** Facts: upstream cm/helpers_linux.go. */
+/** The constants of upstream's cm/helpers_linux.go. */
 const MIN_SHARES = 2;
 const POD_PREFIX = 'pod';
 
-/** The class cgroups. Guaranteed pods lie directly below kubepods. */
+/** The class cgroups. Guaranteed pods are directly below kubepods. */
 export interface QosGroups {
   readonly guaranteed: string;
   readonly burstable: string;
   readonly bestEffort: string;
 }
 
-/** undefined when pods have no cgroups of their own (cgroupsPerQOS false). */
+/**
+ * Returns the names of the class cgroups; undefined when pods have no cgroups of their own (cgroupsPerQOS is false).
+ */
 export function qosGroups(config: Pick<QosTreeConfig, 'cgroupsPerQOS' | 'cgroupRoot'>): QosGroups | undefined {
   if (!config.cgroupsPerQOS) return undefined;
   const guaranteed = `/${[...config.cgroupRoot.split('/').filter((part) => part !== ''), 'kubepods'].join('/')}`;
   return { guaranteed, burstable: `${guaranteed}/burstable`, bestEffort: `${guaranteed}/besteffort` };
 }
 
-/** Throws Invalid for a uid that would lead out of its cgroup (a manifest may name any uid). */
+/**
+ * Returns the name of the pod's cgroup. Throws Invalid for a UID that would lead out of its cgroup, because a manifest
+ * may contain any UID.
+ */
 export function podCgroupName(groups: QosGroups, qos: PodQOSClass, uid: PodUid): string {
   if (uid === '' || uid.includes('/') || uid.includes('_') || uid.includes('..'))
     throw new KubeletError('Invalid', `pod uid ${JSON.stringify(uid)} cannot name a cgroup`, { op: 'name cgroup' });
@@ -55,7 +60,7 @@ export function podCgroupName(groups: QosGroups, qos: PodQOSClass, uid: PodUid):
   return `${parent}/${POD_PREFIX}${uid}`;
 }
 
-/** undefined for what is not a pod's cgroup, such as `burstable`. */
+/** Returns the UID of the pod of a cgroup, or undefined if it is not a pod's cgroup, such as `burstable`. */
 export function podUidOfCgroup(child: string): PodUid | undefined {
   return child.startsWith(POD_PREFIX) && child.length > POD_PREFIX.length
     ? podUid(child.slice(POD_PREFIX.length))
@@ -63,8 +68,8 @@ export function podUidOfCgroup(child: string): PodUid | undefined {
 }
 
 /**
- * The limits of the pod's own cgroup (upstream: ResourceConfigForPod). A burstable pod is limited only if every
- * container is, or the pod as a whole.
+ * Computes the limits of the pod's own cgroup (upstream: ResourceConfigForPod). A burstable pod is limited only if
+ * every container is, or the pod as a whole.
  */
 export function computePodLimits(pod: Pod, config: QosTreeConfig): CgroupLimits {
   const requests = podRequests(pod);
@@ -86,7 +91,7 @@ export function computePodLimits(pod: Pod, config: QosTreeConfig): CgroupLimits 
   return result;
 }
 
-/** BestEffort is always 2; Burstable is the sum of what its pods request, so that classes share CPU by requests. */
+/** Computes the CPU shares of the classes. BestEffort always has 2. Burstable has the sum of what its pods request. */
 export function computeQosShares(pods: readonly Pod[]): { burstable: number; bestEffort: number } {
   let milliCpu = 0;
   for (const pod of pods) if (podQos(pod) === 'Burstable') milliCpu += milliOf(podRequests(pod), 'cpu');
@@ -94,8 +99,8 @@ export function computeQosShares(pods: readonly Pod[]): { burstable: number; bes
 }
 
 /**
- * Whether the pod's own cgroup gets this limit. Upstream adds up an init container with the sidecars before it, so that
- * one without a limit counts as limited behind a sidecar that has one.
+ * Whether the pod's own cgroup gets this limit. Upstream adds up an init container and the sidecars before it, so an
+ * init container without a limit counts as limited if such a sidecar has one.
  */
 function isLimited(pod: Pod, resource: 'cpu' | 'memory'): boolean {
   const limitOf = (list: ResourceList | undefined): number => milliOf(list ?? {}, resource);

@@ -7,20 +7,22 @@ import { groupLimitsOf } from '../../model/group-limits.ts';
 import type { CgroupLimits, Cgroups } from '../../ports/cgroups.ts';
 import type { NodeEventRecorder } from '../../ports/recorder.ts';
 
-/** The limits of a group that the operator made for what is not in pods. */
+/** The limits of a cgroup that the operator created for processes outside of pods. */
 export interface ReservedGroup {
   readonly owner: 'System' | 'Kube';
-  /** Only CPU is limited. */
+  /** Whether only CPU is limited. */
   readonly compressible: boolean;
-  /** As configured. */
+  /** The name in the configuration. */
   readonly group: string;
-  /** The same as a name of the agent's. */
+  /** The agent's name of the same cgroup. */
   readonly name: string;
-  /** undefined where nothing is reserved that could be a limit. */
+  /** The limits; undefined if the reservation contains no resource that can be limited. */
   readonly limits: CgroupLimits | undefined;
 }
 
-/** In upstream's order (upstream: node_container_manager_linux.go enforceNodeAllocatableCgroups). */
+/**
+ * Computes the groups, in upstream's order (upstream: node_container_manager_linux.go enforceNodeAllocatableCgroups).
+ */
 export function computeReservedGroups(
   reserved: KubeletConfig['reserved'],
   on: { readonly driver: 'cgroupfs' | 'systemd'; readonly protectsMemory: boolean },
@@ -43,7 +45,10 @@ export function computeReservedGroups(
     }));
 }
 
-/** `protectsMemory` (MemoryQoS on cgroup v2): what is reserved is also never reclaimed. */
+/**
+ * Returns the limits of a reservation. `protectsMemory` (MemoryQoS on cgroup v2) means that the reserved memory is
+ * never reclaimed.
+ */
 function limitsOf(resources: ResourceList, compressible: boolean, protectsMemory: boolean): CgroupLimits | undefined {
   if (Object.keys(resources).length === 0) return undefined;
   const limits = groupLimitsOf(resources, compressible);
@@ -52,8 +57,8 @@ function limitsOf(resources: ResourceList, compressible: boolean, protectsMemory
 }
 
 /**
- * With the systemd driver the operator names a slice (`/runtime.slice/runtime-kube.slice`), which the agent knows as
- * `/runtime/kube` (upstream: ParseSystemdToCgroupName).
+ * Converts the configured name to the agent's. With the systemd driver the operator names a slice
+ * (`/runtime.slice/runtime-kube.slice`), which the agent knows as `/runtime/kube` (upstream: ParseSystemdToCgroupName).
  */
 function reservedGroupName(group: string, driver: 'cgroupfs' | 'systemd'): string {
   if (driver === 'cgroupfs')
@@ -69,7 +74,7 @@ function reservedGroupName(group: string, driver: 'cgroupfs' | 'systemd'): strin
     .join('/')}`;
 }
 
-/** Limits groups that exist. Rejects with Invalid, after an event, where one is missing or cannot be limited. */
+/** Limits existing cgroups. If one is missing or cannot be limited, records an event and rejects with Invalid. */
 export async function enforceReservedGroups(
   groups: readonly ReservedGroup[],
   { cgroups, recorder }: { readonly cgroups: Cgroups; readonly recorder: NodeEventRecorder },

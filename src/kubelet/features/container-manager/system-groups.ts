@@ -8,23 +8,23 @@ import type { ProcessGroups } from '../../ports/node-settings.ts';
 
 export interface SystemGroupsParts {
   readonly groups: ProcessGroups;
-  /** The group for the agent itself; empty: it stays where it was started. */
+  /** The cgroup of the agent itself; if it is empty, the agent stays in the cgroup where it was started. */
   readonly kubeletGroup: string;
-  /** The group for the processes of the root group; empty: they stay there. */
+  /** The cgroup for the processes of the root cgroup; if it is empty, they stay there. */
   readonly systemGroup: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** Upstream: cm/container_manager_linux.go Start, 1 min. */
+/** The interval of passes (upstream: cm/container_manager_linux.go Start). */
 const ENSURE_PERIOD_MS = 60_000;
-/** Processes may fork while they are moved, so several passes may be necessary. */
+/** The maximum number of passes. Processes may fork while they are moved, so several passes may be necessary. */
 const MOST_ROUNDS = 10;
 
 /**
- * Keeps the agent, and all processes of the node outside of groups, in the configured groups (upstream:
- * container_manager_linux.go setupNode). The threads of the kernel and process 1 stay in the root group.
+ * Moves the agent, and all processes of the node outside of cgroups, to the configured cgroups (upstream:
+ * container_manager_linux.go setupNode). Kernel threads and process 1 stay in the root cgroup.
  */
 export class SystemGroups {
   readonly #parts: SystemGroupsParts;
@@ -44,7 +44,7 @@ export class SystemGroups {
     });
   }
 
-  /** Rejects with Invalid for groups that cannot be; a process that cannot be moved is logged and tried again. */
+  /** Rejects with Invalid for cgroups that cannot exist. A process that cannot be moved is logged and tried again. */
   async start(): Promise<void> {
     const { kubeletGroup, systemGroup } = this.#parts;
     if (/^\/+$/.test(systemGroup)) throw new KubeletError('Invalid', 'system container cannot be root ("/")');

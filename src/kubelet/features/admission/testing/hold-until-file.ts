@@ -4,26 +4,26 @@ import type { HostFiles } from '../../../ports/host-files.ts';
 import type { AdmissionStep } from '../admission-step.ts';
 
 export interface HoldUntilFileOptions {
-  /** Absolute. */
+  /** An absolute path. */
   readonly path: string;
   readonly files: Pick<HostFiles, 'lstat' | 'watch'>;
-  /** Which pods wait; all of them by default. */
+  /** Whether the pod waits for the file; by default all pods do. */
   readonly appliesTo?: (pod: Pod) => boolean;
 }
 
 const LOOK_AGAIN_MS = 5000;
 
 /**
- * An example of an admission step: pods start when a file exists, such as one that shows that the node's driver is
- * loaded. The file's folder is watched, so a held pod starts within milliseconds of the file; a folder that does not
- * exist yet is checked for again.
+ * An example of an admission step: pods start when a file exists, for example a file that a driver of the node creates.
+ * The file's folder is watched, so a held pod starts within milliseconds after the file appears. A folder that does not
+ * exist yet is checked again at intervals.
  */
 export function holdUntilFile({ path, files, appliesTo = () => true }: HoldUntilFileOptions): AdmissionStep {
   return {
     name: `file ${path}`,
     admit: async ({ pod }, signal) => {
       if (!appliesTo(pod)) return { kind: 'admit' };
-      // The watch comes before the check, so that a file that appears between them is not missed.
+      // The watch starts before the check, so that it reports a file that appears in between.
       const watch = watchFor(path, files);
       signal.addEventListener('abort', watch.stop, { once: true });
       if ((await files.lstat(path)) !== undefined) {

@@ -13,7 +13,7 @@ import { writeCertificate } from '../../../../pki/x509-writer.ts';
 const authorityKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 const YEAR_MS = 365 * 86_400_000;
 
-/** Decides about certificate requests in a fake API, as approver and signer of a cluster. */
+/** Decides on certificate requests in a fake API, like the approver and the signer of a cluster. */
 export class FakeSigner {
   readonly #api: FakeApiClient;
   readonly #clock: Clock;
@@ -41,7 +41,7 @@ export class FakeSigner {
     return (await this.#api.list(certificateSigningRequests, '')).items;
   }
 
-  /** Approves and signs all pending ones; returns how many. */
+  /** Approves and signs all pending requests, and returns how many. */
   async signAll(): Promise<number> {
     const open = (await this.requests()).filter(
       ({ status }) => status?.certificate === undefined && (status?.conditions ?? []).length === 0,
@@ -102,7 +102,7 @@ export class FakeSigner {
     );
   }
 
-  /** A pair that was issued earlier. */
+  /** Returns a pair that was issued earlier. */
   pair(commonName: string, lifeMs = this.lifeMs): KeyPair {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const before = this.lifeMs;
