@@ -23,9 +23,9 @@ export interface PinningOutcome {
   readonly container: string;
   readonly cpus: CpuSet;
   readonly from: AllocationSource;
-  /** No other container that runs at the same time has them. */
+  /** Whether no other container that runs at the same time has these CPUs. */
   readonly isExclusive: boolean;
-  /** It had them already. */
+  /** Whether the container had these CPUs already. */
   readonly isKept: boolean;
 }
 
@@ -37,12 +37,15 @@ export interface CpuDraftParts {
   readonly onProblem: (from: AllocationSource) => void;
 }
 
-/** The exclusive CPUs of one pod, container by container (upstream: policy_static.go Allocate, GetTopologyHints). */
+/**
+ * Allocates the exclusive CPUs of one pod, container by container (upstream: policy_static.go Allocate,
+ * GetTopologyHints).
+ */
 export class CpuDraft implements ResourceDraft {
   readonly #parts: CpuDraftParts;
   readonly #outcomes: PinningOutcome[] = [];
   #state: CpuState;
-  /** CPUs of init containers, which end before the containers after them start. */
+  /** CPUs of init containers, which end before the later containers start. */
   #reusable: CpuSet = noCpus;
 
   constructor(parts: CpuDraftParts) {
@@ -104,8 +107,8 @@ export class CpuDraft implements ResourceDraft {
   allocatePod(affinity: NumaMask | undefined): AllocationProblem | undefined {
     const { pod, policy } = this.#parts;
     const count = podCpuCount(policy, pod);
-    // If the request has a fraction of a CPU, all containers run in the node's shared pool. A pod keeps its existing
-    // CPUs.
+    // If the request has a fraction of a CPU, all containers of the pod run in the node's shared pool. A pod keeps CPUs
+    // that it already has.
     if (count === 0 || this.#state.assignments.has(this.#uid)) return undefined;
     const result = this.#dividedPool(count, affinity);
     if ('reason' in result) {
@@ -158,7 +161,10 @@ export class CpuDraft implements ResourceDraft {
     return new Map([['cpu', hints]]);
   }
 
-  /** A sidecar keeps its CPUs: it runs beside the containers after it. */
+  /**
+   * Adds the container's CPUs to the reusable ones. A sidecar keeps its CPUs, because it runs beside the later
+   * containers.
+   */
   #noteReuse(container: Container, cpus: CpuSet): void {
     const isInit = (this.#parts.pod.spec.initContainers ?? []).includes(container);
     if (isInit && !isRestartableInit(container)) this.#reusable = this.#reusable.union(cpus);

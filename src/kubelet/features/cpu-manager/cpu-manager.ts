@@ -15,18 +15,18 @@ import { exclusiveCpuCount } from './static-policy.ts';
 
 /** Counts what the manager does. */
 export interface CpuManagerObserver {
-  /** A container got CPUs, from the node or from the pool of its pod. */
+  /** Counts a container that got CPUs, from the node or from the pool of its pod. */
   assigned(assignment: Assignment): void;
-  /** A container, or a pod as a whole, could not get CPUs. */
+  /** Counts a container, or a pod as a whole, that could not get CPUs. */
   refused(from: AllocationSource): void;
-  /** Whether the exclusive CPUs of a container were aligned to whole cores or to one last-level cache. */
+  /** Counts whether the exclusive CPUs of a container were aligned to whole cores or to one last-level cache. */
   aligned(boundary: 'physical_cpu' | 'uncore_cache', succeeded: boolean): void;
 }
 
 export interface CpuManagerParts {
-  /** Undefined with the policy `none`: every container may use all CPUs. */
+  /** The static policy; undefined with the policy `none`, with which every container may use all CPUs. */
   readonly policy: StaticPolicy | undefined;
-  /** Gate PodLevelResourceManagers: the state file has its format. */
+  /** The gate PodLevelResourceManagers, which determines the format of the state file. */
   readonly podLevel: boolean;
   readonly state: CpuState;
   readonly observer: CpuManagerObserver;
@@ -34,12 +34,12 @@ export interface CpuManagerParts {
 }
 
 /**
- * Gives CPUs to containers (upstream: cm/cpumanager).
+ * Assigns CPUs to containers (upstream: cm/cpumanager). Invariants:
  * 1. A CPU has at most one owner: the shared pool, or one pod. Containers of one pod share CPUs if they never run at
  *    the same time, or if they run in the shared part of the pod's own pool.
- * 2. The CPUs of a container do not change while its pod lives; those of the shared pool change with every pod that
- *    gets or returns CPUs.
- * 3. Nothing is given back before the pod is over.
+ * 2. The CPUs of a container do not change while its pod exists. Those of the shared pool change whenever a pod gets or
+ *    returns CPUs.
+ * 3. CPUs are returned only when the pod has ended.
  */
 export class CpuManager implements HintProvider {
   readonly policyName: 'none' | 'static';
@@ -68,21 +68,21 @@ export class CpuManager implements HintProvider {
     });
   }
 
-  /** The CPUs on which the container may run; undefined with the policy `none` (upstream: GetCPUAffinity). */
+  /** Returns the CPUs on which the container may run; undefined with the policy `none` (upstream: GetCPUAffinity). */
   affinity(uid: string, container: string): CpuSet | undefined {
     if (this.#parts.policy === undefined) return undefined;
     return cpusOf(this.#state, uid, container) ?? this.#state.shared;
   }
 
   /**
-   * The CPUs that were given to this container, or without a name to this pod; undefined for none. Containers of a pod
-   * with a pool of its own may share theirs.
+   * Returns the exclusive CPUs of this container or, without a name, of the pod; undefined for none. Containers of a
+   * pod with its own pool may share them.
    */
   exclusive(uid: string, container?: string): CpuSet | undefined {
     return cpusOf(this.#state, uid, container);
   }
 
-  /** No other container has CPUs of this one (upstream: GetResourceIsolationLevel). */
+  /** Whether no other container has CPUs of this one (upstream: GetResourceIsolationLevel). */
   isAlone(pod: Pod, container: Container): boolean {
     const { policy } = this.#parts;
     const uid = pod.metadata.uid ?? '';
@@ -90,13 +90,13 @@ export class CpuManager implements HintProvider {
     return !this.#state.pools.has(uid) || exclusiveCpuCount(policy, pod, container) > 0;
   }
 
-  /** The CPUs that containers may have alone; none with the policy `none` (upstream: GetAllocatableCPUs). */
+  /** Returns the CPUs that can be allocated exclusively; none with the policy `none` (upstream: GetAllocatableCPUs). */
   allocatable(): CpuSet {
     const { policy } = this.#parts;
     return policy === undefined ? noCpus : policy.topology.all.difference(policy.reserved);
   }
 
-  /** Returns the CPUs of all pods except these. */
+  /** Returns the CPUs of all other pods to the shared pool. */
   retain(isLive: (uid: string) => boolean): void {
     const next = retainPods(this.#state, isLive);
     if (next === this.#state) return;
@@ -112,13 +112,13 @@ export class CpuManager implements HintProvider {
     this.#listeners.add(listener);
   }
 
-  /** The content of `cpu_manager_state`. */
+  /** Returns the content of `cpu_manager_state`. */
   checkpoint(): string {
     const { podLevel } = this.#parts;
     return encodeCpuCheckpoint({ policy: this.policyName, ...this.#state }, { podLevel });
   }
 
-  /** The assignments, for metrics and the Pod Resources API. */
+  /** Returns the assignments, for metrics and the Pod Resources API. */
   usage(): { readonly sharedPool: CpuSet; readonly exclusive: CpuSet; readonly perNuma: ReadonlyMap<number, number> } {
     const { policy } = this.#parts;
     const exclusive = assignedCpus(this.#state);

@@ -12,13 +12,16 @@ import type { ContainerRuntime } from '../../ports/runtime.ts';
 
 export interface CpuSetUpdaterParts {
   readonly runtime: Pick<ContainerRuntime, 'updateContainerResources'>;
-  /** The running containers of pods that have not ended. */
+  /** Returns the running containers of pods that have not ended. */
   readonly running: () => readonly PodRuntimeStatus[];
   readonly affinity: (uid: string, container: string) => CpuSet | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** `cpuManagerReconcilePeriod`: the safety net. Changes of the state are followed at once. */
+  /**
+   * The field `cpuManagerReconcilePeriod` in milliseconds. It is a fallback, because changes of the state are applied
+   * immediately.
+   */
   readonly periodMs: number;
 }
 
@@ -26,11 +29,11 @@ export interface CpuSetUpdate {
   readonly id: ContainerId;
   readonly uid: string;
   readonly container: string;
-  /** `0-3,8` */
+  /** A CPU list such as `0-3,8`. */
   readonly cpus: string;
 }
 
-/** The running containers that are not known to have the CPUs that they should have. */
+/** Returns the running containers whose CPUs are not known to be the assigned ones. */
 function computeCpuSetUpdates(
   running: readonly PodRuntimeStatus[],
   affinity: CpuSetUpdaterParts['affinity'],
@@ -39,7 +42,7 @@ function computeCpuSetUpdates(
   return running.flatMap(({ uid, containers }) =>
     containers.flatMap(({ id, name, state }) => {
       const wanted = state === 'running' ? affinity(uid, name) : undefined;
-      // An empty CPU set is not applied, because nothing could run: the container keeps its CPUs.
+      // An empty CPU set is not applied, because nothing could run with it. The container keeps its CPUs.
       if (wanted === undefined || wanted.size === 0) return [];
       const cpus = formatCpuSet(wanted);
       return applied.get(id) === cpus ? [] : [{ id, uid, container: name, cpus }];
@@ -47,21 +50,21 @@ function computeCpuSetUpdates(
   );
 }
 
-/** Limit of concurrent calls: more would slow down the runtime for starting pods. */
+/** The maximum number of concurrent calls. More calls would delay the start of pods. */
 const MOST_CALLS = 16;
 
 /**
- * Applies the CPU manager's assignments to running containers (upstream: cpu_manager.go reconcileState).
- * 1. Every pass reads what runs; a container that was replaced is a new one.
- * 2. A call that hangs or fails delays no other container. A failed one is repeated at the next pass.
+ * Applies the CPU manager's assignments to running containers (upstream: cpu_manager.go reconcileState). Invariants:
+ * 1. Every pass reads the running containers. A replaced container counts as a new one.
+ * 2. A call that hangs or fails does not delay other containers. A failed call is repeated at the next pass.
  */
 export class CpuSetUpdater {
   readonly #parts: CpuSetUpdaterParts;
   readonly #applied = new Map<ContainerId, string>();
-  /** The CPUs with which containers were created that are not seen running yet, by pod and name. */
+  /** The CPUs with which containers were created that are not yet known to run, by pod and name. */
   readonly #created = new Map<string, Map<string, string>>();
   readonly #underWay = new Set<ContainerId>();
-  /** Monotonic time of the next try. */
+  /** The monotonic time of the next try. */
   readonly #failing = new Map<ContainerId, number>();
   readonly #loop: Loop;
 
@@ -86,12 +89,12 @@ export class CpuSetUpdater {
     await this.#loop.stop();
   }
 
-  /** The state of the manager changed, or a container started. */
+  /** Starts a pass, because the state of the manager changed or a container started. */
   wake(): void {
     this.#loop.wake();
   }
 
-  /** A container is being created with these CPUs. */
+  /** Records the CPUs with which a container is created. */
   noteCreated(uid: string, container: string, cpus: CpuSet): void {
     const own = this.#created.get(uid) ?? new Map<string, string>();
     this.#created.set(uid, own.set(container, formatCpuSet(cpus)));
@@ -113,7 +116,7 @@ export class CpuSetUpdater {
     }
   }
 
-  /** Forgets containers that ended, and learns with which CPUs new ones were created. */
+  /** Forgets ended containers, and records with which CPUs the new ones were created. */
   #adopt(pods: readonly PodRuntimeStatus[]): void {
     const alive = new Set<ContainerId>();
     for (const { uid, containers } of pods) {
@@ -152,7 +155,7 @@ export class CpuSetUpdater {
     } finally {
       this.#underWay.delete(id);
     }
-    // The state may have changed meanwhile, and calls may have waited for a place.
+    // The state may have changed during this pass, and calls may have waited for a free slot.
     this.#loop.wake();
   }
 }

@@ -5,17 +5,19 @@ import { formatCpuSet, noCpus, parseCpuSet, sameCpus, sortedCpus } from '../../m
 import { fnv32a } from '../../../base/fnv32a.ts';
 import { goMap, goSortedEntries } from '../../model/go-checksum.ts';
 
-/**
- * CPUs by the UID of the pod and the name of the container: exclusive ones, and the shares of a pod's pool.
- */
+/** CPUs by the UID of the pod and the name of the container: exclusive CPUs, and the parts of a pod's pool. */
 export type CpuAssignments = ReadonlyMap<string, ReadonlyMap<string, CpuSet>>;
 
-/** The assignments of the CPU manager. Immutable. */
+/** The assignments of the CPU manager. The value is immutable. */
 export interface CpuState {
-  /** The CPUs of all containers without exclusive ones; includes the reserved CPUs unless the reservation is strict. */
+  /**
+   * The CPUs of all containers without exclusive ones. They include the reserved CPUs unless the reservation is strict.
+   */
   readonly shared: CpuSet;
   readonly assignments: CpuAssignments;
-  /** By UID: all CPUs of a pod whose CPUs were given to the pod as a whole. Its containers have parts of them. */
+  /**
+   * The pools by UID of the pod. A pool is all CPUs of a pod that got them as a whole; its containers have parts of it.
+   */
   readonly pools: ReadonlyMap<string, CpuSet>;
 }
 
@@ -27,7 +29,8 @@ export interface CpuCheckpoint extends CpuState {
 const names = { policy: 'policyName', shared: 'defaultCpuSet', entries: 'entries', pools: 'podEntries' } as const;
 
 /**
- * Upstream: cpumanager/state CPUManagerCheckpointV2; V3 with the gate PodLevelResourceManagers. V2 leaves pools out.
+ * Encodes the state file (upstream: cpumanager/state CPUManagerCheckpointV2, or V3 with the gate
+ * PodLevelResourceManagers). V2 has no pools.
  */
 export function encodeCpuCheckpoint(
   { policy, shared, assignments, pools }: CpuCheckpoint,
@@ -55,7 +58,10 @@ export function encodeCpuCheckpoint(
   return goJson(value);
 }
 
-/** Returns a string with the reason if no agent wrote the text. The cost is linear in its length. */
+/**
+ * Decodes the state file. Returns a string with the reason if no agent can have written the text. The cost is linear in
+ * its length.
+ */
 export function decodeCpuCheckpoint(text: string): CpuCheckpoint | string {
   let value: unknown;
   try {
@@ -82,7 +88,8 @@ export function decodeCpuCheckpoint(text: string): CpuCheckpoint | string {
     shared: defaultCpuSet,
     entries: goSortedEntries(named).map(([uid, own]) => [uid, goSortedEntries(own)] as const),
   };
-  // Files of the oldest agents have none (upstream: VerifyChecksum). A file without pools has either format.
+  // Files of the oldest agents have no checksum (upstream: VerifyChecksum). A file without pools may have either
+  // format.
   const sums = [checksumOf({ ...content, pools }), ...(pools.size > 0 ? [] : [checksumOf(content)]), 0, undefined];
   if (!sums.some((sum) => sum === checksum)) return 'its checksum is wrong';
   const assignments = new Map<string, ReadonlyMap<string, CpuSet>>();
@@ -110,7 +117,7 @@ function poolsOf(entries: Readonly<Record<string, unknown>>): ReadonlyMap<string
   return pools;
 }
 
-/** `pools` is undefined for the second version of the format. */
+/** Computes the checksum. `pools` is undefined for the second version of the format. */
 function checksumOf({
   policy,
   shared,
@@ -143,7 +150,7 @@ function textsOf(value: unknown): (readonly [string, string])[] | undefined {
   return texts.length === entries.length ? texts : undefined;
 }
 
-/** All CPUs that have an owner. */
+/** Returns all CPUs that have an owner. */
 export function assignedCpus({ assignments, pools }: Pick<CpuState, 'assignments' | 'pools'>): CpuSet {
   const assigned = new Set<number>([...pools.values()].flatMap((pool) => [...pool]));
   for (const containers of assignments.values())
@@ -151,7 +158,7 @@ export function assignedCpus({ assignments, pools }: Pick<CpuState, 'assignments
   return assigned;
 }
 
-/** CPUs of one container; of all containers of the pod without a name. */
+/** Returns the CPUs of one container or, without a name, of all containers of the pod. */
 export function cpusOf({ assignments, pools }: CpuState, uid: string, container?: string): CpuSet | undefined {
   const own = assignments.get(uid);
   if (own === undefined || container !== undefined) return own?.get(container ?? '');
@@ -159,7 +166,7 @@ export function cpusOf({ assignments, pools }: CpuState, uid: string, container?
   return assignedCpus({ assignments: new Map([[uid, own]]), pools: new Map(pool === undefined ? [] : [[uid, pool]]) });
 }
 
-/** Gives a pod its pool, and its containers their parts. */
+/** Assigns a pool to a pod, and its parts to the containers. */
 export function withPool(
   state: CpuState,
   { uid, pool, parts }: { uid: string; pool: CpuSet; parts: ReadonlyMap<string, CpuSet> },
@@ -180,7 +187,7 @@ export function withAssignment(
   return { ...state, shared: state.shared.difference(cpus), assignments };
 }
 
-/** Gives the CPUs of all other pods back to the shared pool. The same object when there are none. */
+/** Returns the CPUs of all other pods to the shared pool. The result is the same object if there are none. */
 export function retainPods(state: CpuState, isLive: (uid: string) => boolean): CpuState {
   const kept = new Map([...state.assignments].filter(([uid]) => isLive(uid)));
   if (kept.size === state.assignments.size) return state;
@@ -194,7 +201,7 @@ export interface RestoreFacts {
   readonly all: CpuSet;
   readonly reserved: CpuSet;
   readonly strictReservation: boolean;
-  /** Gate PodLevelResourceManagers. */
+  /** The gate PodLevelResourceManagers. */
   readonly podLevel: boolean;
 }
 
@@ -203,9 +210,9 @@ type Kept = Pick<CpuState, 'assignments' | 'pools'>;
 const nothing: Kept = { assignments: new Map(), pools: new Map() };
 
 /**
- * The state to start with. `problem` is the reason why the saved state cannot be used unchanged; upstream does not
- * start then (policy_static.go validateState). Here every assignment that is still possible is kept, so that running
- * containers keep their CPUs.
+ * Computes the state at the start of the agent. `problem` is the reason why the saved state cannot be used unchanged;
+ * upstream does not start then (policy_static.go validateState). This agent keeps every assignment that is still
+ * possible, so that running containers keep their CPUs.
  */
 export function computeRestoredState(
   saved: CpuCheckpoint | undefined,
@@ -240,8 +247,8 @@ const count = (assignments: CpuAssignments): number =>
   [...assignments.values()].reduce((sum, containers) => sum + containers.size, 0);
 
 /**
- * The assignments of CPUs that exist and that no other pod has. Containers of one pod may share theirs. A pod with a
- * pool keeps everything or nothing, and nothing without the gate.
+ * Returns the assignments of existing CPUs that no other pod has. Containers of one pod may share CPUs. A pod with a
+ * pool keeps all of it or nothing, and nothing without the gate.
  */
 function possible({ assignments, pools }: Kept, allocatable: CpuSet, { podLevel }: { podLevel: boolean }): Kept {
   const kept = new Map<string, ReadonlyMap<string, CpuSet>>();

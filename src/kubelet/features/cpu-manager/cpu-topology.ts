@@ -2,15 +2,15 @@ import type { CpuSet } from '../../model/cpu-set.ts';
 import type { MachineTopology } from '../../model/machine-topology.ts';
 import type { NumaMask } from '../../model/topology-hints.ts';
 
-/** Where one CPU is. */
+/** The place of one CPU in the machine. */
 export interface CpuPlace {
   readonly cpu: number;
-  /** The lowest CPU of its core: the kernel's core ids are unique only within a socket. */
+  /** The lowest CPU of its core, because the kernel's core ids are unique only within a socket. */
   readonly core: number;
   readonly socket: number;
   /** The id of the NUMA node. */
   readonly numa: number;
-  /** The last-level cache; the socket where no cache is shared by a part of a NUMA node. */
+  /** The last-level cache, or the socket if no part of a NUMA node shares a cache. */
   readonly uncore: number;
 }
 
@@ -19,12 +19,12 @@ export type CpuLevel = 'core' | 'socket' | 'numa' | 'uncore';
 /** The processors of the machine (upstream: cpumanager topology.Discover). */
 export class CpuTopology {
   readonly all: CpuSet;
-  /** Ids of the NUMA nodes that the machine has, sorted. A mask of hints counts these. */
+  /** The ids of the machine's NUMA nodes, sorted. The bits of a hint's mask are positions in this list. */
   readonly numaIds: readonly number[];
-  /** A socket has at least as many cores as a NUMA node, so it is filled before its nodes are divided. */
+  /** Whether a socket has at least as many cores as a NUMA node. Then sockets are filled before NUMA nodes. */
   readonly socketsFirst: boolean;
   readonly sockets: number;
-  /** CPUs of a core, on average and rounded down: the size of the groups of `full-pcpus-only`. */
+  /** The average number of CPUs per core, rounded down. It is the size of the groups of `full-pcpus-only`. */
   readonly cpusPerCore: number;
   readonly #places = new Map<number, CpuPlace>();
   readonly #members: Readonly<Record<CpuLevel, Map<number, Set<number>>>> = {
@@ -56,12 +56,12 @@ export class CpuTopology {
     }
   }
 
-  /** Undefined for a CPU that is not online. */
+  /** Returns the place of a CPU, or undefined if it is not online. */
   place(cpu: number): CpuPlace | undefined {
     return this.#places.get(cpu);
   }
 
-  /** The places of those CPUs that are online. */
+  /** Returns the places of those CPUs that are online. */
   places(cpus: Iterable<number>): CpuPlace[] {
     const places: CpuPlace[] = [];
     for (const cpu of cpus) {
@@ -71,22 +71,22 @@ export class CpuTopology {
     return places;
   }
 
-  /** All CPUs of one core, socket, NUMA node or cache. */
+  /** Returns all CPUs of one core, socket, NUMA node or cache. */
   members(level: CpuLevel, id: number): CpuSet {
     return this.#members[level].get(id) ?? new Set();
   }
 
-  /** The ids at one level that have some of these CPUs. */
+  /** Returns the ids of the units of this level that contain one of these CPUs. */
   idsOf(level: CpuLevel, cpus: Iterable<number>): Set<number> {
     return new Set(this.places(cpus).map((place) => place[level]));
   }
 
-  /** How many NUMA nodes have CPUs. */
+  /** The number of NUMA nodes that have CPUs. */
   get numaNodesWithCpus(): number {
     return this.#members.numa.size;
   }
 
-  /** How many of these CPUs each NUMA node has, by position. */
+  /** Returns how many of these CPUs each NUMA node has, by position. */
   countByNuma(cpus: Iterable<number>): number[] {
     const positions = new Map(this.numaIds.map((id, position) => [id, position]));
     const counts = this.numaIds.map(() => 0);
@@ -97,7 +97,7 @@ export class CpuTopology {
     return counts;
   }
 
-  /** The ids of the NUMA nodes in a mask. */
+  /** Returns the ids of the NUMA nodes in a mask. */
   numaIdsOf(mask: NumaMask): number[] {
     return this.numaIds.filter((_, position) => (mask >> position) & 1);
   }

@@ -16,7 +16,7 @@ import { computeReservedCpus } from './static-policy.ts';
 
 export interface CreateCpuManagerParts {
   readonly config: Pick<KubeletConfig, 'managers' | 'gates' | 'reserved'>;
-  /** What is reserved for the system and the agent, as a quantity. */
+  /** The CPU that is reserved for the system and the agent, as a quantity. */
   readonly reservedCpu: string;
   readonly topology: MachineTopology;
   readonly file: Omit<StateText, 'flush'>;
@@ -25,8 +25,8 @@ export interface CreateCpuManagerParts {
 }
 
 /**
- * Throws `Invalid` when this machine cannot have the configured policy: as upstream, the agent does not start then. A
- * saved state that cannot be used does not stop it.
+ * Creates the CPU manager. Throws `Invalid` if this machine cannot have the configured policy; as upstream, the agent
+ * does not start then. An unusable saved state does not stop the start.
  */
 export function createCpuManager(parts: CreateCpuManagerParts): CpuManager {
   const { config, file, observer, log } = parts;

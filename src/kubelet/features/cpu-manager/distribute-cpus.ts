@@ -3,10 +3,10 @@ import type { CpuTopology } from './cpu-topology.ts';
 import { takeCpus } from './take-cpus.ts';
 
 /**
- * Takes `count` of the available CPUs in equal shares from as few NUMA nodes as can give equal shares, in whole groups
- * of `groupSize` CPUs; packed if no set of nodes can; undefined if there are too few CPUs (upstream: cpu_assignment.go
- * takeByTopologyNUMADistributed, KEP-2902). Among sets of the same size, it uses the one that leaves the free CPUs of
- * the machine most evenly spread.
+ * Takes `count` of the available CPUs in equal shares from as few NUMA nodes as possible, in groups of `groupSize` CPUs
+ * (upstream: cpu_assignment.go takeByTopologyNUMADistributed, KEP-2902). If no set of nodes can give equal shares, it
+ * packs the CPUs. Returns undefined if there are too few. Among sets of the same size it uses the one that leaves the
+ * free CPUs of the machine most evenly spread.
  */
 export function distributeCpus(
   topology: CpuTopology,
@@ -31,11 +31,11 @@ interface Request {
 
 interface Spread {
   readonly shares: ReadonlyMap<number, number>;
-  /** The standard deviation of the free CPUs per node; 0 is even. */
+  /** The standard deviation of the free CPUs per node; 0 if all nodes have the same number. */
   readonly balance: number;
 }
 
-/** How many CPUs each NUMA node gives; undefined where no set of nodes can give equal shares. */
+/** Computes how many CPUs each NUMA node gives, or undefined if no set of nodes can give equal shares. */
 export function computeShares(
   topology: CpuTopology,
   available: CpuSet,
@@ -57,7 +57,7 @@ export function computeShares(
   return undefined;
 }
 
-/** Equal shares of these nodes, and the rest in groups from the nodes that have most left. */
+/** Computes equal shares of these nodes. The rest comes in groups from the nodes that have the most CPUs left. */
 function computeSpread(
   nodes: readonly number[],
   free: ReadonlyMap<number, number>,
@@ -84,7 +84,7 @@ function computeSpread(
   return best;
 }
 
-/** One group from each node in turn; undefined when they cannot give that many. */
+/** Takes one group from each node in turn. Returns undefined if the nodes do not have enough. */
 function handOut(
   givers: readonly number[],
   left: ReadonlyMap<number, number>,
@@ -105,14 +105,14 @@ function handOut(
   return rest === 0 ? after : undefined;
 }
 
-/** To three digits, so that rounding errors do not decide. */
+/** Returns the standard deviation, rounded to three digits, so that rounding errors do not affect comparisons. */
 export function standardDeviation(values: readonly number[]): number {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
   return Math.round(Math.sqrt(variance) * 1000) / 1000;
 }
 
-/** All choices of `size` of the items, in their order. */
+/** Generates all choices of `size` of the items, in their order. */
 function* combinations(items: readonly number[], size: number, from = 0): Generator<number[]> {
   if (size === 0) {
     yield [];

@@ -180,7 +180,7 @@ describe('the state file of pods with pools', () => {
   });
 });
 
-/** A slow reference: which containers may run at the same time, and what each of them has. */
+/** A slow reference: checks which containers may run at the same time, and which CPUs each of them has. */
 function checkPool(
   manager: CpuManager,
   uid: string,
@@ -194,7 +194,7 @@ function checkPool(
     assert.ok(mine.size > 0 && mine.isSubsetOf(pool));
     if (asked !== undefined) assert.equal(mine.size, Number(asked.cpu));
     for (const [other, { kind: otherKind, own: otherAsked }] of containers.entries()) {
-      // A regular init container runs beside the sidecars before it only. As upstream, a sidecar without exclusive CPUs
+      // A regular init container runs only beside the sidecars before it. As upstream, a sidecar without exclusive CPUs
       // may use the CPUs of an init container too.
       const [left, right] = [Math.min(index, other), Math.max(index, other)];
       const isBeside = containers[left]?.kind === 'sidecar' && containers[left]?.own !== undefined;
@@ -231,7 +231,7 @@ describe('whatever pods with pools come and go', () => {
           const live = new Map<string, { containers: readonly PooledContainer[]; cpus: number; whole: boolean }>();
           for (const { uid, containers, cpus, leaves, whole, affinity } of steps) {
             const all = [...containers, { kind: undefined, own: undefined }];
-            // Init containers start first: only then positions are the order of the start.
+            // Init containers start first. Without this order, positions would not be the order of the starts.
             const ordered = [...all.filter(({ kind }) => kind), ...all.filter(({ kind }) => !kind)];
             const pod = pooledPod(uid, amounts(String(cpus)), ordered);
             if (leaves) live.delete(uid);

@@ -8,15 +8,15 @@ import { unexpectedProblem } from '../../model/topology-hints.ts';
 import type { StaticPolicy } from './static-policy.ts';
 import { exclusiveCpuCount, podCpuCount, selectCpus } from './static-policy.ts';
 
-/** The CPUs of one container of a pod with a pool of its own. */
+/** The CPUs of one container of a pod that has its own pool. */
 export interface PoolShare {
   readonly cpus: CpuSet;
-  /** No other container that runs at the same time has them. */
+  /** Whether no other container that runs at the same time has these CPUs. */
   readonly isExclusive: boolean;
 }
 
 /**
- * Why the pool of the pod cannot be divided: its exclusive containers leave no CPU for the others (upstream:
+ * Returns why the pool of the pod cannot be divided: its exclusive containers leave no CPU for the others (upstream:
  * validatePodScopeResources).
  */
 export function emptyPoolProblem(policy: StaticPolicy, pod: Pod): AllocationProblem | undefined {
@@ -45,9 +45,9 @@ export function emptyPoolProblem(policy: StaticPolicy, pod: Pod): AllocationProb
 }
 
 /**
- * Divides the pool of a pod among its containers (upstream: policy_static.go AllocatePod). Init containers use what
- * the sidecars before them leave; containers and sidecars without CPUs of their own share the rest. So a sidecar without
- * CPUs of its own runs on those of an init container while that runs.
+ * Divides the pool of a pod among its containers (upstream: policy_static.go AllocatePod). Init containers use what the
+ * sidecars before them leave. Containers and sidecars without exclusive CPUs share the rest, so such a sidecar uses the
+ * CPUs of an init container while that runs.
  */
 export function dividePool(
   policy: StaticPolicy,

@@ -3,12 +3,12 @@ import { parseGoBool } from '../../model/go-checksum.ts';
 import type { CpuTopology } from './cpu-topology.ts';
 
 export interface StaticPolicyOptions {
-  /** Whole cores only: no two containers share one (`full-pcpus-only`). */
+  /** Allocates whole cores, so that no two containers share one (`full-pcpus-only`). */
   readonly fullPhysicalCpus: boolean;
   readonly distributeAcrossNuma: boolean;
   readonly alignBySocket: boolean;
   readonly distributeAcrossCores: boolean;
-  /** Containers of the shared pool are kept off the reserved CPUs (`strict-cpu-reservation`). */
+  /** Keeps containers of the shared pool off the reserved CPUs (`strict-cpu-reservation`). */
   readonly strictReservation: boolean;
   readonly alignUncore: boolean;
 }
@@ -24,7 +24,7 @@ const optionNames: ReadonlyMap<string, { readonly name: OptionName; readonly lev
   ['distribute-cpus-across-cores', { name: 'distributeAcrossCores', level: 'Alpha' }],
 ]);
 
-/** Pairs of options that cannot be combined. */
+/** Pairs of options that exclude each other. */
 const exclusive: readonly (readonly [OptionName, OptionName])[] = [
   ['fullPhysicalCpus', 'distributeAcrossCores'],
   ['distributeAcrossNuma', 'distributeAcrossCores'],
@@ -33,8 +33,8 @@ const exclusive: readonly (readonly [OptionName, OptionName])[] = [
 ];
 
 /**
- * The options of the static policy; a string with the reason if they cannot be used (upstream:
- * cpumanager/policy_options.go). `isEnabled` answers for the feature gates of alpha and beta options.
+ * Parses the options of the static policy. Returns a string with the reason if they are invalid (upstream:
+ * cpumanager/policy_options.go). `isEnabled` returns whether alpha and beta options are enabled by their feature gates.
  */
 export function parsePolicyOptions(
   given: Readonly<Record<string, string>>,
@@ -69,7 +69,7 @@ function givenName(name: OptionName): string {
   return [...optionNames].find(([, known]) => known.name === name)?.[0] ?? name;
 }
 
-/** Why this machine cannot have these options (upstream: ValidateStaticPolicyOptions). */
+/** Returns why this machine does not support these options (upstream: ValidateStaticPolicyOptions). */
 export function optionsProblem(
   { alignBySocket }: StaticPolicyOptions,
   { sockets, numaNodesWithCpus }: Pick<CpuTopology, 'sockets' | 'numaNodesWithCpus'>,

@@ -19,17 +19,17 @@ import { takeCpus } from './take-cpus.ts';
 export interface StaticPolicy {
   readonly topology: CpuTopology;
   readonly options: StaticPolicyOptions;
-  /** CPUs that are never allocated exclusively. */
+  /** The CPUs that are never allocated exclusively. */
   readonly reserved: CpuSet;
-  /** Gate PodLevelResourceManagers: pods with resources of their own take part. */
+  /** The gate PodLevelResourceManagers, with which pods with pod-level resources get exclusive CPUs. */
   readonly podLevel: boolean;
 }
 
 type PodLevel = Pick<StaticPolicy, 'podLevel'>;
 
 /**
- * The reserved CPUs: those that are named, else the first ones of the machine, core by core; a string with the reason
- * if they cannot be reserved (upstream: NewStaticPolicy).
+ * Computes the reserved CPUs: the configured ones, else the first ones of the machine, core by core. Returns a string
+ * with the reason if they cannot be reserved (upstream: NewStaticPolicy).
  */
 export function computeReservedCpus(
   topology: CpuTopology,
@@ -46,9 +46,9 @@ export function computeReservedCpus(
 }
 
 /**
- * The number of exclusive CPUs of the container: whole CPUs of a Guaranteed pod; 0 for a container in a shared pool. In
- * pods with resources of their own, a container needs equal requests and limits, and the pod the gate
- * PodLevelResourceManagers (upstream: guaranteedCPUs).
+ * Returns the number of exclusive CPUs of the container: whole CPUs of a Guaranteed pod, or 0 for a container in a
+ * shared pool. In a pod with pod-level resources, a container needs equal requests and limits, and the gate
+ * PodLevelResourceManagers must be on (upstream: guaranteedCPUs).
  */
 export function exclusiveCpuCount({ podLevel }: PodLevel, pod: Pod, container: Pick<Container, 'resources'>): number {
   const count = wholeCpus(container.resources?.requests?.['cpu']);
@@ -62,8 +62,8 @@ function wholeCpus(amount = '0'): number {
 }
 
 /**
- * The most CPUs that the pod has at one time; those of the pod itself if it has resources of its own (upstream:
- * podGuaranteedCPUs, KEP-753).
+ * Returns the largest number of CPUs that the pod has at one time, or the CPUs of the pod itself if it has pod-level
+ * resources (upstream: podGuaranteedCPUs, KEP-753).
  */
 export function podCpuCount(policy: PodLevel, pod: Pod): number {
   if (policy.podLevel && hasPodLevelResources(pod))
@@ -82,7 +82,7 @@ export function podCpuCount(policy: PodLevel, pod: Pod): number {
   return Math.max(most, running);
 }
 
-/** Why a request does not fit whole cores (upstream: enforceSMTAlignment). `free` is the shared pool. */
+/** Returns why a request does not consist of whole cores (upstream: enforceSMTAlignment). `free` is the shared pool. */
 export function smtProblem(policy: StaticPolicy, free: CpuSet, count: number): AllocationProblem | undefined {
   const { topology, options, reserved } = policy;
   if (!options.fullPhysicalCpus) return undefined;
@@ -92,7 +92,7 @@ export function smtProblem(policy: StaticPolicy, free: CpuSet, count: number): A
     message: `SMT Alignment Error: ${why}`,
   });
   if (count % perCore !== 0) return refused(`requested ${count} cpus not multiple cpus per core = ${perCore}`);
-  // A core with a reserved CPU can never be allocated as a whole.
+  // A core that contains a reserved CPU can never be allocated as a whole.
   const tainted = topology.idsOf('core', reserved);
   const whole = topology.places(free).filter(({ core }) => !tainted.has(core)).length;
   return count > whole
@@ -102,7 +102,7 @@ export function smtProblem(policy: StaticPolicy, free: CpuSet, count: number): A
     : undefined;
 }
 
-/** Takes CPUs: of the nodes in `affinity` as far as they have them, then of any (upstream: allocateCPUs). */
+/** Takes CPUs of the nodes in `affinity` first, and then of any node (upstream: allocateCPUs). */
 export function allocateCpus(
   policy: StaticPolicy,
   available: CpuSet,
@@ -132,7 +132,7 @@ function alignedCpus({ topology, options }: StaticPolicy, available: CpuSet, aff
   );
 }
 
-/** The CPUs that the options of the policy choose; undefined if there are too few (upstream: takeByTopology). */
+/** Selects CPUs by the options of the policy. Returns undefined if there are too few (upstream: takeByTopology). */
 export function selectCpus(
   { topology, options }: Pick<StaticPolicy, 'topology' | 'options'>,
   available: CpuSet,
@@ -147,8 +147,8 @@ export function selectCpus(
 }
 
 /**
- * The NUMA nodes that can serve a request for `count` CPUs. `reusable` are CPUs of the pod itself, which must be among
- * them (upstream: generateCPUTopologyHints).
+ * Returns the sets of NUMA nodes that can serve a request for `count` CPUs. `reusable` are CPUs of the same pod, which
+ * must be used (upstream: generateCPUTopologyHints).
  */
 export function cpuHints(
   { topology, options }: StaticPolicy,
@@ -175,7 +175,7 @@ export function cpuHints(
   return hints.map((hint) => ({ ...hint, preferred: hint.preferred || isSocketAligned(topology, hint, least) }));
 }
 
-/** The nodes of the hint are on no more sockets than the request needs (upstream: isHintSocketAligned). */
+/** Whether the nodes of the hint span no more sockets than the request needs (upstream: isHintSocketAligned). */
 function isSocketAligned(topology: CpuTopology, { affinity = 0 }: TopologyHint, least: number): boolean {
   const perSocket = Math.floor(topology.numaNodesWithCpus / topology.sockets);
   if (perSocket === 0) return false;

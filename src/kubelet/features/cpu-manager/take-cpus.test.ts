@@ -50,7 +50,10 @@ describe('with options', () => {
   it('CPUs of different cores', () => assert.equal(taken(dual, 'all', 4, { spread: true }), '0-3'));
 });
 
-/** For each NUMA node: all of its CPUs, none, whole cores or any. Any CPUs alone would hardly ever leave a node whole. */
+/**
+ * For each NUMA node: all of its CPUs, none, whole cores or any. Arbitrary CPUs alone would hardly ever leave a node
+ * whole.
+ */
 function freeCpus({ nodes }: MachineTopology): fc.Arbitrary<Set<number>> {
   const perNode = nodes.map(({ cores }) => {
     const whole = cores.map(({ cpus: threads }) => [...threads]);
@@ -132,7 +135,7 @@ describe('any machine, any free CPUs', () => {
   }
 });
 
-/** The smallest set of nodes of which each can give an equal share and all together enough groups. */
+/** Returns the smallest set of nodes that can each give an equal share, and together enough groups. */
 function naiveNodes(
   topology: CpuTopology,
   free: ReadonlySet<number>,
@@ -151,7 +154,10 @@ function naiveNodes(
   return best;
 }
 
-/** The most even rest that any `size` nodes leave that give equal shares, and some of them one group more. */
+/**
+ * Returns the most even remainder, over all sets of `size` nodes that give equal shares, of which some give one group
+ * more.
+ */
 function naiveBalance(
   counts: readonly number[],
   size: number,

@@ -2,18 +2,18 @@ import type { CpuSet } from '../../model/cpu-set.ts';
 import type { CpuLevel, CpuPlace, CpuTopology } from './cpu-topology.ts';
 
 export interface TakeOptions {
-  /** Take CPUs of different cores rather than whole cores (`distribute-cpus-across-cores`). */
+  /** Takes CPUs of different cores instead of whole cores (`distribute-cpus-across-cores`). */
   readonly spread?: boolean;
-  /** Prefer CPUs behind one last-level cache (`prefer-align-cpus-by-uncorecache`). */
+  /** Prefers CPUs with the same last-level cache (`prefer-align-cpus-by-uncorecache`). */
   readonly alignUncore?: boolean;
 }
 
 /**
- * Takes `count` of the available CPUs as close together as possible; undefined when there are too few. Whole sockets
- * and NUMA nodes first, the larger of the two before the smaller, then whole caches if that option is set, then whole
- * cores, then single CPUs. Among equals the ones with the fewest free CPUs come first, so that free parts of the
- * machine stay whole (upstream: cpu_assignment.go takeByTopologyNUMAPacked). Unlike upstream, a core or socket counts
- * as free if all of its CPUs are free, also on a machine whose cores or sockets differ in size.
+ * Takes `count` of the available CPUs as close together as possible (upstream: cpu_assignment.go
+ * takeByTopologyNUMAPacked). Returns undefined when there are too few. It takes whole sockets and NUMA nodes first, the
+ * larger of the two before the smaller, then whole caches if that option is set, then whole cores, then single CPUs.
+ * Among equals it takes the one with the fewest free CPUs, so that free parts of the machine stay whole. Unlike
+ * upstream, a core or socket counts as free if all of its CPUs are free, also if the cores or sockets differ in size.
  */
 export function takeCpus(
   topology: CpuTopology,
@@ -40,7 +40,7 @@ function numaOrder({ socketsFirst }: CpuTopology): CpuLevel[] {
   return socketsFirst ? ['socket', 'numa'] : ['numa'];
 }
 
-/** The rest of the request, if one cache has it. Cores that are free as a whole come first. */
+/** Takes the rest of the request from one cache that has enough CPUs. Cores that are free as a whole come first. */
 function takePartOfCache(taking: Taking, topology: CpuTopology): void {
   for (const uncore of taking.rankedIds('uncore', [...numaOrder(topology), 'uncore'])) {
     if (taking.needed === 0) return;
@@ -55,7 +55,7 @@ function takePartOfCache(taking: Taking, topology: CpuTopology): void {
   }
 }
 
-/** One selection: what is still free, and what was taken. Each ranking costs n log n in the number of free CPUs. */
+/** The state of one selection: the free CPUs and the taken ones. Each ranking costs n log n for n free CPUs. */
 class Taking {
   readonly taken = new Set<number>();
   needed: number;
@@ -72,7 +72,7 @@ class Taking {
     return this.#free.size;
   }
 
-  /** Takes these free CPUs as far as they are needed. */
+  /** Takes these free CPUs until the request is met. */
   take(cpus: Iterable<number>): void {
     for (const cpu of cpus) {
       if (this.needed === 0) return;
@@ -82,7 +82,10 @@ class Taking {
     }
   }
 
-  /** Takes all units of a level that are free as a whole and no larger than what is needed, in the order of `levels`. */
+  /**
+   * Takes the units of a level that are free as a whole and not larger than the remaining request, in the order of
+   * `levels`.
+   */
   takeWhole(level: CpuLevel, levels: readonly CpuLevel[]): void {
     if (this.needed === 0) return;
     const free = countBy(this.#free.values(), level);
@@ -92,12 +95,12 @@ class Taking {
     }
   }
 
-  /** The units of a level that have free CPUs. */
+  /** Returns the units of a level that have free CPUs. */
   rankedIds(level: CpuLevel, levels: readonly CpuLevel[]): Set<number> {
     return new Set(this.ranked(levels).map((place) => place[level]));
   }
 
-  /** The free CPUs: at each level those of the unit with the fewest free CPUs first, then by number. */
+  /** Returns the free CPUs, sorted at each level by the free CPUs of their unit, fewest first, then by number. */
   ranked(levels: readonly CpuLevel[]): CpuPlace[] {
     const places = [...this.#free.values()];
     const counts = levels.map((level) => ({ level, free: countBy(places, level) }));

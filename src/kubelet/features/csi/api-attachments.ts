@@ -5,13 +5,15 @@ import type { VolumeAttachment } from '../../../api/storage/volume-attachment.ts
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { Attachments } from './csi-lookup.ts';
 
-/** gRPC's RESOURCE_EXHAUSTED: the node takes no more volumes of this driver. */
+/** gRPC's RESOURCE_EXHAUSTED: the node cannot attach more volumes of this driver. */
 const EXHAUSTED = 8;
 
 export interface ApiAttachmentsOptions {
   readonly client: ApiClient;
   readonly nodeName: string;
-  /** The driver could not attach the volume because the node is full: its known limit is outdated. */
+  /**
+   * Called when the driver could not attach the volume because the node is full, so that its known limit is outdated.
+   */
   readonly onExhausted: (driver: string) => void;
 }
 
@@ -26,7 +28,7 @@ export class ApiAttachments implements Attachments {
     this.#options = options;
   }
 
-  /** Upstream: csi_attacher.go WaitForAttach, with its messages. */
+  /** Rejects, with upstream's messages, if the volume is not attached (upstream: csi_attacher.go WaitForAttach). */
   async check(driver: string, handle: string): Promise<void> {
     const attachment = await this.#read(driver, handle);
     const { name, deletionTimestamp } = attachment.metadata;

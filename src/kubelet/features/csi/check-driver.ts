@@ -4,11 +4,11 @@ import { validateCsiDriverName } from '../../../api/validation/pod/volumes-remot
 import { validateCsiNode } from '../../../api/validation/volumes/validate-storage.ts';
 import { KubeletError } from '../../../base/errors.ts';
 
-/** The longest path of a unix socket. */
+/** The maximum length of a path of a unix socket. */
 const MAX_SOCKET_PATH_BYTES = 107;
 const MAX_VERSIONS = 64;
 const MAX_VERSION_LENGTH = 64;
-/** Limit of topology keys: each becomes a label of the node. */
+/** The maximum number of topology keys. Each becomes a label of the node. */
 const MAX_TOPOLOGY_KEYS = 32;
 
 /** What the node publishes about a driver (CSINode). */
@@ -16,13 +16,13 @@ export interface NodeDriver {
   readonly name: string;
   readonly nodeId: string;
   readonly topology: Readonly<Record<string, string>>;
-  /** undefined: no limit. */
+  /** The maximum number of volumes; undefined for no limit. */
   readonly maxVolumes: number | undefined;
 }
 
 /**
- * What a plugin reports when it registers. It becomes names of folders and of metrics, and goes into logs. Throws
- * `Invalid`.
+ * Checks what a plugin reports when it registers, because it becomes names of folders and metrics and appears in logs.
+ * Throws `Invalid`.
  */
 export function checkRegistering({
   name,
@@ -50,8 +50,8 @@ export function checkRegistering({
 }
 
 /**
- * What a driver reports about the node. A value that the API refuses would keep all other drivers from being published.
- * Throws `Invalid`.
+ * Checks what a driver reports about the node, because a value that the API refuses would prevent all other drivers
+ * from being published. Throws `Invalid`.
  */
 export function checkNodeDriver({ name, nodeId, topology }: NodeDriver): void {
   const keys = Object.keys(topology);

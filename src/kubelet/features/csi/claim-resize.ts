@@ -11,7 +11,7 @@ const resizeConditions = new Set(['FileSystemResizePending', 'Resizing', 'Contro
 const STORAGE = 'storage';
 
 /**
- * What the node did about a claim that asks for more space (upstream: volume/util resize_util.go). `size` is a
+ * What the node did about a claim that requests more space (upstream: volume/util resize_util.go). `size` is a
  * quantity.
  */
 export type ResizeNews =
@@ -21,13 +21,13 @@ export type ResizeNews =
 
 type ClaimStatus = NonNullable<PersistentVolumeClaim['status']>;
 
-/** The status that reports it; undefined when it already does. */
+/** Computes the status that reports the resize; undefined if the status already does. */
 export function computeClaimStatus(status: ClaimStatus, news: ResizeNews, nowMs: number): ClaimStatus | undefined {
   const { allocatedResourceStatuses = {}, conditions = [], capacity = {} } = status;
   const resizeStatus = allocatedResourceStatuses[STORAGE];
   switch (news.kind) {
     case 'inProgress':
-      // Written only if a controller relies on it.
+      // The field is written only if a controller uses it.
       return resizeStatus === undefined || resizeStatus === 'NodeResizeInProgress'
         ? undefined
         : { ...status, allocatedResourceStatuses: { ...allocatedResourceStatuses, [STORAGE]: 'NodeResizeInProgress' } };
@@ -60,9 +60,9 @@ export function computeClaimStatus(status: ClaimStatus, news: ResizeNews, nowMs:
   }
 }
 
-/** Reports the outcome in a claim's status; on a standalone node nothing reads it. */
+/** Reports the result in a claim's status. On a standalone node there is none. */
 export interface ClaimReporter {
-  /** Resolves to whether it was written. Never rejects. */
+  /** Resolves to whether the status was written. Never rejects. */
   report(claim: PersistentVolumeClaim, news: ResizeNews): Promise<boolean>;
 }
 
@@ -79,7 +79,7 @@ export class ApiClaimReporter implements ClaimReporter {
     const next = computeClaimStatus(status, news, clock.nowMs());
     if (next === undefined) return true;
     const { capacity, conditions, allocatedResourceStatuses } = next;
-    // A merge patch keeps fields that it does not contain, and null removes a field.
+    // A merge patch keeps fields that it does not contain, so removed fields are set to null.
     const gone = Object.fromEntries(
       Object.keys(status.allocatedResourceStatuses ?? {})
         .filter((name) => allocatedResourceStatuses?.[name] === undefined)

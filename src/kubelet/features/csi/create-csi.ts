@@ -18,10 +18,10 @@ import type { NodeInfoKeeperOptions } from './node-info-keeper.ts';
 import { NodeInfoKeeper } from './node-info-keeper.ts';
 
 export interface CreateCsiParts {
-  /** Without a slash at its end. */
+  /** The path has no final slash. */
   readonly rootDir: string;
   readonly nodeName: string;
-  /** Absent on a standalone node. */
+  /** The API; absent on a standalone node. */
   readonly cluster: Pick<ClusterApi, 'objects'> | undefined;
   readonly nodeWatch: NodeInfoKeeperOptions['node'];
   /** Called when the published data of the drivers becomes complete or incomplete. */
@@ -37,7 +37,7 @@ export interface CreateCsiParts {
   readonly log: Logger;
 }
 
-/** CSI on this node: registered drivers, their volumes, and what is published about them in the cluster. */
+/** Creates the CSI plugin: the registered drivers, their volumes, and what is published about them in the cluster. */
 export function createCsi(parts: CreateCsiParts): {
   drivers: DriverRegistry;
   volumes: CsiPlugin;
@@ -65,7 +65,7 @@ export function createCsi(parts: CreateCsiParts): {
       : new ApiAttachments({
           client: cluster.objects,
           nodeName,
-          // A driver without room for a volume reports its current limit.
+          // A driver without room for a volume is queried for its current limit.
           onExhausted: (driver) => void nodeInfo?.refresh(driver),
         });
   const volumes = new CsiPlugin({

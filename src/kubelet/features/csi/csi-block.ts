@@ -19,9 +19,9 @@ import { readVolumeData, writeVolumeData } from './volume-data.ts';
 const MAP_FILE_MODE = 0o600;
 
 /**
- * Raw devices (upstream: csi_block.go). Below plugins/kubernetes.io/csi/volumeDevices: `staging/<volume>` belongs to
- * the driver, `publish/<volume>/<pod uid>` is the device, `<volume>/dev/<pod uid>` the same once more, `<volume>/data`
- * the data file. The pod's own entry is a link to the published device.
+ * Sets up raw devices (upstream: csi_block.go). The paths below plugins/kubernetes.io/csi/volumeDevices are:
+ * `staging/<volume>` for the driver, `publish/<volume>/<pod uid>` for the device, `<volume>/dev/<pod uid>` for a second
+ * link to the device, and `<volume>/data` for the data file. The pod's own entry is a link to the published device.
  */
 export class CsiBlock {
   readonly #context: CsiContext;
@@ -32,7 +32,7 @@ export class CsiBlock {
     this.#expansion = expansion;
   }
 
-  /** Resolves to the staging path, '' for a driver that does not stage. */
+  /** Resolves to the staging path, or '' for a driver that does not stage. */
   async stage(given: { specName: string; source: CsiSource; capacityBytes: number | undefined }): Promise<string> {
     const { specName, source } = given;
     const { paths, files, lookup } = this.#context;
@@ -64,7 +64,7 @@ export class CsiBlock {
     const source = sourceOf(spec, pod);
     const device = this.#context.paths.devicePublish(spec.name, pod.metadata.uid);
     if (!request.again) {
-      // Created before the call to the driver, so that a later scan of the pod's folder finds the volume.
+      // The link is created before the call to the driver, so that a later scan of the pod's folder finds the volume.
       await this.#link(path, device);
       await this.#publish(request, source, device);
       await this.#map(device, this.#context.paths.deviceMap(spec.name, pod.metadata.uid));
@@ -91,12 +91,12 @@ export class CsiBlock {
     const secrets = await lookup.secret('NodePublishSecretRef', source.publishSecret);
     const capability = blockCapability(source, await session.can('SINGLE_NODE_MULTI_WRITER'));
     await files.makeDirectory(paths.devicePublishFolder(spec.name), FOLDER_MODE);
-    // It also shows, when the volume is torn down, that the driver was called.
+    // The file also shows, when the volume is torn down, that the driver was called.
     await this.#makeMapFile(paths.deviceMap(spec.name, pod.metadata.uid));
     await session.publish({
       volumeId: source.handle,
       publishContext: await publishContextOf(this.#context, source),
-      // Also for a driver that does not stage, as upstream.
+      // As upstream, the path is set also for a driver that does not stage.
       stagingPath: paths.deviceStaging(spec.name),
       targetPath: device,
       capability,
@@ -106,13 +106,13 @@ export class CsiBlock {
     });
   }
 
-  /** The device again below the volume's name. */
+  /** Links the device below the volume's name. */
   async #map(device: string, map: string): Promise<void> {
     const { mounts } = this.#context;
     if ((await mounts.listBelow(map)).length === 0) await mounts.bind(device, map, { readOnly: false });
   }
 
-  /** The path by which containers get the device. */
+  /** Creates the link by which containers get the device. */
   async #link(link: string, device: string): Promise<void> {
     const { files } = this.#context;
     const there = await files.lstat(link);
@@ -137,7 +137,7 @@ export class CsiBlock {
       if (data !== undefined) await this.#unpublish(volume, data);
       await files.remove(map);
     }
-    // Removed last: without it no teardown would be retried.
+    // The file is removed last, because without it the teardown would not be retried.
     await files.remove(volume.path);
   }
 
@@ -148,7 +148,7 @@ export class CsiBlock {
       data.driverName,
       'blockMapper.UnmapPodDevice failed to get CSI client',
     );
-    // Even if there is nothing at the path: a publish that timed out may still be running.
+    // The call is made even if the path does not exist, because a publish that timed out may still be running.
     await saidOnFailure('blockMapper.unpublishVolumeForBlock failed', () =>
       session.unpublish({
         volumeId: data.volumeHandle,
@@ -158,7 +158,7 @@ export class CsiBlock {
     await this.#removePublished(paths.devicePublish(volume.specName, volume.podUid));
   }
 
-  /** Drivers must remove it themselves; some do not. */
+  /** Removes the published device. Drivers must remove it, but some do not. */
   async #removePublished(device: string): Promise<void> {
     const { files, mounts, log } = this.#context;
     if ((await mounts.listBelow(device)).length > 0) await mounts.unmount(device);

@@ -14,7 +14,7 @@ import type { DriverRegistry } from './driver-registry.ts';
 import { DriverSession, isFinal } from './driver-session.ts';
 import type { VolumeData } from './volume-data.ts';
 
-/** The shared parts of the plugin. */
+/** The shared parts of the CSI plugin. */
 export interface CsiContext {
   readonly registry: DriverRegistry;
   readonly lookup: CsiLookup;
@@ -26,15 +26,17 @@ export interface CsiContext {
   readonly log: Logger;
   readonly recorder: EventRecorder;
   readonly nodeName: string;
-  /** undefined on a standalone node. */
+  /** The reporter of claims; undefined on a standalone node. */
   readonly claims?: ClaimReporter | undefined;
 }
 
 export const FOLDER_MODE = 0o750;
-/** Must be shorter than every deadline of a teardown. */
+/** The time to wait for a driver in undo operations. It must be shorter than every deadline of a teardown. */
 const UNDO_PATIENCE_MS = 5_000;
 
-/** `step` is upstream's name of the operation, for the message about a missing driver. */
+/**
+ * Opens a session with the driver. `step` is upstream's name of the operation, for the message about a missing driver.
+ */
 export function openSession({ registry, clock }: CsiContext, driver: string, step: string): DriverSession {
   try {
     return new DriverSession(registry.node(driver), clock);
@@ -43,7 +45,10 @@ export function openSession({ registry, clock }: CsiContext, driver: string, ste
   }
 }
 
-/** For undo operations: waits for a driver that is about to register, as after a restart of the agent. */
+/**
+ * Opens a session for an undo operation. It waits for a driver that is about to register, for example after a restart
+ * of the agent.
+ */
 export async function openSessionToUndo(context: CsiContext, driver: string, step: string): Promise<DriverSession> {
   await context.registry.awaitRegistered(driver, UNDO_PATIENCE_MS);
   return openSession(context, driver, step);
@@ -69,7 +74,10 @@ export async function isMounted({ mounts }: CsiContext, path: string): Promise<b
   return (await mounts.listBelow(path)).some((mount) => mount.path === path);
 }
 
-/** Cleaning up after a failure must not hide the failure. */
+/**
+ * Removes the files of a failed call. An error of the cleanup is logged, because it must not replace the error of the
+ * call.
+ */
 export async function cleanUpAfter({ log }: CsiContext, path: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -78,7 +86,7 @@ export async function cleanUpAfter({ log }: CsiContext, path: string, work: () =
   }
 }
 
-/** Stages a volume. What a call that failed for certain may have left is removed. */
+/** Stages a volume. If the call certainly failed, its files are removed. */
 export async function stageVolume(
   context: CsiContext,
   session: DriverSession,
@@ -97,7 +105,7 @@ interface StageVolume extends Omit<Parameters<DriverSession['stage']>[0], 'volum
   readonly removeRemains: () => Promise<void>;
 }
 
-/** What ControllerPublishVolume returned; {} for a driver that needs no attaching. */
+/** Returns what ControllerPublishVolume returned, or {} for a driver that needs no attaching. */
 export async function publishContextOf(
   { lookup, attachments }: CsiContext,
   source: CsiSource,
@@ -106,7 +114,7 @@ export async function publishContextOf(
   return attachRequired ? attachments.publishContext(source.driver, source.handle) : {};
 }
 
-/** An error with the prefix of upstream's step keeps its kind. */
+/** Runs `work`, and adds the prefix of upstream's step to an error. The error keeps its kind. */
 export async function saidOnFailure<Value>(step: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();

@@ -15,27 +15,27 @@ import { expansionFailure } from './driver-session.ts';
 import type { VolumeData } from './volume-data.ts';
 import { readVolumeData, writeVolumeData } from './volume-data.ts';
 
-/** Upstream: nestedpendingoperations, 500 ms to 2 min 2 s. */
+/** The back-off of retries (upstream: nestedpendingoperations, 500 ms to 2 min 2 s). */
 const retry = { initialMs: 500, maxMs: 122_000, factor: 2 };
 
 interface Grown {
   readonly request: VolumeRequest;
   readonly source: CsiSource;
-  /** The path of the volume for the driver: the published mount or device. */
+  /** The path of the volume that the driver gets: the published mount or device. */
   readonly volumePath: string;
-  /** The folder whose data file records the size. */
+  /** The folder of the data file, which contains the size. */
   readonly dataFolder: string;
 }
 
 /**
- * Expands a volume in use when its PersistentVolume has a larger size than the known one: the size in the claim's
- * status or, where no controller writes that, the size recorded when it was published. A volume that cannot be expanded
- * stays in use as it is.
+ * Expands a volume in use when its PersistentVolume has a larger size than the known one. The known size is that in the
+ * claim's status or, if no controller writes it, the size at the time when the volume was published. A volume that
+ * cannot be expanded stays in use.
  */
 export class CsiExpansion {
   readonly #context: CsiContext;
   readonly #calls = new KeyedQueue();
-  /** The known size of each volume, and how often expanding to which size failed. */
+  /** The known size of each volume, and the number of failures for the requested size. */
   readonly #sizes = new Map<string, number>();
   readonly #failures = new Map<string, { wantedBytes: number; count: number; over: boolean }>();
 
@@ -43,23 +43,23 @@ export class CsiExpansion {
     this.#context = context;
   }
 
-  /** The size for the data file: the recorded one, else the one known now. undefined for inline volumes. */
+  /** Returns the size for the data file: the recorded one, else the one known now; undefined for inline volumes. */
   sizeToRecord(spec: VolumeSpec, before: VolumeData | undefined): number | undefined {
     return recordedBytes(before) ?? claimedBytes(spec) ?? wantedBytes(spec);
   }
 
   /**
-   * Resolves to when to try again, undefined when there is nothing (more) to do. Rejects only when the data file cannot
-   * be written.
+   * Expands the volume if it grew. Resolves to the time until the next try, or undefined if there is nothing to do.
+   * Rejects only if the data file cannot be written.
    */
   expandIfGrown(grown: Grown): Promise<number | undefined> {
     const { source } = grown;
     const key = csiVolumeKey(source.driver, source.handle);
-    // If several pods request it, the first call does it.
+    // If several pods request the expansion, only the first call runs it.
     return this.#calls.run(key, () => this.#expandIfGrown(key, grown));
   }
 
-  /** Called when no pod uses the volume any more. */
+  /** Forgets a volume that no pod uses any more. */
   forget(key: string): void {
     this.#sizes.delete(key);
     this.#failures.delete(key);
@@ -114,8 +114,8 @@ export class CsiExpansion {
   }
 
   /**
-   * It has the wanted size; the claim may not show it yet (upstream: MarkFSResizeFinished). Resolves to when to try
-   * again.
+   * Reports that the volume has the requested size, which the claim may not show yet (upstream: MarkFSResizeFinished).
+   * Resolves to the time until the next try.
    */
   async #reportFinished({ spec }: VolumeRequest, wanted: number): Promise<number | undefined> {
     const { claims } = this.#context;
@@ -190,7 +190,7 @@ function wantedBytes(spec: VolumeSpec): number | undefined {
   return step ?? bytesOf(spec.persistentVolume.spec.capacity?.['storage']);
 }
 
-/** A controller that expands in steps announces it (upstream: checkForRecoveryFromExpansion). */
+/** Whether a controller announced that it expands the volume in steps (upstream: checkForRecoveryFromExpansion). */
 function isStep({ status }: PersistentVolumeClaim): boolean {
   const pending = status?.allocatedResourceStatuses?.['storage'];
   return pending === 'NodeResizePending' || pending === 'NodeResizeInProgress';

@@ -8,7 +8,9 @@ import type { PodTokens } from '../../ports/tokens.ts';
 import { said } from './csi-names.ts';
 import type { SecretAt } from './csi-request.ts';
 
-/** The CSIDriver of a driver, with the API server's defaults; only the defaults when there is no such object. */
+/**
+ * The properties of a CSIDriver with the API server's defaults. If there is no such object, it has only the defaults.
+ */
 export interface DriverFacts {
   readonly known: boolean;
   readonly attachRequired: boolean;
@@ -20,16 +22,16 @@ export interface DriverFacts {
   readonly tokensInSecrets: boolean;
 }
 
-/** What `ControllerPublishVolume` returned for this node; read only for drivers that need attaching. */
+/** Reads what `ControllerPublishVolume` returned for this node. It is used only for drivers that need attaching. */
 export interface Attachments {
-  /** Rejects, with upstream's message, with the reason why the volume is not attached to this node. */
+  /** Rejects, with upstream's message, if the volume is not attached to this node. */
   check(driver: string, handle: string): Promise<void>;
   publishContext(driver: string, handle: string): Promise<Readonly<Record<string, string>>>;
 }
 
 /**
- * Without an API server there is no attach controller: every driver is treated as one that needs no attaching, and the
- * log reports so once for each.
+ * Creates the attachments of a node without an API server. It has no attach controller, so every driver is treated as
+ * one that needs no attaching, which is logged once per driver.
  */
 export function standaloneAttachments(log: Logger): Attachments {
   const logged = new Set<string>();
@@ -47,11 +49,11 @@ export function standaloneAttachments(log: Logger): Attachments {
   };
 }
 
-/** The API server's default of TokenRequest. */
+/** The API server's default of TokenRequest, in seconds. */
 const TOKEN_SECONDS = 3600;
 const TOKENS_KEY = 'csi.storage.k8s.io/serviceAccount.tokens';
 
-/** Everything about a volume that is not in the pod: CSIDriver, secrets, tokens. */
+/** Reads everything about a volume that is not in the pod: the CSIDriver, secrets and tokens. */
 export class CsiLookup {
   readonly #objects: ClusterObjects;
   readonly #tokens: Pick<PodTokens, 'get'>;
@@ -76,7 +78,7 @@ export class CsiLookup {
     };
   }
 
-  /** `field`: the reference's name, for the message. */
+  /** Reads a secret. `field` is the name of the reference in the message. */
   async secret(field: string, at: SecretAt | undefined): Promise<Record<string, string>> {
     if (at === undefined) return {};
     const secret = await this.#objects.get('Secret', at.namespace, at.name);
@@ -95,7 +97,7 @@ export class CsiLookup {
     );
   }
 
-  /** A token for each audience that the driver requests, in CSI's format; {} when it requests none. */
+  /** Returns a token for each audience that the driver requests, in CSI's format, or {} if it requests none. */
   async tokens(driver: DriverFacts, pod: Pod): Promise<Record<string, string>> {
     if (driver.tokenRequests.length === 0) return {};
     const issued: [audience: string, { token: string; expirationTimestamp: string }][] = [];
@@ -119,7 +121,7 @@ export class CsiLookup {
   }
 }
 
-/** gRPC carries only text. The error never contains the value. */
+/** Decodes a value as text, because gRPC carries only text. The error never contains the value. */
 function textOf(base64: string, about: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(base64, 'base64'));

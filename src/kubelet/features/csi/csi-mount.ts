@@ -20,13 +20,13 @@ import type { DriverSession } from './driver-session.ts';
 import { isFinal } from './driver-session.ts';
 import { readVolumeData, writeVolumeData } from './volume-data.ts';
 
-/** Volumes with requiresRepublish are published as often as upstream syncs their pods. */
+/** The interval in which volumes with requiresRepublish are published again, as often as upstream syncs their pods. */
 const REPUBLISH_MS = 60_000;
 
-/** The mount target for a driver: one level below the volume's own folder, whose data file is beside it. */
+/** Returns the mount target for a driver: a folder inside the volume's folder, beside the data file. */
 export const targetPath = (volumePath: string): string => `${volumePath}/mount`;
 
-/** Volumes of mode Filesystem: NodePublishVolume and NodeUnpublishVolume (upstream: csi_mounter.go). */
+/** Mounts volumes of mode Filesystem with NodePublishVolume and NodeUnpublishVolume (upstream: csi_mounter.go). */
 export class CsiMount {
   readonly #context: CsiContext;
   readonly #expansion: CsiExpansion;
@@ -60,7 +60,7 @@ export class CsiMount {
     };
   }
 
-  /** Resolves to whether the agent must change the group of the volume's files. */
+  /** Publishes the volume. Resolves to whether the agent must change the group of its files. */
   async #publish(request: VolumeRequest, source: CsiSource, facts: DriverFacts): Promise<boolean> {
     const session = openSession(this.#context, source.driver, 'mounter.SetUpAt failed to get CSI client');
     checkLifecycle(source, facts);
@@ -76,7 +76,7 @@ export class CsiMount {
     try {
       await session.publish(order);
     } catch (error) {
-      // A call that may still be running, or a volume in use, keeps the data needed to undo it.
+      // If the call may still be running or the volume is in use, the data to undo it is kept.
       if (isFinal(error) && !request.again)
         await cleanUpAfter(this.#context, request.path, () => this.#removeFolder(request.path));
       throw error;
@@ -144,7 +144,9 @@ export class CsiMount {
     await this.#removeFolder(volume.path);
   }
 
-  /** Drivers must remove the target themselves; some do not. What is still mounted is left, with its data. */
+  /**
+   * Removes the target. Drivers must remove it, but some do not. A target that is still mounted is kept with its data.
+   */
   async #removeFolder(path: string): Promise<void> {
     const { files } = this.#context;
     const target = targetPath(path);
@@ -159,7 +161,7 @@ export class CsiMount {
         { cause: error },
       );
     }
-    // Only the data file, and the rest of an interrupted write of it.
+    // The folder contains only the data file, or an incomplete one of an interrupted write.
     await files.removeTree(path);
   }
 }

@@ -5,7 +5,7 @@ import { KubeletError } from '../../../base/errors.ts';
 export const CSI_PLUGIN = 'kubernetes.io/csi';
 export const VOLUME_DATA_FILE = 'vol_data.json';
 
-/** The prefix of this plugin's own messages, as in upstream's log helper. */
+/** Adds the prefix of the CSI plugin to a message, as upstream's log helper does. */
 export const said = (message: string): string => `${CSI_PLUGIN}: ${message}`;
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -16,10 +16,10 @@ function pathPart(value: string, what: string): string {
   return value;
 }
 
-/** Handle of an inline volume, chosen by the agent. */
+/** Returns the handle of an inline volume, which the agent chooses. */
 export const inlineHandle = (podUid: string, volume: string): string => `csi-${sha256(`${podUid}${volume}`)}`;
 
-/** Paths below the agent's root, as in upstream (csi_attacher.go, csi_block.go). */
+/** The paths below the agent's root, as in upstream (csi_attacher.go, csi_block.go). */
 export class CsiPaths {
   readonly base: string;
   readonly devices: string;
@@ -29,7 +29,7 @@ export class CsiPaths {
     this.devices = `${this.base}/volumeDevices`;
   }
 
-  /** Where a file system is staged; its data file is in the parent folder. */
+  /** Returns the folder where a file system is staged. Its data file is in the parent folder. */
   globalMount(driver: string, handle: string): string {
     return `${this.base}/${pathPart(driver, 'driver')}/${sha256(handle)}/globalmount`;
   }
@@ -54,7 +54,7 @@ export class CsiPaths {
     return `${this.deviceFolder(specName)}/data`;
   }
 
-  /** The device of one pod, found by the volume. */
+  /** Returns the link to the device of one pod, below the volume's name. */
   deviceMap(specName: string, podUid: string): string {
     return `${this.deviceFolder(specName)}/dev/${pathPart(podUid, 'pod uid')}`;
   }

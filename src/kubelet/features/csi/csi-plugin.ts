@@ -20,7 +20,7 @@ import { driverOf, isCsi, sourceOf } from './csi-request.ts';
 import { CsiStaging } from './csi-staging.ts';
 import { readVolumeData } from './volume-data.ts';
 
-/** Volumes of CSI drivers: inline and claimed, as file systems and as raw devices. */
+/** The plugin for volumes of CSI drivers: inline and claimed, as file systems and as raw devices. */
 export class CsiPlugin implements VolumePlugin {
   readonly name = CSI_PLUGIN;
   readonly block = true;
@@ -41,7 +41,10 @@ export class CsiPlugin implements VolumePlugin {
     return isCsi(spec);
   }
 
-  /** The driver's object also stands for its registration: its listeners are notified when a driver registers. */
+  /**
+   * Returns the objects on which the volume depends. The driver's object is among them, and its listeners are also
+   * notified when the driver registers.
+   */
   objectsOf(spec: VolumeSpec, pod: Pod): readonly ClusterObjectChange[] {
     const { publishSecret, stageSecret, expandSecret } = sourceOf(spec, pod);
     const secrets = [publishSecret, stageSecret, expandSecret].filter((at) => at !== undefined);
@@ -59,7 +62,7 @@ export class CsiPlugin implements VolumePlugin {
     return volume.mode === 'Block' ? this.#block.tearDown(volume) : this.#mount.tearDown(volume);
   }
 
-  /** NodeGetVolumeStats; undefined for a driver that has none. */
+  /** Calls NodeGetVolumeStats; undefined for a driver that does not support it. */
   async usage(volume: VolumeOnDisk): Promise<VolumeUsage | undefined> {
     const { paths, files } = this.#context;
     const isBlock = volume.mode === 'Block';
@@ -73,7 +76,7 @@ export class CsiPlugin implements VolumePlugin {
   }
 }
 
-/** undefined when the driver reports nothing. */
+/** Converts the usage; undefined if the driver reports nothing. */
 function usageOf(usage: readonly CsiUsage[]): VolumeUsage | undefined {
   const bytes = usage.findLast(({ unit }) => unit === 'BYTES');
   const inodes = usage.findLast(({ unit }) => unit === 'INODES');

@@ -11,12 +11,12 @@ export interface SecretAt {
   readonly name: string;
 }
 
-/** What a volume's source contains, inline or persistent alike. */
+/** The content of a volume's source, inline or persistent. */
 export interface CsiSource {
   readonly driver: string;
   readonly handle: string;
   readonly lifecycle: VolumeLifecycleMode;
-  /** '' leaves it to the driver. */
+  /** The type of the file system; '' lets the driver choose. */
   readonly fsType: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly accessModes: readonly PersistentVolumeAccessMode[] | undefined;
@@ -73,7 +73,10 @@ function secretAt(reference: { name?: string; namespace?: string } | undefined):
   return reference === undefined ? undefined : { namespace: reference.namespace ?? '', name: reference.name ?? '' };
 }
 
-/** A driver that cannot distinguish one writer from several gets the weaker mode (upstream: csi_client.go). */
+/**
+ * Returns the access mode for the driver. A driver that cannot distinguish a single writer from several gets the weaker
+ * mode (upstream: csi_client.go).
+ */
 function toAccessMode(mode: PersistentVolumeAccessMode, singleNodeMultiWriter: boolean): CsiAccessMode {
   switch (mode) {
     case 'ReadWriteOnce':
@@ -90,11 +93,11 @@ function toAccessMode(mode: PersistentVolumeAccessMode, singleNodeMultiWriter: b
 export interface CapabilityFacts {
   readonly singleNodeMultiWriter: boolean;
   readonly mountOptions: readonly string[];
-  /** For a driver that applies the group itself. */
+  /** The group for a driver that applies it. */
   readonly mountGroup: number | undefined;
 }
 
-/** The first access mode of the volume counts; inline volumes are ReadWriteOnce. */
+/** Returns the mount capability. The first access mode of the volume is used; inline volumes are ReadWriteOnce. */
 export function mountCapability(source: CsiSource, facts: CapabilityFacts): CsiVolumeCapability {
   const mountGroup = facts.mountGroup === undefined ? '' : String(facts.mountGroup);
   return {
@@ -110,7 +113,7 @@ export function blockCapability(source: CsiSource, singleNodeMultiWriter: boolea
   };
 }
 
-/** Attributes that a driver with podInfoOnMount gets in addition to the volume's. */
+/** Returns the attributes that a driver with podInfoOnMount gets in addition to those of the volume. */
 export function podInfo(pod: Pod, lifecycle: VolumeLifecycleMode): Record<string, string> {
   return {
     'csi.storage.k8s.io/pod.name': pod.metadata.name,
@@ -125,7 +128,7 @@ export interface OwnershipFacts {
   readonly fsGroup: number | undefined;
   readonly policy: 'ReadWriteOnceWithFSType' | 'File' | 'None';
   readonly readOnly: boolean;
-  /** The driver applies it itself (VOLUME_MOUNT_GROUP). */
+  /** Whether the driver applies the group (VOLUME_MOUNT_GROUP). */
   readonly delegated: boolean;
 }
 

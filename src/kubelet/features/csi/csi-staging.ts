@@ -21,8 +21,8 @@ import type { DriverSession } from './driver-session.ts';
 import { readVolumeData, writeVolumeData } from './volume-data.ts';
 
 /**
- * The part of a persistent volume that all pods of the node share: NodeStageVolume and NodeUnstageVolume (upstream:
- * csi_attacher.go).
+ * Stages the part of a persistent volume that all pods of the node share: NodeStageVolume and NodeUnstageVolume
+ * (upstream: csi_attacher.go).
  */
 export class CsiStaging implements VolumeStaging {
   readonly #context: CsiContext;
@@ -114,7 +114,7 @@ export class CsiStaging implements VolumeStaging {
       mountGroup: (await session.can('VOLUME_MOUNT_GROUP')) ? fsGroup : undefined,
     });
     await files.makeDirectory(stagingPath, FOLDER_MODE);
-    // Before the call: one that times out has to be undone, and this file has the data for it.
+    // The file is written before the call, because a call that times out must be undone with its data.
     await writeVolumeData(files, folderOf(stagingPath), { volumeHandle: source.handle, driverName: source.driver });
     const removeRemains = (): Promise<void> => this.#removeStaged(stagingPath);
     const call = { source, publishContext, stagingPath, capability, secrets, removeRemains };
@@ -185,12 +185,12 @@ export class CsiStaging implements VolumeStaging {
     return [...found, ...(await this.#block.findStaged((data) => csiVolumeKey(data.driverName, data.volumeHandle)))];
   }
 
-  /** What is still mounted is left, with its data. */
+  /** Removes the staging folder. What is still mounted is kept with its data. */
   async #removeStaged(stagingPath: string): Promise<void> {
     if (await isMounted(this.#context, stagingPath)) return;
     const { files } = this.#context;
     await files.remove(stagingPath);
-    // Only the data file, and the rest of an interrupted write of it.
+    // The folder contains only the data file, or an incomplete one of an interrupted write.
     await files.removeTree(folderOf(stagingPath));
   }
 }

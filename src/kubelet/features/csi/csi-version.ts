@@ -1,6 +1,6 @@
 import { KubeletError } from '../../../base/errors.ts';
 
-/** `1.0.0` or `v1.2-rc1` parsed as upstream's generic versions: only the numbers are compared. */
+/** A version such as `1.0.0` or `v1.2-rc1`, parsed as upstream's generic versions: only the numbers are compared. */
 export interface CsiVersion {
   readonly parts: readonly number[];
   readonly text: string;
@@ -24,8 +24,7 @@ export function isLower(left: CsiVersion, right: CsiVersion): boolean {
 }
 
 /**
- * Versions from 2.0 on are skipped; of the others the highest, which must be 1.x (upstream:
- * version.HighestSupportedVersion). Throws Invalid.
+ * Selects the highest version below 2.0, which must be 1.x (upstream: version.HighestSupportedVersion). Throws Invalid.
  */
 export function selectHighestVersion(versions: readonly string[]): CsiVersion {
   const usable = versions.map(parseVersion).filter((version) => version !== undefined && (version.parts[0] ?? 0) <= 1);

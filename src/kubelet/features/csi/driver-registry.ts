@@ -7,17 +7,17 @@ import { checkNodeDriver, checkRegistering } from './check-driver.ts';
 import type { CsiVersion } from './csi-version.ts';
 import { isLower, selectHighestVersion } from './csi-version.ts';
 
-/** A driver that registers, as the plugin watcher reports it. */
+/** A registering driver, as the plugin watcher reports it. */
 export interface RegisteringDriver {
   readonly name: string;
-  /** Path of its CSI socket. */
+  /** The path of its CSI socket. */
   readonly endpoint: string;
   readonly versions: readonly string[];
-  /** The registration socket: distinguishes two instances of one driver. */
+  /** The path of its registration socket, which distinguishes two instances of one driver. */
   readonly socketPath: string;
 }
 
-/** undefined: no limit. */
+/** Returns the volume limit; undefined for no limit. */
 const limitOf = (maxVolumesPerNode: number): number | undefined =>
   maxVolumesPerNode > 0 ? Math.min(maxVolumesPerNode, 2 ** 31 - 1) : undefined;
 
@@ -27,17 +27,17 @@ interface RegisteredDriver extends NodeDriver {
   readonly socketPath: string;
 }
 
-/** Upstream: csi_plugin.go, csiTimeout. */
+/** The time limit of NodeGetInfo (upstream: csi_plugin.go, csiTimeout). */
 const NODE_INFO_LIMIT_MS = 2 * 60_000;
 const PREFIX = 'kubernetes.io/csi: ';
 
-/** The CSI drivers that are registered on this node. The handler of plugins of type CSIPlugin. */
+/** The CSI drivers that are registered on this node. It handles plugins of type CSIPlugin. */
 export class DriverRegistry {
   readonly #drivers: CsiDrivers;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #registered = new Map<string, RegisteredDriver>();
-  /** Registrations under way by socket; one that is no longer in here was cancelled. */
+  /** Registrations in progress, by socket. A registration that is missing here was cancelled. */
   readonly #attempts = new Map<string, object>();
   readonly #listeners = new Set<(name: string, isRegistered: boolean) => void>();
 
@@ -47,7 +47,10 @@ export class DriverRegistry {
     this.#log = options.log;
   }
 
-  /** Called with the name of each driver that was registered or removed. Returns the function that unsubscribes. */
+  /**
+   * Calls the listener with the name of each driver that was registered or removed. Returns a function that
+   * unsubscribes.
+   */
   onChange(listener: (name: string, isRegistered: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -55,14 +58,16 @@ export class DriverRegistry {
     };
   }
 
-  /** The content of CSINode, by name. */
+  /** Returns the drivers of the CSINode, sorted by name. */
   nodeDrivers(): NodeDriver[] {
     return [...this.#registered.values()]
       .map(({ name, nodeId, topology, maxVolumes }) => ({ name, nodeId, topology, maxVolumes }))
       .sort((left, right) => (left.name < right.name ? -1 : 1));
   }
 
-  /** Throws Unavailable, with upstream's message, while no such driver is registered. */
+  /**
+   * Returns the client of a driver. Throws Unavailable, with upstream's message, while no such driver is registered.
+   */
   node(name: string): CsiNode {
     const driver = this.#registered.get(name);
     if (driver === undefined)
@@ -71,8 +76,8 @@ export class DriverRegistry {
   }
 
   /**
-   * Resolves as soon as it is registered, or when the limit has passed: after a restart of the agent it takes a moment
-   * to find the drivers.
+   * Resolves when the driver is registered or the limit has passed. After a restart, the agent needs a moment to find
+   * the drivers.
    */
   async awaitRegistered(name: string, limitMs: number): Promise<void> {
     if (this.#registered.has(name)) return;
@@ -98,7 +103,7 @@ export class DriverRegistry {
     }
   }
 
-  /** Calls NodeGetInfo; the driver is registered only after its answer. */
+  /** Registers a driver after it has answered NodeGetInfo. */
   async register(driver: RegisteringDriver): Promise<void> {
     const version = this.#version(driver, 'RegisterPlugin');
     const attempt = {};
@@ -109,7 +114,7 @@ export class DriverRegistry {
     this.#attempts.delete(driver.socketPath);
     if (!info.ok) throw new KubeletError('Unavailable', info.message);
     const { nodeId, topology, maxVolumesPerNode } = info.value;
-    // Upstream: nodeinfomanager.go.
+    // Upstream has the same check in nodeinfomanager.go.
     if (nodeId === '')
       throw new KubeletError('Invalid', 'error adding CSI driver node info: driverNodeID must not be empty');
     const maxVolumes = limitOf(maxVolumesPerNode);
@@ -128,8 +133,8 @@ export class DriverRegistry {
   }
 
   /**
-   * Calls NodeGetInfo of a registered driver again; listeners are notified when its volume limit changed. Rejects when
-   * it does not answer.
+   * Calls NodeGetInfo of a registered driver again. Listeners are notified if its volume limit changed. Rejects if it
+   * does not answer.
    */
   async refresh(name: string): Promise<void> {
     const driver = this.#registered.get(name);
@@ -147,7 +152,7 @@ export class DriverRegistry {
     this.#notify(name);
   }
 
-  /** Only for the instance with this socket: another instance of the driver that replaced it stays. */
+  /** Removes the instance with this socket. Another instance of the driver that replaced it stays. */
   deregister(driver: RegisteringDriver): void {
     this.#attempts.delete(driver.socketPath);
     if (this.#registered.get(driver.name)?.socketPath !== driver.socketPath) return;

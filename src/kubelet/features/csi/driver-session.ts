@@ -12,10 +12,10 @@ import type {
   CsiStats,
 } from '../../ports/csi-drivers.ts';
 
-/** Upstream: csi_plugin.go, csiTimeout. For all calls of one operation together. */
+/** The time limit of all calls of one operation together (upstream: csi_plugin.go, csiTimeout). */
 const OPERATION_LIMIT_MS = 2 * 60_000;
 
-/** A driver refused, or did not answer. The message is in the format of a gRPC client. */
+/** The error of a driver that refused a call or did not answer. The message has the format of a gRPC client. */
 class CsiCallError extends KubeletError {
   readonly code: CsiFailureCode;
 
@@ -26,8 +26,8 @@ class CsiCallError extends KubeletError {
 }
 
 /**
- * The driver may still be working, or may have finished. The call must be repeated with the same arguments, and nothing
- * may be cleaned up (upstream: isFinalError).
+ * Codes after which the driver may still be working, or may have finished. The call must be repeated with the same
+ * arguments, and nothing may be cleaned up (upstream: isFinalError).
  */
 const uncertain: ReadonlySet<CsiFailureCode> = new Set([
   'Local',
@@ -43,7 +43,9 @@ export function isFinal(error: unknown): boolean {
   return error instanceof CsiCallError && !uncertain.has(error.code);
 }
 
-/** Why an expansion failed: `inUse` is not retried while the volume is in use, `infeasible` is not possible at all. */
+/**
+ * Returns why an expansion failed. `inUse` is not retried while the volume is in use; `infeasible` is never possible.
+ */
 export function expansionFailure(error: unknown): 'inUse' | 'infeasible' | 'other' {
   if (!(error instanceof CsiCallError)) return 'other';
   if (error.code === 'FailedPrecondition') return 'inUse';
@@ -72,7 +74,7 @@ function kindOf(code: CsiFailureCode): ErrorKind {
   }
 }
 
-/** The calls of one operation on one volume: they share its deadline, and read the driver's capabilities once. */
+/** The calls of one operation on one volume. They share its deadline and read the driver's capabilities once. */
 export class DriverSession {
   readonly #node: CsiNode;
   readonly #clock: Clock;

@@ -15,7 +15,7 @@ import type { DriverRegistry } from './driver-registry.ts';
 import type { NodeInfoFacts } from './node-info.ts';
 import { planCsiNode, planNodeInfo } from './node-info.ts';
 
-/** This node in the API, as the node watch sees it. */
+/** This node's object in the API, as the node watch reads it. */
 export interface OwnNode {
   current(): Node | undefined;
   onChange(listener: (node: Node | undefined) => void): () => void;
@@ -30,12 +30,12 @@ export interface NodeInfoKeeperOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The result of `problem` changed. */
+  /** Called when the result of `problem` changed. */
   readonly onChange: () => void;
 }
 
 const retry = { initialMs: 200, maxMs: 60_000, factor: 2 };
-/** Another client may have changed it. */
+/** The interval in which the published data is checked again, because another client may have changed it. */
 const LOOK_AGAIN_MS = 3_600_000;
 const JITTER = 0.5;
 
@@ -246,7 +246,7 @@ export class NodeInfoKeeper {
     arm();
   }
 
-  /** Queries the driver again, also when a volume could not be attached for lack of room. */
+  /** Queries the driver again. It is also called when a volume could not be attached for lack of room. */
   async refresh(name: string): Promise<void> {
     try {
       await this.#options.registry.refresh(name);

@@ -5,11 +5,12 @@ import { migratedPlugins } from '../../../api/csi-migration.ts';
 import { goQuote } from '../../../api/go-quote.ts';
 import type { NodeDriver } from './check-driver.ts';
 
-/** Which driver uses which id for this node (upstream: nodeinfomanager.go). */
+/** The annotation with the id of this node for each driver (upstream: nodeinfomanager.go). */
 const NODE_IDS = 'csi.volume.kubernetes.io/nodeid';
 
 /**
- * Upstream's attach/detach controller passes volumes of these kinds to CSI drivers only on nodes with this annotation.
+ * The annotation of CSINode with which upstream's attach/detach controller passes volumes of these kinds to CSI
+ * drivers.
  */
 const MIGRATED_PLUGINS = 'storage.alpha.kubernetes.io/migrated-plugins';
 const migrated = migratedPlugins.join();
@@ -18,11 +19,11 @@ export interface NodeInfoFacts {
   readonly nodeName: string;
   readonly nodeUid: string;
   readonly drivers: readonly NodeDriver[];
-  /** Drivers that left since the agent started. Others that are not registered may only be late. */
+  /** Drivers that were removed since the agent started. Other unregistered drivers may only be late. */
   readonly left: ReadonlySet<string>;
 }
 
-/** The change that the CSINode needs: none, or this. One of another node of the same name is deleted first. */
+/** The change that the CSINode needs. A CSINode of another node with the same name is deleted first. */
 export type CsiNodePlan =
   | { readonly kind: 'none' }
   | { readonly kind: 'create' | 'update'; readonly object: CSINode }
@@ -61,11 +62,11 @@ export function planCsiNode(existing: CSINode | undefined, facts: NodeInfoFacts)
   return { kind: 'update', object };
 }
 
-/** Upstream's API server writes an empty list as null. */
+/** Returns the drivers of a CSINode. Upstream's API server writes an empty list as null. */
 const driversOf = ({ spec }: { spec: { drivers?: readonly CSINodeDriver[] | null } }): readonly CSINodeDriver[] =>
   spec.drivers ?? [];
 
-/** Unchanged drivers keep their position and content. */
+/** Merges the drivers. Unchanged drivers keep their position and content. */
 function mergeDrivers(before: readonly CSINodeDriver[], { drivers, left }: NodeInfoFacts): CSINodeDriver[] {
   const wanted = new Map(drivers.map((driver) => [driver.name, entryOf(driver)]));
   const kept = before.flatMap((entry) => {
@@ -93,16 +94,16 @@ function sameEntry(left: CSINodeDriver, right: CSINodeDriver): boolean {
   return text(left) === text(right);
 }
 
-/** What the Node object lacks: ids as an annotation, and each driver's topology as labels. */
+/** The change that the Node object needs: the ids as an annotation, and the topology of each driver as labels. */
 export interface NodeInfoPatch {
-  /** For a merge: null removes. undefined: nothing to change. */
+  /** The content of a merge patch, in which null removes a value; undefined for no change. */
   readonly metadata:
     | {
         readonly annotations?: Readonly<Record<string, string | null>>;
         readonly labels?: Readonly<Record<string, string>>;
       }
     | undefined;
-  /** Labels that another client set to a different value; they are not changed. */
+  /** Labels that another client set to a different value. They are not changed. */
   readonly collisions: readonly string[];
 }
 
@@ -132,7 +133,7 @@ export function planNodeInfo(node: Node, { drivers, left }: NodeInfoFacts): Node
   return { metadata: Object.keys(metadata).length === 0 ? undefined : metadata, collisions };
 }
 
-/** An annotation that cannot be parsed is replaced. */
+/** Parses the annotation with the ids. An invalid annotation is replaced. */
 function idsOf(text: string | undefined): Map<string, string> {
   try {
     const read: unknown = JSON.parse(text ?? '{}');

@@ -3,8 +3,8 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import { said, VOLUME_DATA_FILE } from './csi-names.ts';
 
 /**
- * The data file in a volume's folder, read after a restart: it has upstream's fields, all strings, so that either agent
- * can read the other's file. `capacityBytes` is this agent's own: the last known size of the volume.
+ * The data file in a volume's folder, which is read after a restart. It has upstream's fields, all of them strings, so
+ * that either agent can read the other's file. `capacityBytes` is only this agent's: the last known size of the volume.
  */
 export interface VolumeData {
   readonly specVolID?: string;
@@ -31,7 +31,7 @@ export async function writeVolumeData(files: HostFiles, folder: string, data: Vo
   }
 }
 
-/** undefined when there is none, or none that names its volume. */
+/** Reads the data file; undefined if there is none, or if it names no volume. */
 export async function readVolumeData(files: HostFiles, folder: string): Promise<VolumeData | undefined> {
   try {
     const read: unknown = JSON.parse(await files.readText(`${folder}/${VOLUME_DATA_FILE}`, LIMIT_BYTES));

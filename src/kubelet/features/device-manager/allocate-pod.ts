@@ -19,7 +19,7 @@ export interface DeviceAllocatorParts {
   readonly inventory: Inventory;
   readonly held: PodDevices;
   readonly endpoint: (resource: string) => PluginEndpoint | undefined;
-  /** Whether the resource belongs to a device plugin, or belonged to one when a pod was allocated some of it. */
+  /** Whether the resource belongs to a device plugin, or did when a pod was allocated some of it. */
   readonly manages: (resource: string) => boolean;
   readonly topology: TopologyAffinity | undefined;
   readonly now: () => number;
@@ -32,14 +32,14 @@ interface Target {
   readonly signal: AbortSignal;
 }
 
-/** Timeout for a plugin's response; upstream waits without a limit. */
+/** The time limit of a plugin's response. Upstream waits without a limit. */
 const CALL_LIMIT_MS = 60_000;
 
 /**
- * Allocates the devices of pods.
- * 1. A device that is chosen is reserved before the plugin is called: two pods never get the same one.
- * 2. What a container already has is never allocated again.
- * 3. Plugins never wait for each other: only the pod waits for its plugin.
+ * Allocates the devices of pods. Invariants:
+ * 1. A chosen device is reserved before the plugin is called, so that two pods never get the same one.
+ * 2. Devices that a container already has are never allocated again.
+ * 3. A slow plugin delays only the pods that need it, and no other plugin.
  */
 export class DeviceAllocator {
   readonly #parts: DeviceAllocatorParts;
@@ -50,7 +50,7 @@ export class DeviceAllocator {
     this.#parts = parts;
   }
 
-  /** Rejects with upstream's message; what was allocated until then is kept. */
+  /** Allocates the devices of the pod. Rejects with upstream's message; devices allocated until then stay allocated. */
   async allocate(pod: Pod, signal: AbortSignal): Promise<void> {
     const reusable: Reusable = new Map();
     for (const { container, leavesDevices } of allocatingContainers(pod)) {
@@ -62,7 +62,7 @@ export class DeviceAllocator {
     }
   }
 
-  /** Healthy devices that are neither allocated nor reserved, sorted. */
+  /** Returns healthy devices that are neither allocated nor reserved, sorted. */
   free(resource: string): string[] {
     const used = this.#parts.held.inUse(resource);
     const reserved = this.#reserved.get(resource);
@@ -71,7 +71,7 @@ export class DeviceAllocator {
     );
   }
 
-  /** What the container asks of device plugins. */
+  /** Returns what the container requests from device plugins. */
   requestsOf(pod: Pod, container: Container): DeviceRequest[] {
     return deviceRequests(container).filter(
       ({ resource }) => this.#parts.manages(resource) && !isClaimedResource(pod, container.name, resource),
@@ -101,7 +101,7 @@ export class DeviceAllocator {
     await this.#call(target, request.resource, ids);
   }
 
-  /** The devices are reserved when it resolves. */
+  /** Chooses devices. They are reserved when the promise resolves. */
   async #choose(
     target: Target,
     { resource, count }: DeviceRequest,
@@ -112,7 +112,7 @@ export class DeviceAllocator {
     if (selection.kind === 'ask') {
       const { available, mustInclude } = selection;
       const preferred = await this.#preferred(target, resource, { available, mustInclude, size: count });
-      // Other pods may have got devices meanwhile.
+      // Other pods may have been allocated devices in the meantime.
       selection = completeSelection(facts(), preferred);
     }
     if (selection.kind === 'short')
@@ -175,7 +175,7 @@ export class DeviceAllocator {
   }
 }
 
-/** Calls PreStartContainer of each plugin that asked for it (upstream: callPreStartContainerIfNeeded). */
+/** Calls PreStartContainer of each plugin that requires it (upstream: callPreStartContainerIfNeeded). */
 export async function preStart(
   { held, endpoint }: Pick<DeviceAllocatorParts, 'held' | 'endpoint'>,
   {
@@ -198,7 +198,7 @@ export async function preStart(
   }
 }
 
-/** Upstream: v1beta1 KubeletPreStartContainerRPCTimeoutInSecs. */
+/** The time limit of PreStartContainer (upstream: v1beta1 KubeletPreStartContainerRPCTimeoutInSecs). */
 const PRE_START_LIMIT_MS = 30_000;
 
 function refusal(message: string): KubeletError {

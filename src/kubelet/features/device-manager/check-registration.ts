@@ -3,20 +3,20 @@ import { byteLength, checkLabelKey } from '../../../api/validation/names.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import type { DeviceAllocation, DevicePluginRegistration } from '../../ports/device-plugins.ts';
 
-/** The version of the API that the agent speaks. */
+/** The version of the device plugin API. */
 const VERSION = 'v1beta1';
-/** The kernel's limit of a socket's path, without its final zero. */
+/** The kernel's maximum length of a socket's path, without its final zero. */
 const MAX_SOCKET_PATH_BYTES = 107;
 const MAX_ENTRIES = 1000;
 
-/** The extended resource of a device plugin (upstream: helper.IsExtendedResourceName). */
+/** Whether the name can be an extended resource of a device plugin (upstream: helper.IsExtendedResourceName). */
 function isDeviceResourceName(name: string): boolean {
   return isExtendedResource(name) && [...checkLabelKey(`requests.${name}`)].length === 0;
 }
 
 /**
- * The path of the socket that the plugin named. Throws `Invalid` with upstream's message (plugin/v1beta1/server.go
- * Register). A name that leads out of the folder is refused: upstream follows it.
+ * Returns the path of the socket that the plugin named. Throws `Invalid` with upstream's message
+ * (plugin/v1beta1/server.go Register). A name that leads out of the folder is refused; upstream follows it.
  */
 export function checkRegistration(registration: DevicePluginRegistration, folder: string): string {
   const { version, resource, endpoint } = registration;
@@ -37,15 +37,15 @@ export function checkResourceName(resource: string): void {
   if (!isDeviceResourceName(resource)) throw invalid(`the ResourceName ${JSON.stringify(resource)} is invalid`);
 }
 
-/** Upstream: plugin/v1beta1/handler.go ValidatePlugin. */
+/** Checks the versions of a plugin (upstream: plugin/v1beta1/handler.go ValidatePlugin). */
 export function checkVersions(versions: readonly string[]): void {
   if (!versions.includes(VERSION))
     throw invalid(`manager version, ${VERSION}, is not among plugin supported versions [${versions.join(' ')}]`);
 }
 
 /**
- * Why a plugin's response to Allocate cannot be used; undefined when it can. Values that the runtime would refuse or
- * misinterpret at each start of the container are refused here.
+ * Returns why a plugin's response to Allocate cannot be used, or undefined if it can. It refuses values that the
+ * runtime would refuse or misinterpret at each start of the container.
  */
 export function allocationProblem(allocation: DeviceAllocation): string | undefined {
   const { envs, mounts, devices, annotations, cdiDevices } = allocation;

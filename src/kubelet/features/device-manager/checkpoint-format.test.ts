@@ -7,13 +7,13 @@ import type { AllocationCodec, DeviceCheckpointData } from './checkpoint-format.
 import { decodeDeviceCheckpoint, encodeDeviceCheckpoint } from './checkpoint-format.ts';
 import { heldDevices } from './pod-devices.ts';
 
-/** Written by upstream's kubelet, as users published them. */
+/** A file that upstream's kubelet wrote and users published. */
 const fromUpstream = [
   '{"Data":{"PodDeviceEntries":null,"RegisteredDevices":{"nvidia.com/gpu":["GPU-0650a168-e770-3ea8-8ac3-8a1d419763e0"]}},"Checksum":3952659280}',
   '{"Data":{"PodDeviceEntries":[{"PodUID":"bf52b2cd-b611-4e79-86b1-280b283185c3","ContainerName":"check","ResourceName":"nvidia.com/gpu","DeviceIDs":{"-1":["tegra"]},"AllocResp":"Ch8KFk5WSURJQV9WSVNJQkxFX0RFVklDRVMSBXRlZ3Jh"}],"RegisteredDevices":{"nvidia.com/gpu":["tegra"]}},"Checksum":3660592824}',
 ];
 
-/** Bytes stand for themselves. */
+/** A codec that keeps the bytes unchanged. */
 const bytes: AllocationCodec = {
   decodeAllocation: (data) => ({ ...emptyAllocation, envs: { bytes: Buffer.from(data).toString('hex') } }),
   encodeAllocation: ({ envs }) => Buffer.from(envs['bytes'] ?? '', 'hex'),

@@ -8,17 +8,17 @@ import type { HeldDevices, HeldEntry } from './pod-devices.ts';
 /** The content of upstream's checkpoint `kubelet_internal_checkpoint`. */
 export interface DeviceCheckpointData {
   readonly held: readonly HeldEntry[];
-  /** Healthy devices by resource, as registered last. */
+  /** The healthy devices of the last registration, by resource. */
   readonly registered: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Allocations as bytes: the plugin's own message. */
+/** Converts allocations to bytes and back, as the plugin's own message. */
 export interface AllocationCodec {
   encodeAllocation(allocation: DeviceAllocation): Uint8Array;
   decodeAllocation(bytes: Uint8Array): DeviceAllocation;
 }
 
-/** One entry as it is in the file. Go writes a nil list or map as null, and counts that in the checksum. */
+/** One entry of the file. Go writes a nil list or map as null, and includes that in the checksum. */
 interface FileEntry {
   readonly PodUID: string;
   readonly ContainerName: string;
@@ -33,8 +33,8 @@ interface FileData {
 }
 
 /**
- * The text of upstream's checkpoint (cm/devicemanager/checkpoint): JSON with an FNV-32a checksum over the data in the
- * form of Go's object dumper.
+ * Encodes upstream's checkpoint (cm/devicemanager/checkpoint): JSON with an FNV-32a checksum of the data as Go's object
+ * dumper prints it.
  */
 export function encodeDeviceCheckpoint(data: DeviceCheckpointData, codec: AllocationCodec): string {
   const file: FileData = {
@@ -44,7 +44,10 @@ export function encodeDeviceCheckpoint(data: DeviceCheckpointData, codec: Alloca
   return goJson({ Data: jsonOf(file), Checksum: fnv32a(dumpData(file)) });
 }
 
-/** undefined for text that no agent could have written: truncated, with another checksum, or of another shape. */
+/**
+ * Decodes a checkpoint. Returns undefined for invalid text: truncated, with a wrong checksum, or with another
+ * structure.
+ */
 export function decodeDeviceCheckpoint(text: string, codec: AllocationCodec): DeviceCheckpointData | undefined {
   const outer = parseRecord(text);
   if (outer === undefined) return undefined;
@@ -56,7 +59,7 @@ export function decodeDeviceCheckpoint(text: string, codec: AllocationCodec): De
       registered: new Map((file.RegisteredDevices ?? []).map(([resource, ids]) => [resource, ids ?? []])),
     };
   } catch {
-    return undefined; // A response that cannot be decoded.
+    return undefined; // return undefined; // The response cannot be decoded.
   }
 }
 
@@ -97,7 +100,7 @@ function jsonOf({ PodDeviceEntries, RegisteredDevices }: FileData): unknown {
   };
 }
 
-/** Go sorts the keys of maps as text. */
+/** Builds an object with the keys sorted as text, as Go writes them. */
 function recordOf(
   entries: readonly (readonly [number | string, string[] | null])[] | null,
 ): Record<string, unknown> | null {
@@ -137,7 +140,7 @@ function readEntry(value: unknown): FileEntry | undefined {
   };
 }
 
-/** undefined unless it is a map of lists of strings. */
+/** Reads a map of lists of strings; undefined if the value is something else. */
 function readLists(value: unknown): [string, string[] | null][] | null | undefined {
   if (value === null) return null;
   if (!isRecord(value)) return undefined;
@@ -150,7 +153,7 @@ function readLists(value: unknown): [string, string[] | null][] | null | undefin
   return lists;
 }
 
-/** The data as Go's object dumper prints it: types, fields, sorted maps, `<nil>` for absent values. */
+/** Prints the data as Go's object dumper does: types, fields, sorted maps, `<nil>` for absent values. */
 function dumpData({ PodDeviceEntries, RegisteredDevices }: FileData): string {
   const entries = PodDeviceEntries === null ? '<nil>' : `[${PodDeviceEntries.map(dumpEntry).join(' ')}]`;
   return (

@@ -13,10 +13,10 @@ import { PluginEndpoints } from './plugin-endpoints.ts';
 
 export interface CreateDeviceManagerParts {
   readonly rootDir: string;
-  /** Absent if device plugins are not supported. */
+  /** The client of device plugins; absent if device plugins are not supported. */
   readonly plugins: DevicePlugins | undefined;
   readonly files: HostFiles;
-  /** Of the machine's NUMA nodes, sorted. */
+  /** The ids of the machine's NUMA nodes, sorted. */
   readonly nodeIds: readonly number[];
   readonly holders: () => ReadonlySet<PodUid> | undefined;
   readonly onCapacity: () => void;
@@ -36,16 +36,18 @@ interface WatchedPlugin {
 
 export interface DeviceParts {
   readonly manager: DeviceManager;
-  /** Handles plugins of type DevicePlugin of the plugin watcher. */
+  /** Handles plugins of type DevicePlugin for the plugin watcher. */
   readonly pluginHandler: {
     validate(plugin: WatchedPlugin): void;
     register(plugin: WatchedPlugin): Promise<void>;
     deregister(plugin: WatchedPlugin): void;
   };
-  /** Reads the state of an earlier run and serves registrations. Never rejects: without it, no plugin can register. */
+  /**
+   * Reads the state of an earlier run and serves registrations. Never rejects: if it fails, plugins cannot register.
+   */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Why plugins cannot register; undefined when they can. */
+  /** Returns why plugins cannot register, or undefined if they can. */
   problem(): string | undefined;
 }
 
@@ -53,7 +55,7 @@ const FOLDER_MODE = 0o750;
 const SERVE_RETRY_MS = 5000;
 const CHECKPOINT = 'kubelet_internal_checkpoint';
 
-/** The device manager, as this node is configured (upstream: cm/devicemanager). */
+/** Creates the device manager as this node is configured (upstream: cm/devicemanager). */
 export function createDeviceManager(parts: CreateDeviceManagerParts): DeviceParts {
   const { plugins, files, clock, log } = parts;
   const folder = `${folderPrefix(parts.rootDir)}/device-plugins`;
@@ -113,7 +115,7 @@ export function createDeviceManager(parts: CreateDeviceManagerParts): DevicePart
 }
 
 /**
- * Removes the sockets of an earlier run, the plugins' too: plugins see that and register again (upstream:
+ * Removes the sockets of an earlier run, including those of plugins, which then register again (upstream:
  * CleanupPluginDirectory).
  */
 async function removeSockets(files: HostFiles, folder: string): Promise<void> {

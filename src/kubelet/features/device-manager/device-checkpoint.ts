@@ -19,16 +19,16 @@ const RETRY_MS = 2000;
 const LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Which container has which devices, in upstream's file.
- * 1. An allocation is on disk before its pod is admitted (`save`); other changes follow within 100 ms.
- * 2. The file is replaced atomically: a kill -9 leaves the old content or the new one.
- * 3. A file that cannot be trusted is set aside with the suffix `.corrupt`, and its copy is used instead.
+ * Stores which container has which devices, in upstream's file. Invariants:
+ * 1. An allocation is on disk before its pod is admitted (`save`). Other changes are written within 100 ms.
+ * 2. The file is replaced atomically, so that a kill -9 leaves the old content or the new one.
+ * 3. An invalid file is renamed with the suffix `.corrupt`, and its copy is used instead.
  */
 export class DeviceCheckpoint {
   readonly #options: DeviceCheckpointOptions;
   #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
-  /** A write that has not begun: it will contain all changes made until then. */
+  /** A write that has not begun. It will contain all changes made until then. */
   #next: Promise<void> | undefined;
   #written = '';
   #failed = false;
@@ -38,8 +38,8 @@ export class DeviceCheckpoint {
   }
 
   /**
-   * The content of the file, or of its copy where the file is corrupt; undefined when there is no valid one. A file that
-   * an operator removed stays removed.
+   * Reads the file, or its copy if the file is corrupt. Returns undefined if neither is valid. If an operator removed
+   * the file, the copy is not used.
    */
   static async load(
     options: Pick<DeviceCheckpointOptions, 'path' | 'files' | 'codec' | 'log'>,
@@ -66,7 +66,7 @@ export class DeviceCheckpoint {
     try {
       if (saved === undefined) await files.rename(path, aside);
       else {
-        // The file must exist at any time: the next agent would treat its absence as an operator's decision.
+        // The file must exist at any time, because the next agent would treat its absence as an operator's decision.
         await files.writeFileAtomic(aside, text, 0o600, { survivesPowerCut: false });
         await files.writeFileAtomic(path, copy, 0o600, { survivesPowerCut: false });
       }
@@ -76,12 +76,12 @@ export class DeviceCheckpoint {
     return saved;
   }
 
-  /** Something changed: save it soon. */
+  /** Requests a write of a change within 100 ms. */
   changed(): void {
     this.#saveWithin(COALESCE_MS);
   }
 
-  /** Resolves when the newest state is on disk; rejects when it could not be written. */
+  /** Resolves when the newest state is on disk, and rejects if it could not be written. */
   save(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -94,7 +94,7 @@ export class DeviceCheckpoint {
     return this.#next;
   }
 
-  /** Resolves when what is pending is on disk, or could not be written. */
+  /** Resolves when pending changes are on disk or could not be written. */
   async flush(): Promise<void> {
     await (this.#timer === undefined ? this.#writing : this.save().catch(() => undefined));
   }

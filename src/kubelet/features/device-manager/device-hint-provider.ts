@@ -11,16 +11,16 @@ import { allocatingContainers, noteReusable } from './device-requests.ts';
 import type { TopologyAffinity } from './interfaces.ts';
 import { completeSelection } from './select-devices.ts';
 
-/** The state of the device manager, as far as hints need it. */
+/** The part of the device manager's state that hints need. */
 export interface DeviceFacts {
   requestsOf(pod: Pod, container: Container): readonly DeviceRequest[];
   devices(resource: string): ReadonlyMap<string, PluginDevice>;
-  /** Healthy devices that no container has, sorted. */
+  /** Returns healthy devices that no container has, sorted. */
   free(resource: string): readonly string[];
   held(uid: PodUid, container: string, resource: string): readonly string[] | undefined;
 }
 
-/** NUMA nodes that the topology manager chose last for containers whose devices are not allocated yet. */
+/** Stores the NUMA nodes that the topology manager chose for containers whose devices are not allocated yet. */
 export class AffinityStore implements TopologyAffinity {
   readonly #chosen = new Map<PodUid, Map<string, readonly number[]>>();
 
@@ -46,8 +46,8 @@ export class AffinityStore implements TopologyAffinity {
 }
 
 /**
- * Devices as a provider of topology hints. A draft notes the nodes that were chosen for each container; the devices
- * themselves are allocated by the step of admission that follows, because plugins have to be asked.
+ * Supplies topology hints for devices. A draft records the nodes that were chosen for each container. The devices are
+ * allocated in the next step of admission, because the plugins must be called.
  */
 export class DeviceHintProvider implements HintProvider {
   readonly #facts: DeviceFacts;
@@ -132,7 +132,9 @@ function nodesOf(affinity: NumaMask | undefined, nodeIds: readonly number[]): re
   return positionsOf(affinity).flatMap((position) => nodeIds[position] ?? []);
 }
 
-/** What the plugin would give without a preference; nothing when too few are free. */
+/**
+ * Returns the devices that the allocator would choose without a preference of the plugin, or none if too few are free.
+ */
 function idsOf(facts: {
   count: number;
   reusable: ReadonlySet<string> | undefined;
@@ -148,7 +150,10 @@ function idsOf(facts: {
   return selected.kind === 'chosen' ? selected.ids : [];
 }
 
-/** What the containers of a pod have at the same time: sidecars stay, init containers end (upstream: getPodDeviceRequest). */
+/**
+ * Returns what the containers of a pod request at the same time: sidecars keep running, and init containers end
+ * (upstream: getPodDeviceRequest).
+ */
 function podRequests(pod: Pod, facts: Pick<DeviceFacts, 'requestsOf'>): DeviceRequest[] {
   const staying = new Map<string, number>();
   const most = new Map<string, number>();
@@ -161,7 +166,7 @@ function podRequests(pod: Pod, facts: Pick<DeviceFacts, 'requestsOf'>): DeviceRe
   return [...most].map(([resource, count]) => ({ resource, count }));
 }
 
-/** The devices that the pod has; undefined before it has any. */
+/** Returns the devices of the pod, or undefined if it has none yet. */
 function heldByPod(pod: Pod, resource: string, facts: Pick<DeviceFacts, 'held'>): readonly string[] | undefined {
   const uid = podUid(pod.metadata.uid);
   const ids = allocatingContainers(pod).flatMap(({ container }) => facts.held(uid, container.name, resource) ?? []);

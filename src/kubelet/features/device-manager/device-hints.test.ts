@@ -23,7 +23,7 @@ const facts: fc.Arbitrary<DeviceHintFacts> = fc
     nodeIds: [0, 2, 7],
   }));
 
-/** The rule written out over sets of node ids. */
+/** A reference implementation with sets of node ids. */
 function naive({ count, devices, mustUse, free, nodeIds }: DeviceHintFacts): Map<number, boolean> | undefined {
   const known = (id: string): number[] => (devices.get(id)?.numaNodes ?? []).filter((node) => nodeIds.includes(node));
   const placed = (list: Iterable<string>): string[] => [...list].filter((id) => known(id).length > 0);

@@ -9,16 +9,16 @@ export interface DeviceHintFacts {
   readonly devices: ReadonlyMap<string, PluginDevice>;
   /** Devices that must be used, such as those of the pod's init containers. */
   readonly mustUse: readonly string[];
-  /** Devices that may be used beside them. */
+  /** Devices that may be used in addition. */
   readonly free: readonly string[];
-  /** The ids of the machine's nodes, sorted: a mask counts positions in it. */
+  /** The ids of the machine's NUMA nodes, sorted. The bits of a mask are positions in this list. */
   readonly nodeIds: readonly number[];
 }
 
 /**
- * Every set of NUMA nodes from which the request can be met; preferred are the smallest sets that could ever meet it
- * (upstream: topology_hints.go generateDeviceTopologyHints). Undefined: the devices have no topology, so any set is
- * suitable.
+ * Returns every set of NUMA nodes from which the request can be met. Preferred are the smallest sets that could ever
+ * meet it (upstream: topology_hints.go generateDeviceTopologyHints). Undefined means that the devices have no topology,
+ * so any set is suitable.
  */
 export function computeDeviceHints(facts: DeviceHintFacts): readonly TopologyHint[] | undefined {
   const { count, devices, mustUse, free, nodeIds } = facts;
@@ -37,7 +37,7 @@ export function computeDeviceHints(facts: DeviceHintFacts): readonly TopologyHin
   });
 }
 
-/** 0: the device has no topology. */
+/** Creates a function that returns the NUMA mask of a device; 0 for a device without topology. */
 function maskReader(devices: ReadonlyMap<string, PluginDevice>, nodeIds: readonly number[]): (id: string) => NumaMask {
   const positions = new Map(nodeIds.map((id, position) => [id, position]));
   return (id) =>

@@ -2,42 +2,42 @@ import { quantityOf } from '../../../api/quantity.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import type { PluginDevice } from '../../ports/device-plugins.ts';
 
-/** Upstream: devicemanager/types.go endpointStopGracePeriod. */
+/** How long a resource counts after its plugin left (upstream: devicemanager/types.go endpointStopGracePeriod). */
 const STOP_GRACE_MS = 5 * 60_000;
 
-/** The devices of one resource, as its plugin listed them last. */
+/** The devices of one resource, as its plugin last listed them. */
 export interface ResourceDevices {
   readonly devices: ReadonlyMap<string, PluginDevice>;
-  /** Monotonic time at which its plugin left; undefined while it is connected. No device of it is healthy then. */
+  /** The monotonic time when its plugin left; undefined while it is connected. None of the devices is healthy then. */
   readonly leftAtMs: number | undefined;
 }
 
 export type Inventory = ReadonlyMap<string, ResourceDevices>;
 
-/** The extended resources of the node. */
+/** The node's extended resources of device plugins. */
 export interface DeviceCapacity {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
-  /** Resources whose plugins left so long ago that the node has none of them any more. */
+  /** Resources whose plugins left more than 5 minutes ago, so that the node no longer has them. */
   readonly removed: readonly string[];
 }
 
-/** Adds a resource known from an earlier run. It has no devices until its plugin registers again. */
+/** Creates a resource known from an earlier run. It has no devices until its plugin registers again. */
 export function restoredResource(nowMs: number): ResourceDevices {
   return { devices: new Map(), leftAtMs: nowMs };
 }
 
-/** Whether the resource is only known from an earlier run: its plugin has not registered since. */
+/** Whether the resource is known only from an earlier run, because its plugin has not registered since. */
 export function isRestored({ devices, leftAtMs }: ResourceDevices): boolean {
   return devices.size === 0 && leftAtMs !== undefined;
 }
 
-/** What the plugin listed. Of devices with one id, the last counts. */
+/** Creates a resource from the list of its plugin. If two devices have the same id, the last one is used. */
 export function listedResource(devices: readonly PluginDevice[]): ResourceDevices {
   return { devices: new Map(devices.map((device) => [device.id, device])), leftAtMs: undefined };
 }
 
-/** The plugin disconnected: its devices are kept as unhealthy. */
+/** Marks the devices of a disconnected plugin as unhealthy. */
 export function leftResource(resource: ResourceDevices, nowMs: number): ResourceDevices {
   const devices = [...resource.devices].map(([id, device]): [string, PluginDevice] => [
     id,
@@ -46,7 +46,7 @@ export function leftResource(resource: ResourceDevices, nowMs: number): Resource
   return { devices: new Map(devices), leftAtMs: resource.leftAtMs ?? nowMs };
 }
 
-/** Ids of healthy devices, sorted. */
+/** Returns the ids of healthy devices, sorted. */
 export function healthyDevices(resource: ResourceDevices | undefined): string[] {
   return [...(resource?.devices.values() ?? [])]
     .filter(({ healthy }) => healthy)
@@ -55,8 +55,8 @@ export function healthyDevices(resource: ResourceDevices | undefined): string[] 
 }
 
 /**
- * Devices that changed their health between two lists, or appeared: their pods need a new status. A device that
- * vanished keeps the health that was shown last.
+ * Returns the devices that changed their health between two lists or appeared, because their pods need a new status. A
+ * device that vanished keeps the health that was shown last.
  */
 export function changedDevices(before: ResourceDevices | undefined, after: ResourceDevices): string[] {
   return [...after.devices.values()]
@@ -65,8 +65,8 @@ export function changedDevices(before: ResourceDevices | undefined, after: Resou
 }
 
 /**
- * Capacity counts all devices, allocatable the healthy ones; a resource counts for 5 minutes after its plugin left
- * (upstream: manager.go GetCapacity). `nowMs` is monotonic.
+ * Computes the capacity (all devices) and the allocatable amount (healthy ones). A resource counts for 5 minutes after
+ * its plugin left (upstream: manager.go GetCapacity). `nowMs` is monotonic.
  */
 export function computeDeviceCapacity(inventory: Inventory, nowMs: number): DeviceCapacity {
   const capacity: ResourceList = {};
@@ -83,7 +83,7 @@ export function computeDeviceCapacity(inventory: Inventory, nowMs: number): Devi
   return { capacity, allocatable, removed: removed.sort() };
 }
 
-/** When the next resource expires; undefined while none will. Monotonic. */
+/** Returns the monotonic time when the next resource expires, or undefined if none will. */
 export function nextExpiryMs(inventory: Inventory): number | undefined {
   const times = [...inventory.values()].flatMap(({ leftAtMs }) =>
     leftAtMs === undefined ? [] : [leftAtMs + STOP_GRACE_MS],

@@ -41,13 +41,16 @@ export interface DeviceManagerParts {
   }) => PluginEndpoints;
   readonly checkpoint: (snapshot: () => DeviceCheckpointData) => DeviceCheckpoint;
   readonly affinities: AffinityStore;
-  /** Of the machine's NUMA nodes, sorted. */
+  /** The ids of the machine's NUMA nodes, sorted. */
   readonly nodeIds: readonly number[];
-  /** Pods that may have devices: wanted, not ended and not rejected; undefined before all sources have reported. */
+  /**
+   * Returns the pods that may have devices: wanted, not ended and not rejected; undefined before all sources have
+   * reported.
+   */
   readonly holders: () => ReadonlySet<PodUid> | undefined;
-  /** The capacity or the allocatable devices of the node changed. */
+  /** Called when the capacity or the allocatable devices of the node changed. */
   readonly onCapacity: () => void;
-  /** The health of a pod's devices changed. */
+  /** Called when the health of a pod's devices changed. */
   readonly onHealth: (uid: PodUid) => void;
   readonly onAllocated: (resource: string, durationMs: number) => void;
   readonly clock: Clock;
@@ -58,25 +61,29 @@ export interface DeviceManagerParts {
 const STEP_LIMIT_MS = 10 * 60_000;
 
 /**
- * After a boot, pods that had devices wait this long for their plugins, which start at the same time; upstream rejects
- * them at once.
+ * How long a pod that had devices waits for its plugins after a boot, because both start at the same time. Upstream
+ * rejects it immediately.
  */
 const RETURN_LIMIT_MS = 10_000;
 const RETURN_RETRY_MS = 500;
 
-/** Limit of remembered resources: plugins that register under new names again and again must not fill the memory. */
+/**
+ * The maximum number of remembered resources, so that plugins that register under ever new names do not fill the
+ * memory.
+ */
 const MAX_KNOWN_RESOURCES = 500;
 
 /**
- * The devices of device plugins on this node, and which container has which (upstream: cm/devicemanager).
- * 1. A device belongs to at most one pod; a container keeps its devices as long as its pod is on the node.
- * 2. What a pod got is on disk before the pod is admitted.
- * 3. Devices of pods that ended are freed when the next pod needs some, not before all sources have reported.
- * 4. A plugin that hangs or dies delays only the pods that need it.
+ * Manages the devices of device plugins on this node, and which container has which (upstream: cm/devicemanager).
+ * Invariants:
+ * 1. A device belongs to at most one pod. A container keeps its devices as long as its pod is on the node.
+ * 2. An allocation is on disk before the pod is admitted.
+ * 3. Devices of ended pods are freed when the next pod needs some, but not before all sources have reported.
+ * 4. A plugin that hangs or fails delays only the pods that need it.
  */
 export class DeviceManager {
   readonly endpoints: PluginEndpoints;
-  /** For the topology manager. */
+  /** The hints for the topology manager. */
   readonly hints: DeviceHintProvider;
   readonly #parts: DeviceManagerParts;
   readonly #inventory = new Map<string, ResourceDevices>();
@@ -111,7 +118,7 @@ export class DeviceManager {
     this.hints = new DeviceHintProvider(facts, parts.affinities, parts.nodeIds);
   }
 
-  /** The state of an earlier run. Must be called before the first pod. */
+  /** Restores the state of an earlier run. It must be called before the first pod. */
   restore(data: DeviceCheckpointData): void {
     this.#restoredAtMs = this.#nowMs();
     for (const entry of data.held) this.#held.insert(podUid(entry.uid), entry);
@@ -126,7 +133,7 @@ export class DeviceManager {
     await this.#checkpoint.flush();
   }
 
-  /** The resource belongs to a device plugin, or a pod has devices of it (upstream: isDevicePluginResource). */
+  /** Whether the resource belongs to a device plugin, or a pod has devices of it (upstream: isDevicePluginResource). */
   manages(resource: string): boolean {
     const known = this.#inventory.get(resource);
     return (known !== undefined && !isExpired(known, this.#nowMs())) || this.#held.counts().has(resource);
@@ -137,9 +144,9 @@ export class DeviceManager {
   }
 
   /**
-   * The node for admission, without the resources that this manager accounts for itself: it tracks which devices are
-   * free, even while a plugin is disconnected (upstream: sanitizeNodeAllocatable). A resource whose plugin is
-   * permanently gone has the amount zero, so that no pod starts without its devices.
+   * Returns the node for admission, without the resources that this manager accounts for (upstream:
+   * sanitizeNodeAllocatable). The manager knows which devices are free, even while a plugin is disconnected. If the
+   * plugin of a resource has left permanently, the amount is zero, so that no pod starts without its devices.
    */
   withoutDevices(node: Node): Node {
     const { allocatable } = node.status ?? {};
@@ -150,7 +157,7 @@ export class DeviceManager {
     return { ...node, status: { ...node.status, allocatable: Object.fromEntries([...others, ...none]) } };
   }
 
-  /** Steps of admission: none for a pod that asks for no devices. */
+  /** Returns the steps of admission; none for a pod that requests no devices. */
   steps(pod: Pod): readonly DeviceAdmissionStep[] {
     const needs = allocatingContainers(pod).some(
       ({ container }) => this.#allocator.requestsOf(pod, container).length > 0,
@@ -160,8 +167,8 @@ export class DeviceManager {
   }
 
   /**
-   * What a container needs to use its devices, before each of its starts. A container whose allocation was lost gets
-   * devices again. Rejects when a plugin refuses.
+   * Returns what a container needs to use its devices. It is called before each start of the container. A container
+   * whose allocation was lost gets devices again. Rejects if a plugin refuses.
    */
   async runOptions(pod: Pod, container: Container, signal: AbortSignal): Promise<DeviceRunOptions> {
     const uid = podUid(pod.metadata.uid);
@@ -178,12 +185,12 @@ export class DeviceManager {
     return computeRunOptions(this.#held.ofContainer(uid, container.name));
   }
 
-  /** Whether `runOptions` has anything to do for the container. */
+  /** Whether `runOptions` must be called for the container. */
   needsDevices(pod: Pod, container: Container): boolean {
     return this.#allocator.requestsOf(pod, container).length > 0;
   }
 
-  /** The health of a container's devices, for its status; undefined when it has none. */
+  /** Returns the health of a container's devices, for its status; undefined if it has none. */
   health(uid: PodUid, container: string): ResourceStatus[] | undefined {
     const held = this.#held.ofContainer(uid, container);
     if (held.size === 0) return undefined;
@@ -199,12 +206,12 @@ export class DeviceManager {
       .sort((left, right) => (left.name < right.name ? -1 : 1));
   }
 
-  /** By resource. */
+  /** Returns the devices of a container by resource. */
   devicesOf(uid: PodUid, container: string): ReadonlyMap<string, HeldDevices> {
     return this.#held.ofContainer(uid, container);
   }
 
-  /** Healthy devices by resource, whether in use or not. */
+  /** Returns healthy devices by resource, whether in use or not. */
   healthy(): ReadonlyMap<string, readonly PluginDevice[]> {
     return new Map(
       [...this.#inventory].map(([resource, { devices }]) => [
@@ -214,7 +221,7 @@ export class DeviceManager {
     );
   }
 
-  /** Frees the devices of pods that ended (upstream: UpdateAllocatedDevices). */
+  /** Frees the devices of ended pods (upstream: UpdateAllocatedDevices). */
   releaseInactive(): void {
     const uids = this.#parts.holders();
     if (uids === undefined) return;
@@ -228,7 +235,7 @@ export class DeviceManager {
     this.releaseInactive();
     try {
       await this.#allocator.allocate(pod, signal);
-      // Includes allocations that an earlier attempt could not write.
+      // The write includes allocations that an earlier attempt could not write.
       await this.#checkpoint.save();
       this.#parts.affinities.forget(podUid(pod.metadata.uid));
       return { kind: 'admit' };
@@ -249,7 +256,7 @@ export class DeviceManager {
     }
   }
 
-  /** Whether the pod has devices of an earlier run whose plugin may still register again soon. */
+  /** Whether the pod has devices of an earlier run whose plugin may still register. */
   #mayReturn(pod: Pod): boolean {
     if (this.#nowMs() - this.#restoredAtMs > RETURN_LIMIT_MS) return false;
     const uid = podUid(pod.metadata.uid);
@@ -304,7 +311,10 @@ export class DeviceManager {
     });
   }
 
-  /** Includes resources whose plugins left: an agent that forgot them would start pods without their devices. */
+  /**
+   * Returns the content of the checkpoint. It includes resources whose plugins left: an agent that forgot them would
+   * start pods without their devices.
+   */
   #snapshot(): DeviceCheckpointData {
     const registered = [...this.#inventory].map(([name, resource]): [string, string[]] => [
       name,

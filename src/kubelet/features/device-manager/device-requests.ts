@@ -4,13 +4,16 @@ import { isRestartableInit } from '../../../api/pod.ts';
 import { quantityValue } from '../../../api/quantity.ts';
 import { isExtendedResource } from '../../../api/resources.ts';
 
-/** The extended resources that a container asks for. */
+/** A container's request for an extended resource. */
 export interface DeviceRequest {
   readonly resource: string;
   readonly count: number;
 }
 
-/** By name. Limits and requests of extended resources are equal; those of zero need nothing. */
+/**
+ * Returns the requests of a container, sorted by name. Limits and requests of extended resources are equal. Zero
+ * amounts are left out.
+ */
 export function deviceRequests(container: Pick<Container, 'resources'>): DeviceRequest[] {
   return Object.entries(container.resources?.limits ?? {})
     .filter(([resource]) => isExtendedResource(resource))
@@ -19,10 +22,10 @@ export function deviceRequests(container: Pick<Container, 'resources'>): DeviceR
     .sort((left, right) => (left.resource < right.resource ? -1 : 1));
 }
 
-/** A container in the order of allocation: init containers come first, and later containers reuse their devices. */
+/** A container in the order of allocation. Init containers come first, and later containers reuse their devices. */
 export interface AllocatingContainer {
   readonly container: Container;
-  /** Ends before the others start, so that its devices are free for them. */
+  /** Whether the container ends before the others start, so that they can use its devices. */
   readonly leavesDevices: boolean;
 }
 
@@ -36,7 +39,7 @@ export function allocatingContainers(pod: Pod): AllocatingContainer[] {
   ];
 }
 
-/** Resources that DRA provides to a container instead of a device plugin (upstream: isDRAExtendedResource). */
+/** Whether DRA, and not a device plugin, provides the resource to the container (upstream: isDRAExtendedResource). */
 export function isClaimedResource(pod: Pod, container: string, resource: string): boolean {
   const { requestMappings = [] } = pod.status?.extendedResourceClaimStatus ?? {};
   return requestMappings.some((mapping) => mapping.containerName === container && mapping.resourceName === resource);

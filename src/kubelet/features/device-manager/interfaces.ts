@@ -1,12 +1,12 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodUid } from '../../model/ids.ts';
 
-/** NUMA nodes that the topology manager chose for a container; undefined without a choice. */
+/** Returns the NUMA nodes that the topology manager chose for a container; undefined if it chose none. */
 export interface TopologyAffinity {
   affinity(uid: PodUid, container: string): readonly number[] | undefined;
 }
 
-/** The result of one allocation, as admission expects it of a step. */
+/** The result of one allocation, in the form that admission expects from a step. */
 export type DeviceVerdict =
   | { readonly kind: 'admit' }
   | { readonly kind: 'reject'; readonly reason: string; readonly message: string }

@@ -19,18 +19,18 @@ export interface PluginEndpointsParts {
   readonly plugins: Pick<DevicePlugins, 'connect'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The plugin's list of devices, the first one and after each change. */
+  /** Called with the plugin's first list of devices, and with a new list after each change. */
   readonly onDevices: (resource: string, devices: readonly PluginDevice[]) => void;
-  /** The plugin is gone: it ended its stream or was deregistered. */
+  /** Called when the plugin ended its stream or was deregistered. */
   readonly onGone: (resource: string) => void;
 }
 
-/** Upstream: plugin/v1beta1/client.go dial. */
+/** The time limit of a connection (upstream: plugin/v1beta1/client.go dial). */
 const DIAL_LIMIT_MS = 10_000;
 const OPTIONS_LIMIT_MS = 10_000;
-/** The maximum rate at which lists of a plugin are processed, in case it sends continuously. */
+/** The minimum time between two processed lists of a plugin, in case it sends continuously. */
 const LIST_SPACING_MS = 50;
-/** Each resource costs a connection, and its devices memory. */
+/** The maximum number of resources, because each costs a connection and memory for its devices. */
 const MAX_RESOURCES = 100;
 
 interface Endpoint extends PluginEndpoint {
@@ -39,10 +39,10 @@ interface Endpoint extends PluginEndpoint {
 }
 
 /**
- * Connections to the registered plugins, one for each resource.
- * 1. The newest registration of a resource counts: it replaces the connection of an earlier one.
- * 2. A plugin is in use once it has reported its options; its devices count once it has listed them.
- * 3. Plugins never wait for each other.
+ * Manages the connections to the registered plugins, one per resource. Invariants:
+ * 1. The newest registration of a resource replaces the connection of an earlier one.
+ * 2. A plugin is in use when it has reported its options. Its devices count when it has listed them.
+ * 3. A slow plugin does not delay others.
  */
 export class PluginEndpoints {
   readonly #parts: PluginEndpointsParts;
@@ -59,7 +59,10 @@ export class PluginEndpoints {
     return this.#endpoints.get(resource);
   }
 
-  /** Resolves when the plugin is in use. Rejects when it cannot be reached, or another registration came meanwhile. */
+  /**
+   * Connects to a plugin. Resolves when it is in use. Rejects if it cannot be reached, or if another registration of
+   * the resource arrived meanwhile.
+   */
   async register(resource: string, socketPath: string): Promise<void> {
     const known = new Set([...this.#endpoints.keys(), ...this.#attempts.keys()]);
     if (this.#stopped || (known.size >= MAX_RESOURCES && !known.has(resource)))
@@ -78,7 +81,7 @@ export class PluginEndpoints {
     }
   }
 
-  /** With a path, only the plugin that listens there. */
+  /** Disconnects the plugin of a resource. If `socketPath` is given, only the plugin with that socket. */
   deregister(resource: string, socketPath: string): void {
     if (this.#endpoints.get(resource)?.socketPath !== socketPath) return;
     this.#attempts.get(resource)?.abort();
@@ -121,7 +124,7 @@ export class PluginEndpoints {
     endpoint?.connection.close();
   }
 
-  /** Never rejects. */
+  /** Processes the lists of the plugin until its stream ends. Never rejects. */
   async #watch(resource: string, endpoint: Endpoint): Promise<void> {
     const { clock, log, onDevices, onGone } = this.#parts;
     const { signal } = endpoint.abort;

@@ -4,9 +4,9 @@ import type { DeviceAllocation, PluginDevice } from '../../ports/device-plugins.
 
 /** The devices of one resource that a container has. */
 export interface HeldDevices {
-  /** Sorted. */
+  /** The ids, sorted. */
   readonly ids: readonly string[];
-  /** By NUMA node; devices without topology under -1. A device near several nodes is listed under each. */
+  /** The ids by NUMA node; devices without topology are under -1. A device near several nodes is listed under each. */
   readonly byNode: ReadonlyMap<number, readonly string[]>;
   /** The plugin's response to Allocate. */
   readonly allocation: DeviceAllocation;
@@ -22,7 +22,7 @@ export interface HeldEntry {
 
 type Containers = Map<string, Map<string, HeldDevices>>;
 
-/** Upstream: nodeWithoutTopology. */
+/** The key of devices without topology (upstream: nodeWithoutTopology). */
 const WITHOUT_TOPOLOGY = -1;
 
 export function heldDevices(
@@ -43,7 +43,10 @@ export function heldDevices(
   return { ids: sorted, byNode, allocation };
 }
 
-/** Which container has which devices. A device may belong to several containers of one pod, never to two pods. */
+/**
+ * Records which container has which devices. A device may belong to several containers of one pod, but never to two
+ * pods.
+ */
 export class PodDevices {
   readonly #pods = new Map<PodUid, Containers>();
 
@@ -63,12 +66,12 @@ export class PodDevices {
     return this.#pods.get(uid)?.get(container)?.get(resource);
   }
 
-  /** By resource. */
+  /** Returns the devices of a container by resource. */
   ofContainer(uid: PodUid, container: string): ReadonlyMap<string, HeldDevices> {
     return this.#pods.get(uid)?.get(container) ?? new Map();
   }
 
-  /** Devices of the resource that some container has, with their pod. */
+  /** Returns the devices of the resource that containers have, with their pods. */
   inUse(resource: string): ReadonlyMap<string, PodUid> {
     const used = new Map<string, PodUid>();
     for (const [uid, containers] of this.#pods)
@@ -77,7 +80,7 @@ export class PodDevices {
     return used;
   }
 
-  /** How many devices of each resource are in use. */
+  /** Returns how many devices of each resource are in use. */
   counts(): ReadonlyMap<string, number> {
     const ids = new Map<string, Set<string>>();
     for (const { resource, held } of this.entries()) {
@@ -92,7 +95,7 @@ export class PodDevices {
     return [...this.#pods.keys()];
   }
 
-  /** Returns whether it had devices. */
+  /** Removes the devices of a pod. Returns whether it had any. */
   remove(uid: PodUid): boolean {
     return this.#pods.delete(uid);
   }

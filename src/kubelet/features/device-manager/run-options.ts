@@ -1,14 +1,14 @@
 import type { DeviceAllocation } from '../../ports/device-plugins.ts';
 import type { HeldDevices } from './pod-devices.ts';
 
-/** What a container needs to use its devices; the same shape as one plugin's response. */
+/** What a container needs to use its devices. It has the structure of one plugin's response. */
 export type DeviceRunOptions = DeviceAllocation;
 
 export const noRunOptions: DeviceRunOptions = { envs: {}, mounts: [], devices: [], annotations: {}, cdiDevices: [] };
 
 /**
- * The responses of all plugins that serve a container, as one. Where two set the same variable, path or annotation, the
- * first by name of the resource counts (upstream: pod_devices.go deviceRunContainerOptions, in no fixed order).
+ * Merges the responses of all plugins that serve a container. If two set the same variable, path or annotation, the
+ * first one by name of the resource is used (upstream: pod_devices.go deviceRunContainerOptions, in no fixed order).
  */
 export function computeRunOptions(held: ReadonlyMap<string, HeldDevices>): DeviceRunOptions {
   const envs = new Map<string, string>();

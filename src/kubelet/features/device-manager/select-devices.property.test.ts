@@ -26,7 +26,7 @@ const facts: fc.Arbitrary<SelectionFacts> = fc
 
 const preference = fc.array(fc.constantFrom(...ids, 'unknown', ''), { maxLength: 12 });
 
-/** The rule written out without regard to cost: rank every device, and take the best. */
+/** A reference implementation that ignores cost: ranks every device and takes the best ones. */
 function naive(given: SelectionFacts, preferred: readonly string[]): string[] | undefined {
   const { needed, reusable, free, devices, affinity } = given;
   if (reusable.length + free.length < needed) return undefined;
@@ -41,7 +41,7 @@ function naive(given: SelectionFacts, preferred: readonly string[]): string[] | 
   const rank = (id: string): number[] => {
     const liked = preferred.indexOf(id) === -1 ? Infinity : preferred.indexOf(id);
     const group = groupOf(id);
-    // Near devices come first; the plugin chooses among them only when there are more than needed.
+    // Near devices come first. The plugin chooses among them only if there are more than needed.
     if (open < aligned.length) return [group === 1 ? 0 : 1, liked, free.indexOf(id)];
     return group === 1 ? [0, free.indexOf(id), 0] : [1, liked, group, free.indexOf(id)];
   };

@@ -1,25 +1,25 @@
 import type { PluginDevice } from '../../ports/device-plugins.ts';
 
-/** Everything that decides which devices a container gets. */
+/** All facts that determine which devices a container gets. */
 export interface SelectionFacts {
-  /** How many devices of the resource it asks for in total. */
+  /** The total number of devices of the resource that the container requests. */
   readonly needed: number;
-  /** Devices of the pod's init containers that it may take over. */
+  /** Devices of the pod's init containers that the container may reuse. */
   readonly reusable: readonly string[];
   /** Healthy devices that no other container has. */
   readonly free: readonly string[];
   readonly devices: ReadonlyMap<string, PluginDevice>;
-  /** NUMA nodes that the topology manager chose; undefined without a choice. */
+  /** The NUMA nodes that the topology manager chose; undefined if it chose none. */
   readonly affinity: readonly number[] | undefined;
 }
 
 export type Selection =
   | { readonly kind: 'chosen'; readonly ids: readonly string[] }
-  /** The plugin chooses among the candidates; call `completeSelection` with its answer. */
+  /** The plugin chooses among the candidates. Call `completeSelection` with its answer. */
   | { readonly kind: 'ask'; readonly available: readonly string[]; readonly mustInclude: readonly string[] }
   | { readonly kind: 'short'; readonly requested: number; readonly available: number };
 
-/** Devices in the order in which they are taken. Aligned: near one of the chosen NUMA nodes. */
+/** The devices in the order in which they are taken. Aligned devices are near one of the chosen NUMA nodes. */
 interface Groups {
   readonly aligned: readonly string[];
   readonly unaligned: readonly string[];
@@ -27,9 +27,9 @@ interface Groups {
 }
 
 /**
- * Which devices a container gets: those of the pod's init containers first, then those near the chosen NUMA nodes, then
- * the others; the plugin chooses where the first two leave a choice (upstream: manager.go devicesToAllocate). Without a
- * preference of the plugin, ids are taken in order.
+ * Selects the devices of a container: those of the pod's init containers first, then those near the chosen NUMA nodes,
+ * then the others (upstream: manager.go devicesToAllocate). If more devices than needed qualify, the plugin chooses
+ * among them. Without a preference of the plugin, devices are taken in the order of their ids.
  */
 export function selectDevices(facts: SelectionFacts): Selection {
   const reused = facts.reusable.slice(0, facts.needed);
@@ -46,8 +46,9 @@ export function selectDevices(facts: SelectionFacts): Selection {
 }
 
 /**
- * The selection after the plugin's preference. Preferred devices that are not available are ignored, missing ones are
- * filled up. The result has exactly the needed number of distinct devices, or `short` if too few are free.
+ * Completes the selection with the plugin's preference. Preferred devices that are not available are ignored, and
+ * missing ones are filled up. The result has exactly the needed number of distinct devices, or is `short` if too few
+ * are free.
  */
 export function completeSelection(
   facts: SelectionFacts,

@@ -6,7 +6,7 @@ import type { ClaimInfo } from './claim-info.ts';
 const KIND = 'DRACheckpoint';
 const API_VERSION = 'checkpoint.dra.kubelet.k8s.io/v1';
 
-/** The text of upstream's checkpoint `dra_manager_state` (upstream: cm/dra/state/checkpoint.go). */
+/** Encodes upstream's checkpoint `dra_manager_state` (upstream: cm/dra/state/checkpoint.go). */
 export function encodeClaims(claims: Iterable<ClaimInfo>): string {
   const list = [...claims].map(({ uid, name, namespace, podUids, drivers }) => ({
     ClaimUID: uid,
@@ -21,7 +21,7 @@ export function encodeClaims(claims: Iterable<ClaimInfo>): string {
   return JSON.stringify({ Data: data, Checksum: crc32(data) });
 }
 
-/** Undefined for what is not a checkpoint, or not a whole one. */
+/** Decodes a checkpoint. Returns undefined if the text is not a complete checkpoint. */
 export function decodeClaims(text: string): ClaimInfo[] | undefined {
   const outer = parsed(text);
   if (!isRecord(outer) || typeof outer['Data'] !== 'string' || outer['Checksum'] !== crc32(outer['Data']))
@@ -81,7 +81,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const textsOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
 
-/** CRC-32 of IEEE 802.3, as Go's crc32.ChecksumIEEE. */
+/** Computes the CRC-32 of IEEE 802.3, as Go's crc32.ChecksumIEEE. */
 export function crc32(text: string): number {
   let crc = 0xffffffff;
   for (const byte of Buffer.from(text)) {

@@ -3,8 +3,8 @@ import type { ClaimDevice, ClaimUse } from './claim-info.ts';
 import type { DeviceHealth } from './device-health.ts';
 
 /**
- * The health of the devices of a container's claims, for its status; undefined if it has none. A device is identified
- * by its first CDI id (upstream: cm/dra UpdateAllocatedResourcesStatus).
+ * Computes the health of the devices of a container's claims, for its status; undefined if it has none. A device is
+ * identified by its first CDI id (upstream: cm/dra UpdateAllocatedResourcesStatus).
  */
 export function computeClaimHealth(
   uses: readonly ClaimUse[],

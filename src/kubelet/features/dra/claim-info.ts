@@ -1,12 +1,12 @@
 import type { PreparedDevice } from '../../ports/dra-drivers.ts';
 
-/** A claim that pods of this node use, and what drivers have prepared for it. */
+/** A claim that pods of this node use, with the devices that drivers have prepared for it. */
 export interface ClaimInfo {
   readonly uid: string;
   readonly name: string;
   readonly namespace: string;
   readonly podUids: ReadonlySet<string>;
-  /** Every driver with devices in the claim, by name. */
+  /** Every driver that has devices in the claim, by name. */
   readonly drivers: ReadonlyMap<string, readonly PreparedDevice[]>;
 }
 
@@ -22,8 +22,9 @@ export interface ClaimDevice extends PreparedDevice {
 }
 
 /**
- * The prepared devices of one request of the claim; without `request`, all. A device that names no request is for all.
- * Drivers name requests without the alternative that was chosen (upstream: resourceclaim BaseRequestRef).
+ * Returns the prepared devices for one request of the claim or, without `request`, all. A device that names no request
+ * is for all requests. Drivers name requests without the alternative that was chosen (upstream: resourceclaim
+ * BaseRequestRef).
  */
 export function devicesOf({ drivers }: ClaimInfo, request: string | undefined): ClaimDevice[] {
   const [base = ''] = (request ?? '').split('/');
@@ -40,7 +41,7 @@ export function devicesOf({ drivers }: ClaimInfo, request: string | undefined): 
   );
 }
 
-/** CDI ids of the devices for one request of the claim; without `request`, of all devices. */
+/** Returns the CDI ids of the devices for one request of the claim or, without `request`, of all devices. */
 export function cdiIdsOf(claim: ClaimInfo, request: string | undefined): string[] {
   return devicesOf(claim, request).flatMap(({ cdiDeviceIds }) => cdiDeviceIds);
 }

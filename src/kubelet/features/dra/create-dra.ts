@@ -23,16 +23,16 @@ import { SliceCleanup } from './slice-cleanup.ts';
 export interface CreateDraParts {
   readonly rootDir: string;
   readonly nodeName: string;
-  /** Absent: the node has no DRA drivers. */
+  /** The client of DRA drivers; absent if the node has none. */
   readonly drivers: DraDrivers | undefined;
-  /** Undefined on a standalone node, where pods can have no claims. */
+  /** The API client; undefined on a standalone node, where pods cannot have claims. */
   readonly client: Pick<ApiClient, 'get' | 'list' | 'delete'> | undefined;
   readonly files: HostFiles;
-  /** Gate ResourceHealthStatus: drivers are asked for the health of their devices. */
+  /** The gate ResourceHealthStatus, with which drivers report the health of their devices. */
   readonly watchesHealth: boolean;
-  /** Gate ResourceHealthStatusMessage. */
+  /** The gate ResourceHealthStatusMessage. */
   readonly showsMessages: boolean;
-  /** The health of devices of this pod changed. */
+  /** Called when the health of devices of this pod changed. */
   readonly onHealth: (podUid: string) => void;
   readonly onCall?: (driver: string, call: DraCallRecord) => void;
   readonly onOperation?: (operation: DraOperation) => void;
@@ -44,17 +44,20 @@ export interface CreateDraParts {
 export interface DraParts {
   readonly registry: DraDriverRegistry;
   readonly manager: DraManager;
-  /** The health of a regular container's devices together with those of its claims; undefined when it has none. */
+  /**
+   * Adds the health of the devices of a container's claims to that of its plugin devices. It applies to regular
+   * containers; undefined if there are no devices.
+   */
   withClaims(devices: ResourceStatus[] | undefined, pod: Pod, container: string): ResourceStatus[] | undefined;
-  /** Unprepares claims of removed pods. Never rejects. */
+  /** Unprepares the claims of removed pods. Never rejects. */
   releaseInactive(known: { has(uid: PodUid): boolean }): Promise<void>;
-  /** For the Pod Resources API. */
+  /** Returns the claims of a container, for the Pod Resources API. */
   usedBy(pod: Pod, container: AnyContainer): readonly ResourceClaimUse[];
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Dynamic resource allocation on this node (upstream: cm/dra). */
+/** Creates dynamic resource allocation on this node (upstream: cm/dra). */
 export function createDra(parts: CreateDraParts): DraParts {
   const { client, nodeName, files, clock, random, log } = parts;
   const stopped = new AbortController();
@@ -116,7 +119,7 @@ export function createDra(parts: CreateDraParts): DraParts {
   };
 }
 
-/** Each claim that the container uses, with all of its devices (upstream: GetDynamicResources). */
+/** Returns each claim that the container uses, with all of its devices (upstream: GetDynamicResources). */
 function claimUses(manager: DraManager, pod: Pod, container: AnyContainer): readonly ResourceClaimUse[] {
   return manager.claimsOf(pod, container).map(({ name, namespace, drivers }) => ({
     name,
@@ -138,7 +141,7 @@ interface DeviceSource<Options extends { readonly cdiDevices: readonly string[] 
   runOptions(pod: Pod, container: AnyContainer, signal: AbortSignal): Promise<Options>;
 }
 
-/** The devices of plugins together with those of claims. */
+/** Merges the devices of plugins with those of claims. */
 export function withClaimedDevices<Options extends { readonly cdiDevices: readonly string[] }>(
   devices: DeviceSource<Options>,
   manager: Pick<DraManager, 'usesClaims' | 'cdiDevices'>,

@@ -1,10 +1,10 @@
 import type { DeviceHealthReport } from '../../ports/dra-drivers.ts';
 
-/** How long a report holds when the driver does not say (upstream: cm/dra DefaultHealthTimeout). */
+/** How long a report is valid if the driver does not set a timeout (upstream: cm/dra DefaultHealthTimeout). */
 export const HEALTH_TIMEOUT_MS = 30_000;
-/** Upstream: ResourceHealthMessageMaxLength. */
+/** The maximum length of a health message (upstream: ResourceHealthMessageMaxLength). */
 const MAX_MESSAGE_LENGTH = 1024;
-/** Limit of tracked devices per driver, because a driver can report any number of names. */
+/** The maximum number of tracked devices per driver, because a driver can report any number of names. */
 export const MAX_DEVICES = 16_384;
 
 export interface DeviceHealth {
@@ -16,23 +16,23 @@ export interface DeviceHealth {
   readonly updatedMs: number;
 }
 
-/** A device of one driver. Names of devices have no slash. */
+/** Returns the key of a device of one driver. Names of devices contain no slash. */
 export const healthKey = (poolName: string, deviceName: string): string => `${poolName}/${deviceName}`;
 
 /**
- * The health of devices as drivers reported it last. A report that is older than its timeout counts as none (upstream:
- * healthInfoCache). Times are of one clock, in milliseconds.
+ * The health of devices as drivers last reported it. A report that is older than its timeout is ignored (upstream:
+ * healthInfoCache). All times are milliseconds of one clock.
  */
 export class DeviceHealthCache {
   readonly #byDriver = new Map<string, Map<string, DeviceHealth>>();
 
-  /** Undefined when nothing is known, or not any more. */
+  /** Returns the health of a device; undefined if there is no valid report. */
   get(driver: string, key: string, nowMs: number): DeviceHealth | undefined {
     const known = this.#byDriver.get(driver)?.get(key);
     return known === undefined || isOver(known, nowMs) ? undefined : known;
   }
 
-  /** Returns the keys of devices that changed. */
+  /** Stores reports. Returns the keys of the devices that changed. */
   update(driver: string, reports: readonly DeviceHealthReport[], nowMs: number): ReadonlySet<string> {
     const devices = this.#byDriver.get(driver) ?? new Map<string, DeviceHealth>();
     this.#byDriver.set(driver, devices);
@@ -55,7 +55,7 @@ export class DeviceHealthCache {
     return changed;
   }
 
-  /** Drops expired reports, except for devices in `spared`; returns the keys of the dropped ones. */
+  /** Drops expired reports, except for devices in `spared`. Returns the keys of the dropped ones. */
   expire(driver: string, nowMs: number, spared: ReadonlySet<string> = new Set()): ReadonlySet<string> {
     const devices = this.#byDriver.get(driver);
     const gone = new Set<string>();
@@ -64,7 +64,7 @@ export class DeviceHealthCache {
     return gone;
   }
 
-  /** When the next report of the driver ends; undefined when there is none. */
+  /** Returns the time when the next report of the driver expires, or undefined if there is none. */
   nextEndMs(driver: string): number | undefined {
     let next: number | undefined;
     for (const { updatedMs, timeoutMs } of this.#byDriver.get(driver)?.values() ?? [])
@@ -72,14 +72,14 @@ export class DeviceHealthCache {
     return next;
   }
 
-  /** The driver reports no more; returns the keys of its devices. */
+  /** Drops all reports of a driver. Returns the keys of its devices. */
   clear(driver: string): ReadonlySet<string> {
     const known = new Set(this.#byDriver.get(driver)?.keys() ?? []);
     this.#byDriver.delete(driver);
     return known;
   }
 
-  /** For the state file. */
+  /** Iterates over all reports, for the state file. */
   *all(): Iterable<readonly [driver: string, device: DeviceHealth]> {
     for (const [driver, devices] of this.#byDriver) for (const device of devices.values()) yield [driver, device];
   }

@@ -16,40 +16,45 @@ import type { DraDriverRegistry } from './driver-registry.ts';
 
 export interface DraManagerOptions {
   readonly drivers: DraDriverRegistry;
-  /** The claim as the API server has it. Rejects where there is none. */
+  /** Reads the claim from the API server. Rejects if it does not exist. */
   readonly fetchClaim: (namespace: string, name: string) => Promise<ResourceClaim>;
-  /** `<root>/dra_manager_state`. */
+  /** The path of the checkpoint, `<root>/dra_manager_state`. */
   readonly path: string;
   readonly files: Pick<HostFiles, 'readText' | 'writeFileAtomic' | 'rename'>;
-  /** For durations of operations. */
+  /** The clock that measures the duration of operations. */
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly onOperation?: (operation: DraOperation) => void;
   readonly log: Logger;
 }
 
-/** All claims of one pod were prepared or unprepared, or one of them could not be. */
+/** The result of preparing or unpreparing all claims of one pod. */
 export interface DraOperation {
   readonly name: 'PrepareResources' | 'UnprepareResources';
   readonly isError: boolean;
   readonly durationMs: number;
 }
 
-/** Limit of devices of one driver for one claim, so that all claims of a full node fit into the checkpoint. */
+/**
+ * The size limit of one driver's devices for one claim in bytes, so that all claims of a full node fit into the
+ * checkpoint.
+ */
 const MAX_ANSWER_BYTES = 128 * 1024;
 const LIMIT_BYTES = 64 * 1024 * 1024;
 const MODE = 0o600;
 
 /**
- * Prepares resource claims for pods (upstream: cm/dra).
- * 1. That a pod uses a claim is on disk before a driver is called, and until the driver has unprepared it.
- * 2. Calls for one claim follow one another; claims do not wait for each other.
- * 3. A claim is unprepared when its last pod on the node is done.
+ * Prepares resource claims for pods (upstream: cm/dra). Invariants:
+ * 1. The use of a claim by a pod is on disk before a driver is called, and until the driver has unprepared the claim.
+ * 2. Calls for one claim run one after another. Different claims do not wait for each other.
+ * 3. A claim is unprepared when its last pod on the node has ended.
  */
 export class DraManager {
   readonly #options: DraManagerOptions;
-  /** By `namespace/name`. */
+  /** The claims by `namespace/name`. */
   readonly #claims = new Map<string, ClaimInfo>();
-  /** Uids of claims that this agent has prepared; after a restart all are prepared again, which drivers permit. */
+  /**
+   * The UIDs of claims that this agent has prepared. After a restart all are prepared again, which drivers must accept.
+   */
   readonly #prepared = new Set<string>();
   readonly #busy = new Map<string, Promise<void>>();
   #writing: Promise<void> = Promise.resolve();
@@ -58,7 +63,7 @@ export class DraManager {
     this.#options = options;
   }
 
-  /** Reads the state of an earlier run. A corrupt file is set aside. Never rejects. */
+  /** Reads the state of an earlier run. A corrupt file is renamed. Never rejects. */
   async start(): Promise<void> {
     const { files, path, log } = this.#options;
     try {
@@ -76,7 +81,7 @@ export class DraManager {
     }
   }
 
-  /** Resolves when all claims of the pod are prepared. Rejects with the message for users. */
+  /** Prepares all claims of the pod. Rejects with the message for users. */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
     const { namespace } = pod.metadata;
     const names = resourceClaimNames(pod);
@@ -91,7 +96,10 @@ export class DraManager {
     });
   }
 
-  /** After nothing of the pod runs. Rejects when a driver fails; then it has to be called again. */
+  /**
+   * Unprepares the claims of a pod of which nothing runs any more. Rejects if a driver fails; then it must be called
+   * again.
+   */
   async unprepare(podUid: string, signal: AbortSignal): Promise<void> {
     const used = [...this.#claims].filter(([, { podUids }]) => podUids.has(podUid));
     if (used.length === 0) return;
@@ -102,7 +110,7 @@ export class DraManager {
   }
 
   /**
-   * Unprepares the claims of pods that were removed while the agent was down. Never rejects (upstream: cm/dra
+   * Unprepares the claims of pods that were removed while the agent was not running. Never rejects (upstream: cm/dra
    * reconcileLoop).
    */
   async unprepareInactive(isKnown: (podUid: string) => boolean, signal: AbortSignal): Promise<void> {
@@ -120,7 +128,7 @@ export class DraManager {
     }
   }
 
-  /** Pods that use one of these devices of the driver; keys are `pool/device`. */
+  /** Returns the pods that use one of these devices of the driver. The keys are `pool/device`. */
   podsUsing(driver: string, keys: ReadonlySet<string>): ReadonlySet<string> {
     const pods = new Set<string>();
     for (const { drivers, podUids } of this.#claims.values())
@@ -129,13 +137,13 @@ export class DraManager {
     return pods;
   }
 
-  /** The claims that a container uses, each once; those that are not prepared are left out. */
+  /** Returns the claims that a container uses, each once. Unprepared claims are left out. */
   claimsOf(pod: Pod, container: AnyContainer): readonly ClaimInfo[] {
     const names = new Set(this.#requestsOf(pod, container).map(({ claim }) => claim));
     return [...names].flatMap((name) => this.#claims.get(`${pod.metadata.namespace}/${name}`) ?? []);
   }
 
-  /** Each entry of `resources.claims`, with the devices of the request that it names. */
+  /** Returns each entry of `resources.claims`, with the devices of the request that it names. */
   usesOf(pod: Pod, container: AnyContainer): readonly ClaimUse[] {
     return this.#namedUses(pod, container).flatMap(({ use, request, claim }) => {
       const info = this.#claims.get(`${pod.metadata.namespace}/${claim}`);
@@ -143,7 +151,7 @@ export class DraManager {
     });
   }
 
-  /** How many claims pods of this node use: by driver, and all together under `<any>`. */
+  /** Returns how many claims pods of this node use: by driver, and in total under `<any>`. */
   claimsInUse(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>([['<any>', this.#claims.size]]);
     for (const { drivers } of this.#claims.values())
@@ -155,7 +163,7 @@ export class DraManager {
     return this.#requestsOf(pod, container).length > 0;
   }
 
-  /** Of the devices that the container uses. Throws when a claim is not prepared. */
+  /** Returns the CDI ids of the devices that the container uses. Throws if a claim is not prepared. */
   cdiDevices(pod: Pod, container: AnyContainer): string[] {
     const ids = this.#requestsOf(pod, container).flatMap(({ claim, request }) => {
       const info = this.#claims.get(`${pod.metadata.namespace}/${claim}`);
@@ -184,7 +192,7 @@ export class DraManager {
     return [...named, ...mapped];
   }
 
-  /** One call to each driver, with all claims that it has to prepare for the pod (upstream: cm/dra prepareResources). */
+  /** Calls each driver once, with all claims that it must prepare for the pod (upstream: cm/dra prepareResources). */
   async #prepareClaims(pod: Pod, names: readonly string[], signal: AbortSignal): Promise<void> {
     const wanted = new Map<string, PendingClaim>();
     for (const name of names) {
@@ -203,7 +211,10 @@ export class DraManager {
     for (const uid of wanted.keys()) this.#prepared.add(uid);
   }
 
-  /** Checks that the pod may use the claim, and notes that it does. Undefined if it is prepared for the pod already. */
+  /**
+   * Checks that the pod may use the claim, and records the use. Returns undefined if the claim is already prepared for
+   * the pod.
+   */
   async #noteUse(pod: Pod, name: string): Promise<PendingClaim | undefined> {
     const { namespace, name: podName, uid: podUid } = pod.metadata;
     const key = `${namespace}/${name}`;
@@ -227,7 +238,7 @@ export class DraManager {
     const results = claim.status?.allocation?.devices.results ?? [];
     const drivers = new Map<string, readonly PreparedDevice[]>(results.map(({ driver }) => [driver, []]));
     for (const [driver, devices] of known?.drivers ?? []) drivers.set(driver, devices);
-    // Checked before the claim is recorded as used, so that a pod whose driver was never installed can still be
+    // This is checked before the use of the claim is recorded, so that a pod whose driver was never installed can be
     // deleted.
     for (const driver of drivers.keys()) this.#options.drivers.get(driver);
     const podUids = new Set([...(known?.podUids ?? []), podUid]);
@@ -253,7 +264,7 @@ export class DraManager {
     if (skipped > 0) throw failure(`NodePrepareResources skipped ${skipped} ResourceClaims`);
   }
 
-  /** A claim that no other pod uses is unprepared; it is forgotten when all of its drivers have done so. */
+  /** Unprepares claims that no other pod uses. A claim is forgotten when all of its drivers have unprepared it. */
   async #unprepareClaims(keys: readonly string[], podUid: string, signal: AbortSignal): Promise<void> {
     const unused = new Map<string, ClaimInfo>();
     for (const key of keys) {
@@ -282,7 +293,7 @@ export class DraManager {
     if (problems.length > 0) throw problems[0];
   }
 
-  /** Which claims are not unprepared yet, and the first problem. */
+  /** Calls the drivers. Returns the claims that are not unprepared yet, and the first error. */
   async #callUnprepare(
     driver: string,
     claims: readonly ClaimInfo[],
@@ -318,7 +329,10 @@ export class DraManager {
     }
   }
 
-  /** One pass at a time for each claim. All keys are taken at once, so that no two passes wait for each other. */
+  /**
+   * Runs one operation at a time for each claim. All keys are locked in one step, so that no two operations wait for
+   * each other.
+   */
   async #exclusively(keys: readonly string[], work: () => Promise<void>): Promise<void> {
     const before = keys.map((key) => (this.#busy.get(key) ?? Promise.resolve()).catch(() => undefined));
     const mine = Promise.all(before).then(work);
@@ -330,7 +344,7 @@ export class DraManager {
     }
   }
 
-  /** Writes run one after another; each contains all changes made before it begins. */
+  /** Writes the checkpoint. Writes run one after another, and each contains all changes made before it begins. */
   async #save(): Promise<void> {
     const { files, path } = this.#options;
     const write = (): Promise<void> => files.writeFileAtomic(path, encodeClaims(this.#claims.values()), MODE);
@@ -340,7 +354,7 @@ export class DraManager {
   }
 }
 
-/** A claim that a pod is about to use. `drivers` gets what each driver has prepared. */
+/** A claim that a pod is about to use. `drivers` is filled with what each driver has prepared. */
 interface PendingClaim extends DraClaim {
   readonly drivers: Map<string, readonly PreparedDevice[]>;
 }

@@ -15,22 +15,25 @@ interface Registered {
 }
 
 export interface DriverRegistryOptions {
-  /** Absent: the node has no DRA drivers. */
+  /** The client of DRA drivers; absent if the node has none. */
   readonly drivers: DraDrivers | undefined;
   readonly onCall?: (driver: string, call: DraCallRecord) => void;
-  /** After each change: whether a driver of that name is connected. */
+  /** Called after each change with whether a driver of that name is connected. */
   readonly onUsable?: (driver: string, isUsable: boolean) => void;
-  /** One instance of a driver connected or went away. */
+  /** Called when one instance of a driver connected or disconnected. */
   readonly onConnection?: (driver: string, instance: DraDriver, isConnected: boolean) => void;
 }
 
-/** The newest first. */
+/** The supported services, the newest first. */
 const services: readonly (readonly [service: string, version: DraDriverVersion])[] = [
   ['v1.DRAPlugin', 'v1'],
   ['v1beta1.DRAPlugin', 'v1beta1'],
 ];
 
-/** DRA drivers that are registered with the plugin watcher. During an update of a driver two may have one name. */
+/**
+ * The DRA drivers that registered with the plugin watcher. During an update of a driver, two instances may have the
+ * same name.
+ */
 export class DraDriverRegistry {
   readonly #options: DriverRegistryOptions;
   readonly #byName = new Map<string, Registered[]>();
@@ -39,7 +42,7 @@ export class DraDriverRegistry {
     this.#options = options;
   }
 
-  /** Throws with the problem. */
+  /** Throws if the driver's versions are not supported. */
   validate({ name, versions }: RegisteringDriver): void {
     if (versionOf(versions) === undefined)
       throw new KubeletError(
@@ -70,7 +73,7 @@ export class DraDriverRegistry {
     this.#changed(name);
   }
 
-  /** The last registered instance; connected ones are preferred. Throws `Unavailable` if there is none. */
+  /** Returns the last registered instance; connected ones are preferred. Throws `Unavailable` if there is none. */
   get(name: string): DraDriver {
     const all = this.#byName.get(name);
     const found = all?.findLast(({ isConnected }) => isConnected) ?? all?.at(-1);

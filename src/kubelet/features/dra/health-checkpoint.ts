@@ -7,11 +7,11 @@ import type { DeviceHealth } from './device-health.ts';
 const NANOSECONDS = 1e6;
 
 export interface KeptHealth extends DeviceHealthReport {
-  /** Since the report. */
+  /** The age of the report in milliseconds. */
   readonly ageMs: number;
 }
 
-/** The text of upstream's `dra_health_state` (upstream: cm/dra/healthinfo.go). */
+/** Encodes upstream's `dra_health_state` (upstream: cm/dra/healthinfo.go). */
 export function encodeHealth(
   all: Iterable<readonly [driver: string, device: DeviceHealth]>,
   clock: Pick<Clock, 'nowMs' | 'monotonicMs'>,
@@ -34,7 +34,7 @@ export function encodeHealth(
   return JSON.stringify(Object.fromEntries(file));
 }
 
-/** By driver. What cannot be read is left out; throws when the text is no JSON. */
+/** Decodes the file, by driver. Invalid entries are left out. Throws if the text is not JSON. */
 export function decodeHealth(text: string, nowMs: number): ReadonlyMap<string, readonly KeptHealth[]> {
   const file: unknown = JSON.parse(text);
   const drivers = new Map<string, readonly KeptHealth[]>();

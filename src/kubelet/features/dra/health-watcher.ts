@@ -12,23 +12,23 @@ export interface HealthWatcherParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly files: Pick<HostFiles, 'readText' | 'writeFileAtomic'>;
-  /** `<root>/dra_health_state`. */
+  /** The path of the state file, `<root>/dra_health_state`. */
   readonly path: string;
-  /** Devices of the driver, by `pool/device`, have another health now. */
+  /** Called when the health of devices of the driver changed. The keys are `pool/device`. */
   readonly onChange: (driver: string, keys: ReadonlySet<string>) => void;
 }
 
-/** Upstream: DRAPluginManager add. */
+/** The pause before a stream is opened again (upstream: DRAPluginManager add). */
 const RETRY_MS = 5000;
 const LIMIT_BYTES = 16 * 1024 * 1024;
 const MODE = 0o600;
 
-/** Follows the health streams of drivers that are connected (upstream: cm/dra HandleWatchResourcesStream). */
+/** Follows the health streams of connected drivers (upstream: cm/dra HandleWatchResourcesStream). */
 export class HealthWatcher {
   readonly #parts: HealthWatcherParts;
   readonly #cache = new DeviceHealthCache();
   readonly #streams = new Map<DraDriver, AbortController>();
-  /** By driver, how many of its instances report. */
+  /** The number of reporting instances by driver. */
   readonly #open = new Map<string, number>();
   readonly #timers = new Map<string, Timer>();
   #writing: Promise<void> = Promise.resolve();
@@ -61,7 +61,7 @@ export class HealthWatcher {
     await this.#writing;
   }
 
-  /** An instance of a driver connected or went away. */
+  /** Handles an instance of a driver that connected or disconnected. */
   connection(driver: string, instance: DraDriver, isConnected: boolean): void {
     this.#streams.get(instance)?.abort();
     this.#streams.delete(instance);
@@ -71,7 +71,7 @@ export class HealthWatcher {
     inBackground(this.#parts.log, 'watching the health of devices', this.#follow(driver, instance, control.signal));
   }
 
-  /** Undefined when it is not known. */
+  /** Returns the health of a device; undefined if it is not known. */
   health(driver: string, poolName: string, deviceName: string): DeviceHealth | undefined {
     return this.#cache.get(driver, healthKey(poolName, deviceName), this.#parts.clock.monotonicMs());
   }
@@ -96,10 +96,7 @@ export class HealthWatcher {
     }
   }
 
-  /**
-   * When the last instance of a driver disconnects, its reports become invalid. A restart of the agent does not
-   * invalidate them.
-   */
+  /** Drops the reports of a driver when its last instance disconnects. A restart of the agent does not drop them. */
   #ended(driver: string): void {
     const left = (this.#open.get(driver) ?? 1) - 1;
     if (left > 0) {
@@ -117,7 +114,7 @@ export class HealthWatcher {
     this.#parts.onChange(driver, keys);
   }
 
-  /** One timer for each driver, at the end of its first report. */
+  /** Sets the timer of the driver to the time when its first report expires. */
   #arm(driver: string): void {
     const { clock } = this.#parts;
     this.#timers.get(driver)?.cancel();

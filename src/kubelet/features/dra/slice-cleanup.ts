@@ -10,14 +10,14 @@ import { nodes, resourceSlices } from '../../../api/client/resource-types.ts';
 import type { ResourceSlice } from '../../../api/resource/resource-slice.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 
-/** How long a driver may be away before its slices are removed (upstream: cm/dra defaultWipingDelay). */
+/** How long a driver may be disconnected before its slices are removed (upstream: cm/dra defaultWipingDelay). */
 const GRACE_MS = 30_000;
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 300_000;
 const PAGE = 500;
 
 export interface SliceCleanupParts {
-  /** Undefined on a standalone node, which has no slices. */
+  /** The API client; undefined on a standalone node, which has no slices. */
   readonly client: Pick<ApiClient, 'get' | 'list' | 'delete'> | undefined;
   readonly nodeName: string;
   readonly clock: Clock;
@@ -26,13 +26,13 @@ export interface SliceCleanupParts {
 }
 
 /**
- * Removes ResourceSlices of this node that no driver publishes (upstream: DRAPluginManager wipeResourceSlices): all of
- * them at the start, because drivers publish theirs when they register; later those of a driver that is disconnected
- * for too long.
+ * Removes ResourceSlices of this node that no driver publishes (upstream: DRAPluginManager wipeResourceSlices). At the
+ * start it removes all, because drivers publish theirs when they register. Later it removes those of a driver that is
+ * disconnected for too long.
  */
 export class SliceCleanup {
   readonly #parts: SliceCleanupParts;
-  /** By driver: waiting, or removing. */
+  /** The pending removals by driver: they wait or run. */
   readonly #pending = new Map<string, AbortController>();
   readonly #running = new Set<Promise<void>>();
   readonly #stopped = new AbortController();
@@ -45,7 +45,7 @@ export class SliceCleanup {
     this.#run(undefined, this.#stopped.signal);
   }
 
-  /** A driver connected or went away. */
+  /** Handles a driver that connected or disconnected. */
   driverUsable(driver: string, isUsable: boolean): void {
     if (this.#parts.client === undefined || this.#stopped.signal.aborted) return;
     const pending = this.#pending.get(driver);
@@ -77,7 +77,7 @@ export class SliceCleanup {
     this.#running.add(running);
   }
 
-  /** Until it is done or `signal` aborts. Never rejects. */
+  /** Retries until the slices are removed or `signal` aborts. Never rejects. */
   async #wipe(driver: string | undefined, signal: AbortSignal): Promise<void> {
     const { client, clock, random, log } = this.#parts;
     if (client === undefined) return;
@@ -92,7 +92,10 @@ export class SliceCleanup {
     }
   }
 
-  /** Rejects while the node does not exist, because the node authorizer does not allow listing slices before. */
+  /**
+   * Removes the slices once. Rejects while the node does not exist, because the node authorizer does not allow listing
+   * slices before.
+   */
   async #removeOnce(
     client: NonNullable<SliceCleanupParts['client']>,
     driver: string | undefined,
@@ -120,7 +123,7 @@ export class SliceCleanup {
   }
 }
 
-/** A slice that a driver wrote again meanwhile stays. */
+/** Deletes a slice unless a driver has written it again since. */
 async function removeSlice(client: Pick<ApiClient, 'delete'>, slice: ResourceSlice): Promise<void> {
   try {
     await client.delete(resourceSlices, keyOf(slice), { preconditions: { uid: slice.metadata.uid } });

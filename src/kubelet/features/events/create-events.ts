@@ -5,12 +5,12 @@ import { EventLog } from './event-recorder.ts';
 import { EventUploader } from './event-uploader.ts';
 
 export interface CreateEventsParts extends Omit<EventLogOptions, 'upload'> {
-  /** Undefined on a standalone node: its events stay there. */
+  /** The API client; undefined on a standalone node, whose events are not uploaded. */
   readonly client: ApiClient | undefined;
   readonly random: Random;
 }
 
-/** The events of this agent, and their way to the API server where there is one. */
+/** Creates the event recorder of this agent, and its uploader if there is an API server. */
 export function createEvents({ client, random, ...options }: CreateEventsParts): {
   recorder: EventLog;
   eventUploader: EventUploader | undefined;

@@ -12,7 +12,7 @@ import { makeEvent } from '../../../api/make-event.ts';
 import { EventStore } from './event-store.ts';
 import { nodeReference, podReference } from './event-reference.ts';
 
-/** The pod's timeline, as far as events are concerned. */
+/** The part of the pod's timeline that records events. */
 export interface EventTimeline {
   record(uid: PodUid, entry: { kind: 'event'; type: 'Normal' | 'Warning'; reason: string; message: string }): void;
 }
@@ -22,13 +22,13 @@ export interface EventLogOptions {
   readonly log: Logger;
   readonly timeline: EventTimeline;
   readonly nodeName: string;
-  /** Uploads each event, on a node of a cluster. Must not wait. */
+  /** Uploads an event on a node of a cluster. It must return immediately. */
   readonly upload?: (key: string, event: Event) => void;
 }
 
 /**
- * All events of the agent. Those that pass aggregation and the spam filter go into the pod's timeline, the log, a list
- * of the last hour that can be queried, and to the API server.
+ * Records all events of the agent. Events that pass aggregation and the spam filter go to the pod's timeline, to the
+ * log, to a list of the last hour for queries, and to the API server.
  */
 export class EventLog implements EventRecorder {
   readonly #options: EventLogOptions;
@@ -55,7 +55,7 @@ export class EventLog implements EventRecorder {
     else log.debug(2, 'Event occurred', { ...fields, message: event.message, ...countOf(event) });
   }
 
-  /** An event with annotations, which tools read. */
+  /** Records an event with annotations, which tools read. */
   annotatedEvent(
     pod: Pod,
     said: {
@@ -68,7 +68,7 @@ export class EventLog implements EventRecorder {
     this.#podEvent(pod, said);
   }
 
-  /** About the node itself. */
+  /** Records an event about the node. */
   nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void {
     const { log, nodeName } = this.#options;
     const event = this.#record(nodeReference(nodeName), { type, reason, message });
@@ -77,7 +77,7 @@ export class EventLog implements EventRecorder {
     else log.info('Node event occurred', { reason, message: event.message, ...countOf(event) });
   }
 
-  /** Those of the last hour, oldest first. */
+  /** Returns the events of the last hour, oldest first. */
   list(): Event[] {
     return this.#store.list(this.#options.clock.nowMs());
   }

@@ -1,7 +1,7 @@
 import type { ObjectReference } from '../../../api/core/meta.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 
-/** A pod, or one of its containers (upstream: container/ref.go GenerateContainerRef). */
+/** Returns the reference to a pod or to one of its containers (upstream: container/ref.go GenerateContainerRef). */
 export function podReference(pod: Pod, container: string | undefined): ObjectReference {
   const { namespace, name, uid, resourceVersion } = pod.metadata;
   const reference: ObjectReference = { kind: 'Pod', namespace, name, uid, apiVersion: 'v1' };
@@ -19,7 +19,7 @@ function fieldPath({ spec }: Pod, name: string): string {
   return `implicitly required container ${name}`;
 }
 
-/** As upstream, the node's name is also its uid. */
+/** Returns the reference to the node. As upstream, its name is also the UID. */
 export function nodeReference(nodeName: string): ObjectReference {
   return { kind: 'Node', name: nodeName, uid: nodeName };
 }

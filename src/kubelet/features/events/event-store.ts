@@ -1,11 +1,11 @@
 import type { Event } from '../../../api/core/event.ts';
 import { BoundedMap } from '../../../base/bounded-map.ts';
 
-/** As long as an API server keeps them. */
+/** How long events are kept, as in an API server. */
 const KEPT_MS = 3_600_000;
 const LIMIT = 2_000;
 
-/** The events of the last hour, for queries. In memory only: they report what happened, and nothing depends on them. */
+/** Keeps the events of the last hour for queries, in memory only, because nothing depends on them. */
 export class EventStore {
   readonly #events = new BoundedMap<string, { event: Event; atMs: number }>(LIMIT);
 
@@ -17,7 +17,7 @@ export class EventStore {
     }
   }
 
-  /** Oldest first. */
+  /** Returns the events, oldest first. */
   list(nowMs: number): Event[] {
     return [...this.#events.entries()].flatMap(([, { event, atMs }]) => (nowMs - atMs > KEPT_MS ? [] : [event]));
   }

@@ -20,44 +20,47 @@ export interface EventUploaderOptions {
   readonly log: Logger;
 }
 
-/** Upstream: client-go tools/record, maxQueuedEvents. */
+/** The limit of the queue (upstream: client-go tools/record, maxQueuedEvents). */
 const QUEUE_LIMIT = 1_000;
-/** As many as the correlator remembers. */
+/** The maximum number of remembered events, as many as the correlator keeps. */
 const KNOWN_LIMIT = 4_096;
-/** As long as an API server keeps them: older ones are of no use. */
+/** The age limit of events. API servers do not keep older ones. */
 const KEPT_MS = 3_600_000;
-/** Upstream waits 10 s; a restarting server is usually back sooner. */
+/** The back-off of retries. Upstream waits 10 s, but a restarting server is usually available sooner. */
 const retry = { initialMs: 500, maxMs: 10_000, factor: 2 };
-/** For a server that fails on this event and not on others. */
+/** The maximum number of tries if the server fails on this event only. */
 const MOST_TRIES = 12;
-/** Events that gathered in an outage are sent slowly: other requests, and other nodes, are more urgent. */
+/** The pause between events that accumulated during an outage, because other requests are more urgent. */
 const GENTLE_MS = 50;
-/** So few events do not load a server, and the events of pods that start now are queued behind them. */
+/**
+ * The largest queue that is sent without pauses. So few events do not load a server, and events of pods that start now
+ * wait behind them.
+ */
 const SMALL_BACKLOG = 50;
 
 interface Waiting {
   readonly event: Event;
-  /** Monotonic, so that a corrected wall clock does not change the age of events. */
+  /** A monotonic time, so that a corrected wall clock does not change the age of the event. */
   readonly sinceMs: number;
 }
 
-/** `away`: the server does not answer. `failed`: it may fail on this event. */
+/** The result of a try. `away`: the server does not answer. `failed`: the server may fail on this event only. */
 type Outcome = 'done' | 'away' | 'failed';
 
 /**
- * Sends events to the API server (upstream: client-go tools/record recordToSink).
- * 1. Recording an event never waits, whatever the server does; the queue is bounded, and drops the oldest event that is
- *    no warning first.
- * 2. An event that is repeated before it was written is written once, with its newest count; one that was written is
- *    patched.
- * 3. While the server is unavailable, retries become less frequent. When it is back, the events of the last hour are
- * sent: a few immediately, many slowly.
+ * Sends events to the API server (upstream: client-go tools/record recordToSink). Invariants:
+ * 1. Recording an event never waits for the server. The queue is bounded and drops the oldest event that is not a
+ *    warning first.
+ * 2. An event that is repeated before it was written is written once, with its newest count. An event that was written
+ *    is patched.
+ * 3. While the server is unavailable, retries become less frequent. When it is available again, the events of the last
+ *    hour are sent: a few immediately, many slowly.
  * 4. An event that the server refuses is not retried.
  */
 export class EventUploader {
   readonly #options: EventUploaderOptions;
   readonly #queue = new Map<string, Waiting>();
-  /** Events that the API server has, as far as is known. */
+  /** The events that the API server is known to have. */
   readonly #written = new BoundedMap<string, true>(KNOWN_LIMIT);
   readonly #stop = new AbortController();
   #work: Promise<void> | undefined;
@@ -68,7 +71,7 @@ export class EventUploader {
     this.#options = options;
   }
 
-  /** `key` is the same for an event that replaces an earlier one. */
+  /** Queues an event. An event with the same `key` replaces an earlier one. */
   put(key: string, event: Event): void {
     if (this.#stop.signal.aborted) return;
     const sinceMs = this.#options.clock.monotonicMs();
@@ -78,12 +81,12 @@ export class EventUploader {
     this.#begin();
   }
 
-  /** The queue. */
+  /** The length of the queue. */
   get waiting(): number {
     return this.#queue.size;
   }
 
-  /** The API server is available again: end the current wait. */
+  /** Ends the current wait, because the API server is available again. */
   retryNow(): void {
     this.#retry?.abort();
   }
@@ -115,7 +118,7 @@ export class EventUploader {
         continue;
       }
       const outcome = await this.#write(key, waiting.event);
-      // A newer version of it was recorded meanwhile.
+      // Whether no newer version of the event was recorded meanwhile.
       const isLatest = this.#queue.get(key) === waiting;
       if (outcome === 'done') {
         if (isLatest) this.#queue.delete(key);
@@ -148,7 +151,7 @@ export class EventUploader {
       this.#written.set(key, true);
       return 'done';
     } catch (error) {
-      // A creation whose answer was lost.
+      // The answer to an earlier create was lost.
       if (isApiError(error, 'AlreadyExists')) this.#written.set(key, true);
       const outcome = judge(error);
       if (outcome === 'done')
@@ -162,7 +165,7 @@ export class EventUploader {
     }
   }
 
-  /** False when it no longer exists: events expire. */
+  /** Patches an event. Returns false if the event no longer exists, because events expire. */
   async #patch(event: Event): Promise<boolean> {
     try {
       await this.#options.client.patch(events, keyOf(event), {
@@ -189,7 +192,7 @@ export class EventUploader {
   }
 }
 
-/** An answer of the server counts; silence does not. */
+/** Classifies an error. An answer of the server is final, while a missing answer is not. */
 function judge(error: unknown): Outcome {
   if (!(error instanceof ApiStatusError)) return 'away';
   switch (error.reason) {

@@ -1,14 +1,14 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { PodUid } from '../../model/ids.ts';
 
-/** Slow work that is being done for a pod right now. */
+/** Slow work that is in progress for a pod. */
 export interface Activity {
   readonly step: string;
   readonly cause: string;
   readonly sinceMs: number;
 }
 
-/** Slow work for a pod is registered here while it lasts; `explain` shows it. Costs two map operations. */
+/** Tracks slow work for pods while it is in progress, and `explain` shows it. The cost is two map operations. */
 export class ActivityTracker {
   readonly #clock: Clock;
   readonly #running = new Map<PodUid, Set<Activity>>();
@@ -17,7 +17,7 @@ export class ActivityTracker {
     this.#clock = clock;
   }
 
-  /** Returns the function that ends it; a second call does nothing. */
+  /** Registers an activity. Returns the function that ends it; a second call of that does nothing. */
   begin(uid: PodUid, step: string, cause: string): () => void {
     const activity: Activity = { step, cause, sinceMs: this.#clock.nowMs() };
     const running = this.#running.get(uid) ?? new Set();
@@ -28,7 +28,7 @@ export class ActivityTracker {
     };
   }
 
-  /** Runs `work` as an activity of the pod. */
+  /** Runs `work`, and registers it as an activity of the pod meanwhile. */
   async during<T>(uid: PodUid, activity: { step: string; cause: string }, work: () => Promise<T>): Promise<T> {
     const end = this.begin(uid, activity.step, activity.cause);
     try {

@@ -4,19 +4,19 @@ import type { Blocker } from '../../../api/explanation/explanation.ts';
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
 import type { Activity } from './activity-tracker.ts';
 
-/** What is known of a pod when a user asks why it is not settled. Times are wall milliseconds. */
+/** The facts about a pod from which blockers are computed. Times are wall-clock milliseconds. */
 export interface BlockerFacts {
   readonly pod: Pod;
   readonly status: PodStatus | undefined;
   /** The state of its worker. */
   readonly worker: 'none' | 'queued' | 'syncing' | 'terminating' | 'terminated' | 'finished';
   readonly workerSinceMs: number;
-  /** For a pod whose containers are being stopped: when its grace period ends or ended. */
+  /** When the grace period of a pod ends or ended whose containers are being stopped. */
   readonly graceEndsMs?: number;
-  /** A container is still being stopped although the grace period has ended. */
+  /** Whether a container is still being stopped although the grace period has ended. */
   readonly isGraceOver?: boolean;
   readonly activities: readonly Activity[];
-  /** The failures of the last pass, in upstream's words. */
+  /** The failures of the last sync, in upstream's words. */
   readonly failures: readonly Failure[];
   /** Containers in crash back-off. */
   readonly waits: readonly { container: string; untilMs: number; why: string }[];
@@ -30,28 +30,28 @@ export interface BlockerFacts {
     lastOutput?: string;
     nextTryAtMs?: number;
   }[];
-  /** The last pass threw: its error and the planned next try. */
+  /** The error of the last sync, if it threw, and the planned next try. */
   readonly retry: { lastError: string | undefined; nextTryAtMs: number | undefined };
-  /** When the current pass began, if it takes so long that it must be blocked. */
+  /** When the current sync began, if it is so long ago that the sync must be blocked. */
   readonly busySinceMs?: number;
   /** Why the agent admits no pod now. */
   readonly heldBack?: { sinceMs: number; errors: readonly string[] };
 }
 
 export interface Failure {
-  /** What failed: `start container web`, `create the sandbox`, `stop container web`. */
+  /** The failed step, such as `start container web`, `create the sandbox` or `stop container web`. */
   readonly step: string;
   /** Upstream's reason, such as ErrImagePull. */
   readonly reason: string;
-  /** Empty where the reason is enough. */
+  /** The message; empty if the reason is enough. */
   readonly message: string;
   readonly sinceMs: number;
   retryAtMs?: number;
 }
 
 /**
- * Settled means: the pod is in its desired state and nothing is pending — running and ready, or ended as its policy
- * demands. Then the list is empty; else it begins with what most directly blocks the pod.
+ * Computes what blocks a pod, the most direct blocker first. The list is empty if the pod is settled: nothing is
+ * pending, and it is running and ready, or has ended as its restart policy demands.
  */
 export function computeBlockers(facts: BlockerFacts): Blocker[] {
   if (facts.worker === 'finished') return [];
@@ -90,7 +90,7 @@ export function computeBlockers(facts: BlockerFacts): Blocker[] {
   ];
 }
 
-/** The pod runs with other resources than its source now asks for. */
+/** Returns a blocker if the pod runs with other resources than its source requests. */
 function pendingResize(facts: BlockerFacts): Blocker[] {
   const pending = facts.status?.conditions?.find(
     ({ type, status }) => type === 'PodResizePending' && status === 'True',
@@ -112,7 +112,7 @@ function pendingResize(facts: BlockerFacts): Blocker[] {
 function fromFailure(facts: BlockerFacts, failure: Failure): Blocker {
   const blocker: Blocker = { step: failure.step, cause: failure.reason, sinceMs: failure.sinceMs };
   if (failure.message !== '') blocker.lastError = failure.message;
-  // A failure without a time of its own is retried with the next pass over the pod.
+  // A failure without its own time is retried at the next sync of the pod.
   const nextTryAtMs = failure.retryAtMs ?? facts.retry.nextTryAtMs;
   if (nextTryAtMs !== undefined) blocker.nextTryAtMs = nextTryAtMs;
   return blocker;
@@ -162,7 +162,7 @@ function containersOf(facts: BlockerFacts): ContainerStatus[] {
   return [...(facts.status?.initContainerStatuses ?? []), ...(facts.status?.containerStatuses ?? [])];
 }
 
-/** A container that runs but is not ready, or has not been created yet. */
+/** Returns the blocker for a container that is not created yet, or runs and is not ready. */
 function unready(facts: BlockerFacts, status: ContainerStatus): Blocker[] {
   const running = status.state?.running;
   const spec = [...(facts.pod.spec.initContainers ?? []), ...facts.pod.spec.containers].find(

@@ -7,7 +7,7 @@ import type { Changes } from '../../../api/testing/pod-builder.ts';
 import type { SuggestionObjects } from './compute-suggestions.ts';
 import { computeSuggestions } from './compute-suggestions.ts';
 
-/** The objects in the text of manifests. */
+/** Reads the objects of a manifest text. */
 function objectsOf(text: string): SuggestionObjects {
   const { objects, errors } = loadManifest(text, { fileName: 'f' });
   assert.deepEqual(errors, []);

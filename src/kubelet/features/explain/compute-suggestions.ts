@@ -7,9 +7,9 @@ import { compareQuantities } from '../../../api/quantity.ts';
 import { boundVolumeOf } from '../../../api/volume-binding.ts';
 import type { ClusterKind, ClusterKinds } from '../../ports/cluster-objects.ts';
 
-/** Known objects at this moment: on a node without an API server all that are in its manifests. */
+/** The objects that are known now. On a node without an API server these are all objects of its manifests. */
 export interface SuggestionObjects {
-  /** Whether neither its presence nor its absence is known yet. Absent where everything is known. */
+  /** Whether it is not known yet if the object exists. The function is absent if everything is known. */
   isUnknown?(kind: ClusterKind, namespace: string, name: string): boolean;
   get<Kind extends ClusterKind>(kind: Kind, namespace: string, name: string): ClusterKinds[Kind] | undefined;
   list<Kind extends ClusterKind>(kind: Kind, namespace: string): readonly ClusterKinds[Kind][];
@@ -17,11 +17,11 @@ export interface SuggestionObjects {
 
 export interface SuggestionFacts {
   readonly objects: SuggestionObjects;
-  /** On a node of a cluster: objects are created with kubectl, and controllers bind claims. */
+  /** Whether the node belongs to a cluster, where users create objects with kubectl and controllers bind claims. */
   readonly inCluster?: boolean;
-  /** The folder of manifests, as a person would name it; '' when there is none. */
+  /** The folder of manifests, as users name it; '' if there is none. */
   readonly manifests: string;
-  /** Where CSI drivers register. */
+  /** The folder where CSI drivers register. */
   readonly registry: string;
   readonly isDriverThere: (name: string) => boolean;
 }
@@ -33,12 +33,12 @@ interface Need {
   readonly keys: readonly string[];
 }
 
-/** The most keys and volumes that a sentence lists. */
+/** The maximum number of keys and volumes that a sentence lists. */
 const MOST_NAMES = 8;
 
 /**
- * Suggestions for a pod that waits, derived from what the pod refers to and what exists, not from error texts. Empty
- * when nothing it names is missing.
+ * Computes suggestions for a pod that waits. They are derived from the references of the pod and the existing objects,
+ * not from error texts. The list is empty if all referenced objects exist.
  */
 export function computeSuggestions(pod: Pod, facts: SuggestionFacts): string[] {
   const { namespace } = pod.metadata;
@@ -56,7 +56,7 @@ export function computeSuggestions(pod: Pod, facts: SuggestionFacts): string[] {
   return [...new Set(suggestions)];
 }
 
-/** A volume that no container uses is not set up, so missing objects of it delay nothing. */
+/** Returns the volumes that containers use. Other volumes are not set up, so their missing objects delay nothing. */
 function usedVolumes(pod: Pod): Volume[] {
   const names = new Set(
     [...allContainers(pod)].flatMap(({ container }) =>
@@ -76,7 +76,7 @@ function needsOf(pod: Pod, volumes: readonly Volume[]): Need[] {
     if (reference?.name && reference.optional !== true) needs.push({ kind, name: reference.name, keys });
   };
   const keysOf = (items: readonly { key: string }[] | undefined): string[] => (items ?? []).map(({ key }) => key);
-  // The pull continues without the secret and then often fails.
+  // The pull continues without the secret, and then often fails.
   for (const reference of pod.spec.imagePullSecrets ?? []) add('Secret', reference);
   for (const { container } of allContainers(pod)) {
     for (const { configMapRef, secretRef } of container.envFrom ?? []) {
@@ -144,7 +144,7 @@ function cureOfVolume(pod: Pod, volume: Volume, facts: SuggestionFacts): string[
   return [cureOfClaim(claim, volumes, facts)];
 }
 
-/** Controllers bind the claim; their events show what prevents it. */
+/** Suggests to read the events of a claim that controllers bind, because these show what prevents it. */
 function cureOfBound(
   { metadata: { namespace, name }, spec, status }: PersistentVolumeClaim,
   facts: SuggestionFacts,
@@ -170,7 +170,7 @@ function cureOfDriver(driver: string, { registry, isDriverThere }: SuggestionFac
     : [`CSI driver ${driver} is not running on this node, or has not registered by a socket in ${registry}`];
 }
 
-/** Without controllers the manifests bind the claim, so list the volumes that it could name. */
+/** Suggests volumes for a claim that the manifests must bind, because there are no controllers. */
 function cureOfClaim(
   claim: PersistentVolumeClaim,
   volumes: readonly PersistentVolume[],
@@ -196,7 +196,9 @@ function cureOfClaim(
     : `${start}: name one that fits, ${listed(fitting)}`;
 }
 
-/** What a binder checks: size, access modes, class, mode, and that it is free. */
+/**
+ * Whether the volume fits the claim by the checks of a binder: size, access modes, class, mode, and that it is free.
+ */
 function fits({ spec }: PersistentVolumeClaim, { spec: offer }: PersistentVolume): boolean {
   const { accessModes = [], storageClassName = '', volumeMode = 'Filesystem' } = spec;
   const size = spec.resources?.requests?.['storage'] ?? '0';
@@ -226,7 +228,7 @@ function addTo(facts: SuggestionFacts, asked: Asked): string {
   return facts.inCluster === true ? `${said}: ${commandFor(asked)}` : `${said}: put it ${whereOf(facts)}`;
 }
 
-/** Created by the control plane in every namespace, not by users. */
+/** The ConfigMap that the control plane creates in every namespace. */
 const ROOT_CA = 'kube-root-ca.crt';
 
 function commandFor({ kind, namespace, name, keys = [] }: Asked): string {

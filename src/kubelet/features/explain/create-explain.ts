@@ -12,7 +12,7 @@ import type { ExplainSources } from './explain-store.ts';
 import { ExplainStore } from './explain-store.ts';
 import type { Timeline } from './timeline.ts';
 
-/** What explain reads from the pod workers. */
+/** The state of the pod workers that explain reads. */
 export interface ExplainWorkers {
   stateOf(
     uid: PodUid,
@@ -29,13 +29,13 @@ export interface CreateExplainParts extends ObjectSources {
   readonly staticPodPath: string;
   readonly rootDir: string;
   readonly drivers: { nodeDrivers(): readonly { readonly name: string }[] };
-  /** Undefined on a standalone node. */
+  /** The API; undefined on a standalone node. */
   readonly cluster: Pick<ClusterApi, 'outage'> | undefined;
   readonly directory: { visible(): Iterable<Pod> };
   readonly statuses: { get: ExplainSources['status'] };
   readonly probes: { report: ExplainSources['probes'] };
   readonly volumes: { blockers: ExplainSources['volumes'] };
-  /** Both are read when needed: they are created later. */
+  /** Returns the workers and the statuses. They are read when needed, because they are created later. */
   readonly workers: () => ExplainWorkers;
   readonly loop: () => { heldBack(): BlockerFacts['heldBack'] };
   readonly activityTracker: ActivityTracker;
@@ -67,12 +67,12 @@ export function createExplain(parts: CreateExplainParts): ExplainStore {
   });
 }
 
-/** A pass over a healthy pod takes milliseconds. One that takes longer waits for something. */
+/** A sync of a healthy pod takes milliseconds. A sync that exceeds this limit is blocked. */
 const LONG_PASS_MS = 1000;
-/** A runtime takes this long after a grace period to kill the containers and to report their end. */
+/** How long a runtime takes after a grace period to kill the containers and to report their end. */
 const STOP_MS = 3000;
 
-/** The state of a pod's worker, with its times on the wall clock. */
+/** Returns the state of a pod's worker, with its times on the wall clock. */
 export function workerFacts(
   workers: ExplainWorkers,
   uid: PodUid,

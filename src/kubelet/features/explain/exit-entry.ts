@@ -2,8 +2,8 @@ import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { TimelineEntry } from '../../../api/explanation/explanation.ts';
 
 /**
- * The timeline entry of a container that ended: upstream has no event for it, and without the entry a failed pod would
- * not show why.
+ * Computes the timeline entry of a container that ended. Upstream has no event for it, and without the entry the reason
+ * of a failed pod would be missing.
  */
 export function computeExitEntry(
   container: ContainerRuntimeStatus,

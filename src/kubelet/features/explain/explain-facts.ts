@@ -4,7 +4,7 @@ import type { SuggestionObjects } from './compute-suggestions.ts';
 import type { ClusterKind, ClusterKinds } from '../../ports/cluster-objects.ts';
 import type { ApiOutage, ClusterApi } from '../../ports/cluster-api.ts';
 
-/** The known objects of the cluster, without a request. */
+/** Reads the known objects of the cluster without a request. */
 export interface KnownObjects {
   peek<Kind extends ClusterKind>(
     kind: Kind,
@@ -13,13 +13,15 @@ export interface KnownObjects {
   ): { known: true; object: ClusterKinds[Kind] | undefined } | { known: false };
 }
 
-/** Where features read objects: those of manifests, and the API server's where there is one. */
+/** The sources of objects: the manifests and, if there is one, the API server. */
 export interface ObjectSources {
   readonly clusterObjects: KnownObjects | undefined;
   readonly localObjects: SuggestionObjects;
 }
 
-/** The source of suggestions: manifests, or what is known of the cluster without a request. */
+/**
+ * Returns the objects for suggestions: those of manifests, or those of the cluster that are known without a request.
+ */
 export function cureObjects({ clusterObjects, localObjects }: ObjectSources): {
   objects: SuggestionObjects;
   inCluster: boolean;
@@ -40,8 +42,8 @@ function knownObjects(objects: KnownObjects): SuggestionObjects {
 }
 
 /**
- * The outage of the API server, if the pod waits for something that only it can provide. `waitsForVolumes`: one of its
- * volumes is not ready.
+ * Returns the outage of the API server, if the pod waits for something that only the API server can provide.
+ * `waitsForVolumes` means that one of its volumes is not ready.
  */
 export function outageFor(
   pod: Pod,

@@ -9,7 +9,7 @@ import type { BlockerFacts, Failure } from './compute-blockers.ts';
 import { computeBlockers } from './compute-blockers.ts';
 import type { Timeline } from './timeline.ts';
 
-/** What explain needs from other features, by the smallest interface. */
+/** The parts of other features that explain reads. */
 export interface ExplainSources {
   pods(): Iterable<Pod>;
   status(uid: PodUid): PodStatus | undefined;
@@ -21,13 +21,13 @@ export interface ExplainSources {
   >;
   probes(uid: PodUid): BlockerFacts['probes'];
   volumes(uid: PodUid): BlockerFacts['volumes'];
-  /** Suggestions for a pod that waits. */
+  /** Returns suggestions for a pod that waits. */
   suggestions(pod: Pod): readonly string[];
-  /** The API server does not answer, and the pod may be waiting for it. */
+  /** Returns the outage of the API server, if the pod may be waiting for it. */
   outage?(pod: Pod): { readonly sinceMs: number; readonly message: string } | undefined;
 }
 
-/** Keeps the failures of the last pass over each pod, and answers why a pod is not settled. */
+/** Stores the failures of the last sync of each pod, and explains why a pod is not settled. */
 export class ExplainStore {
   readonly #sources: ExplainSources;
   readonly #activityTracker: ActivityTracker;
@@ -40,7 +40,7 @@ export class ExplainStore {
     this.#timeline = parts.timeline;
   }
 
-  /** Stores the result of a pass. A repeated failure keeps its `since`. */
+  /** Stores the result of a sync. A repeated failure keeps its `since`. */
   setOutcome(uid: PodUid, outcome: { failures: readonly Failure[]; waits: BlockerFacts['waits'] }): void {
     const before = this.#outcomes.get(uid)?.failures ?? [];
     const failures = outcome.failures.map((failure) => {

@@ -5,18 +5,18 @@ import type { TimelineEntry } from '../../../api/explanation/explanation.ts';
 
 export type NewEntry = Omit<TimelineEntry, 'atMs' | 'count'>;
 
-/** How many lines are kept per pod, and for how many removed pods. */
+/** The maximum number of lines per pod, and of removed pods. */
 const LINES_PER_POD = 64;
 const GONE_PODS = 50;
 
 /**
- * The bounded record of decisions and results, per pod. A repeated line only raises its count: a crash loop fills one
- * line, not the record.
+ * The bounded record of decisions and results, per pod. A repeated line only increases its count, so that a crash loop
+ * does not fill the record.
  */
 export class Timeline {
   readonly #clock: Clock;
   readonly #lines = new Map<PodUid, TimelineEntry[]>();
-  /** Removed pods, oldest first. */
+  /** The removed pods, oldest first. */
   readonly #gone = new Set<PodUid>();
   #onChange: () => void = () => {};
 
@@ -25,7 +25,7 @@ export class Timeline {
     for (const [uid, lines] of Object.entries(restored)) this.#lines.set(uid as PodUid, [...lines]);
   }
 
-  /** Called after each change, to save the record on disk. */
+  /** Sets the listener that saves the record after each change. */
   onChange(listener: () => void): void {
     this.#onChange = listener;
   }
@@ -54,7 +54,7 @@ export class Timeline {
     return this.#lines.get(uid) ?? [];
   }
 
-  /** The pod is gone; its record stays for a while, for later queries. */
+  /** Marks the pod as removed. Its record is kept for a while, for later queries. */
   retire(uid: PodUid): void {
     if (!this.#lines.has(uid) || this.#gone.has(uid)) return;
     this.#gone.add(uid);
@@ -66,7 +66,10 @@ export class Timeline {
     this.#onChange();
   }
 
-  /** Retires all unknown pods: those removed while no agent ran, and those with a late line after their removal. */
+  /**
+   * Retires all unknown pods: those that were removed while the agent was not running, and those that got a late line
+   * after their removal.
+   */
   retireUnknown(known: Pick<ReadonlySet<PodUid>, 'has'>): void {
     for (const uid of [...this.#lines.keys()]) if (!known.has(uid)) this.retire(uid);
   }
@@ -76,7 +79,7 @@ export class Timeline {
   }
 }
 
-/** Whether a file of an earlier run holds such entries, by pod. */
+/** Whether the content of a file is a record of entries by pod. */
 export function isSavedTimeline(value: unknown): value is Record<string, TimelineEntry[]> {
   return isRecord(value) && Object.values(value).every(Array.isArray);
 }

@@ -27,7 +27,7 @@ import { PullQueue } from './pull-queue.ts';
 import { PullRecordFiles } from './pull-records.ts';
 import type { VerificationPolicy } from './pull-verification.ts';
 
-/** As in ImagesConfig of model/config. */
+/** The settings, as in ImagesConfig of model/config. */
 export interface ImageSettings {
   readonly pullQps: number;
   readonly pullBurst: number;
@@ -40,14 +40,14 @@ export interface ImageSettings {
 export interface CreateImagesOptions {
   readonly settings: ImageSettings;
   readonly places: NodeCredentialPlaces;
-  /** From loadCredentialProviders; with their folder. */
+  /** The result of loadCredentialProviders, with the folder of the plugins. */
   readonly providers: readonly CredentialProvider[];
   readonly providerBinDir: string;
   readonly images: ImageRuntime;
   readonly files: HostFiles;
   readonly processes: Processes;
   readonly secrets: SecretLookup;
-  /** For plugins that get tokens of service accounts. */
+  /** The access to service accounts, for plugins that get their tokens. */
   readonly accounts: AccountAccess;
   readonly events: EventRecorder;
   readonly activity: Activity;
@@ -57,7 +57,7 @@ export interface CreateImagesOptions {
   readonly onAccessCheck?: (result: AccessCheck) => void;
 }
 
-/** Creates the parts of this feature: the manager, and what image collection shares with it. */
+/** Creates the image manager and the parts that it shares with the image garbage collection. */
 export function createImages(options: CreateImagesOptions): {
   manager: ImageManager;
   leases: ImageLeases;
@@ -107,14 +107,14 @@ export interface CreateImageGcParts extends Omit<ImageGcParts, 'policy' | 'mount
     KubeletConfig['images'],
     'gcHighPercent' | 'gcLowPercent' | 'gcMinimumAgeMs' | 'gcMaximumAgeMs'
   >;
-  /** The wanted pods. */
+  /** The store of the wanted pods. */
   readonly store: { pods(): readonly Pod[] };
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** Garbage collection of images, as this node is configured. */
+/** Creates the garbage collection of images as this node is configured. */
 export function createImageGc({ config, store, clock, random, log, ...parts }: CreateImageGcParts): ImageGc {
   return new ImageGc({
     ...parts,
@@ -129,7 +129,7 @@ export function createImageGc({ config, store, clock, random, log, ...parts }: C
   });
 }
 
-/** Images that pods mount as volumes. The runtime does not report them. */
+/** Returns the images that pods mount as volumes. The runtime does not report that they are in use. */
 export function mountedImages(pods: readonly Pod[]): string[] {
   return pods.flatMap(({ spec }) =>
     (spec.volumes ?? []).flatMap(({ image }) => (image?.reference === undefined ? [] : [image.reference])),

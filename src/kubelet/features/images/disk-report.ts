@@ -1,8 +1,8 @@
-/** A known user of space on the images' file system. */
+/** A known consumer of space on the images' file system. */
 export interface DiskConsumer {
   readonly what: string;
   readonly bytes: number;
-  /** A writable layer: the runtime counts it among its own data. */
+  /** Whether this is a writable layer, which the runtime counts among its own data. */
   readonly isLayer?: boolean;
 }
 
@@ -12,15 +12,15 @@ export interface DiskFacts {
   readonly capacityBytes: number;
   readonly usedBytes: number;
   readonly freedBytes: number;
-  /** Everything that the runtime keeps there: images, and the writable layers of containers. */
+  /** The size of all data of the runtime: images, and the writable layers of containers. */
   readonly runtimeBytes: number;
   readonly imagesInUse: readonly { name: string; bytes: number }[];
   readonly consumers: readonly DiskConsumer[];
 }
 
 /**
- * One message that explains why removing images did not help and what uses the disk. Begins with upstream's words
- * (image_gc_manager.go), which people search for.
+ * Explains in one message why removing images did not free enough space, and what uses the disk. It begins with
+ * upstream's words (image_gc_manager.go), which users search for.
  */
 export function describeDiskUse(facts: DiskFacts): string {
   const largest = [...facts.imagesInUse].sort((left, right) => right.bytes - left.bytes).slice(0, 3);

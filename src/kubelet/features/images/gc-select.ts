@@ -1,11 +1,11 @@
 import { parseImageName } from '../../../api/image-name.ts';
 import type { Image } from '../../ports/images.ts';
 
-/** The record of an image between passes. Monotonic ms. */
+/** The record of an image between passes. Times are monotonic milliseconds. */
 export interface ImageRecord {
   readonly image: Image;
   readonly firstSeenMs: number;
-  /** When a container last used it; undefined if never since the agent started. */
+  /** When a container last used the image; undefined if none did since the agent started. */
   readonly lastUsedMs: number | undefined;
 }
 
@@ -13,22 +13,22 @@ export interface ImageGcPolicy {
   readonly highPercent: number;
   readonly lowPercent: number;
   readonly minAgeMs: number;
-  /** 0: images are not removed because of their age. */
+  /** The maximum age in milliseconds; with 0, images are not removed because of their age. */
   readonly maxAgeMs: number;
 }
 
-/** Ids, references and names of images that must stay, in any spelling. */
+/** The ids, references and names of images that must stay, in any notation. */
 export interface KeptImages {
   readonly inUse: ReadonlySet<string>;
   readonly leased: ReadonlySet<string>;
   readonly sandboxImages: readonly string[];
-  /** Beginnings of names, such as `localhost/`. */
+  /** Prefixes of names, such as `localhost/`. */
   readonly pinnedPrefixes?: readonly string[];
 }
 
 /**
- * Updates the records after a read of the node: new images are detected now, used ones are used now, missing ones are
- * dropped.
+ * Updates the records from the current images: new images are detected now, images in use are used now, and missing
+ * ones are dropped.
  */
 export function updateRecords(
   records: ReadonlyMap<string, ImageRecord>,
@@ -50,8 +50,8 @@ export function updateRecords(
 }
 
 /**
- * What may be removed, in order: never used first, then the least recently used, then the first detected (upstream:
- * byLastUsedAndDetected).
+ * Returns the images that may be removed, in this order: never used, then by last use, then by first detection
+ * (upstream: byLastUsedAndDetected).
  */
 export function selectCandidates(records: ReadonlyMap<string, ImageRecord>, kept: KeptImages): ImageRecord[] {
   const stays = spellings([...kept.inUse, ...kept.leased, ...kept.sandboxImages]);
@@ -67,8 +67,8 @@ export function selectCandidates(records: ReadonlyMap<string, ImageRecord>, kept
 }
 
 /**
- * Those unused for longer than `maxAgeMs`; none before the agent itself has run for that time, because earlier use is
- * unknown.
+ * Returns the images that were unused for longer than `maxAgeMs`. Until the agent has run for that time it returns
+ * none, because earlier use is unknown.
  */
 export function selectOld(
   candidates: readonly ImageRecord[],
@@ -80,13 +80,14 @@ export function selectOld(
   return candidates.filter(({ lastUsedMs }) => nowMs - (lastUsedMs ?? Number.NEGATIVE_INFINITY) > policy.maxAgeMs);
 }
 
-/** Images that are old enough to be removed for lack of space. */
+/** Returns the images that are old enough to be removed for lack of space. */
 export function selectRipe(candidates: readonly ImageRecord[], policy: ImageGcPolicy, nowMs: number): ImageRecord[] {
   return candidates.filter(({ firstSeenMs }) => nowMs - firstSeenMs >= policy.minAgeMs);
 }
 
 /**
- * How full a file system is in whole percent, and how much to free to reach the low mark; 0 while below the high mark.
+ * Computes the usage of a file system in whole percent, and the bytes to free to reach the low mark; 0 below the high
+ * mark.
  */
 export function computeNeed(
   usage: { capacityBytes: number; availableBytes: number },
@@ -101,12 +102,15 @@ export function computeNeed(
   };
 }
 
-/** The runtime or the operator pinned it. */
+/** Whether the runtime or the operator pinned the image. */
 export function isPinned(image: Image, prefixes: readonly string[]): boolean {
   return image.pinned || image.repoTags.some((name) => prefixes.some((prefix) => name.startsWith(prefix)));
 }
 
-/** Runtimes without pinning do not report the image of their sandboxes, so an image called `pause` is never touched. */
+/**
+ * Whether the image is that of sandboxes. Runtimes without pinning do not report it, so an image called `pause` is
+ * never removed.
+ */
 export function isSandboxImage(image: Image): boolean {
   return [...image.repoTags, ...image.repoDigests].some((name) => /(^|\/)pause(-[a-z0-9_]+)?[:@]/.test(name));
 }
@@ -115,7 +119,7 @@ function isAmong(image: Image, names: ReadonlySet<string>): boolean {
   return [image.id, ...image.repoTags, ...image.repoDigests].some((name) => names.has(name));
 }
 
-/** Each name as given and with the registry spelled out, as runtimes list it. */
+/** Returns each name as given, and with the full registry as runtimes list it. */
 function spellings(names: Iterable<string>): Set<string> {
   const all = new Set<string>();
   for (const name of names) {

@@ -73,7 +73,7 @@ describe('image collection', () => {
     runtime.addImage('young:1', { sizeBytes: 4_000_000 });
     disk.otherBytes = 60_000_000;
     await gc.collect();
-    // Of three that are equally idle two are enough; their ids decide which.
+    // Of three images with the same idle time, two suffice. Their ids decide which.
     assert.deepEqual(
       (await names()).map((name) => name.replace(/^idle:.*/, 'idle')),
       ['idle', 'pinned:1', 'registry.k8s.io/pause:3.9', 'used:1', 'young:1'],
@@ -87,7 +87,7 @@ describe('image collection', () => {
     await clock.advance(MINUTE);
     runtime.journal.callCounts.clear();
     await gc.collect();
-    // One of the two lists is the fake disk's own.
+    // The fake disk makes one of the two list calls.
     assert.deepEqual(Object.fromEntries(runtime.journal.callCounts), { listImages: 2, listContainers: 1 });
   });
 

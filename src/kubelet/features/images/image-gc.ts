@@ -29,7 +29,7 @@ import type { ImageLeases } from './image-leases.ts';
 import type { DiskUsage, NodeEvents } from './interfaces.ts';
 import type { PullAccess } from './pull-access.ts';
 
-/** Upstream: ImageGCPeriod. */
+/** The interval of passes (upstream: ImageGCPeriod). */
 const IMAGE_GC_PERIOD_MS = 5 * 60_000;
 
 export interface ImageGcParts {
@@ -41,18 +41,21 @@ export interface ImageGcParts {
   readonly access: PullAccess;
   readonly events: NodeEvents;
   readonly platform: { clock: Clock; random: Random; log: Logger };
-  /** Images from which the runtime creates sandboxes, as far as known. */
+  /** The known images from which the runtime creates sandboxes. */
   readonly sandboxImages?: readonly string[];
-  /** Beginnings of names of images that always stay: those that no registry has. */
+  /** Prefixes of the names of images that always stay, because no registry has them. */
   readonly pinnedPrefixes?: readonly string[];
-  /** Images that pods mount as volumes: no container names them. */
+  /** Returns the images that pods mount as volumes, because no container names them. */
   readonly mountedImages?: () => Iterable<string>;
-  /** Why each image was removed. As upstream counts it, images removed for eviction are removed for space. */
+  /**
+   * Called for each removed image with the reason. As in upstream's metric, images removed for eviction count as
+   * removed for space.
+   */
   readonly onRemoved?: (reason: 'age' | 'space') => void;
   readonly tracer?: Tracer | undefined;
 }
 
-/** Upstream: image_gc_manager.go GarbageCollect. */
+/** The trace span of a pass (upstream: image_gc_manager.go GarbageCollect). */
 const gcSpan = { name: 'Images/GarbageCollect', scope: 'k8s.io/kubernetes/pkg/kubelet/images' };
 
 interface Survey {
@@ -61,9 +64,9 @@ interface Survey {
 }
 
 /**
- * Removes unused images when their disk gets full or when they are old (upstream: images/image_gc_manager.go). Never
- * one that is pinned, used by a container (including dead ones) or a sandbox, or under lease. A pass costs three calls
- * while there is room.
+ * Removes unused images when their disk gets full or when they are old (upstream: images/image_gc_manager.go). It never
+ * removes an image that is pinned, leased, of sandboxes, or used by a container, including dead ones. A pass makes
+ * three calls while there is enough space.
  */
 export class ImageGc {
   readonly #parts: ImageGcParts;
@@ -96,26 +99,29 @@ export class ImageGc {
     await this.#loop.stop();
   }
 
-  /** Other data on the file system of images; queried only when removing images does not help. */
+  /**
+   * Sets the function that returns other data on the file system of images. It is called only if removing images does
+   * not free enough.
+   */
   nameConsumersBy(consumers: () => Promise<readonly DiskConsumer[]>): void {
     this.#consumers = consumers;
   }
 
-  /** The node's images as of the last pass. */
+  /** The node's images at the last pass. */
   get images(): readonly Image[] {
     return this.#images;
   }
 
   /**
-   * One pass: old images, then down to the low mark if above the high one. Rejects when that was not reached or an
-   * image could not be removed.
+   * Runs one pass: removes old images, and then, above the high mark, images until the low mark. Rejects if that mark
+   * was not reached or an image could not be removed.
    */
   collect(): Promise<void> {
     return this.#exclusive(() => inSpan(this.#parts.tracer, gcSpan, () => this.#collect()));
   }
 
   /**
-   * Removes everything that may be removed, however young, for eviction. Returns the size of the removed images in
+   * Removes all removable images regardless of their age, for eviction. Returns the size of the removed images in
    * bytes.
    */
   deleteUnused(): Promise<number> {
@@ -130,7 +136,7 @@ export class ImageGc {
     });
   }
 
-  /** What `deleteUnused` would remove now. */
+  /** Returns what `deleteUnused` would remove now. */
   async countUnused(): Promise<{ images: number; imageBytes: number }> {
     const { candidates } = await this.#survey();
     return {
@@ -139,7 +145,7 @@ export class ImageGc {
     };
   }
 
-  /** What a pass would do now; does nothing. */
+  /** Returns what a pass would do now, without doing it. */
   preview(): Promise<ImageGcReport> {
     return this.#exclusive(() => this.#preview());
   }
@@ -164,7 +170,7 @@ export class ImageGc {
 
   async #pass(): Promise<void> {
     const { policy, platform, events } = this.#parts;
-    // As upstream: these two settings turn image collection off; then no check is made either.
+    // As upstream, these two settings turn image collection off, including its check.
     if (policy.highPercent === 100 && policy.maxAgeMs === 0) return;
     try {
       await this.collect();
@@ -191,7 +197,7 @@ export class ImageGc {
     const { policy, platform, disk } = this.#parts;
     const beganMs = platform.clock.nowMs();
     const { candidates, inUse } = await this.#survey();
-    // Read after the survey, so that a new image has an age of zero and not a negative one.
+    // The time is read after the images, so that a new image does not have a negative age.
     const nowMs = platform.clock.monotonicMs();
     const old = selectOld(candidates, policy, nowMs, this.#startedMs);
     const aged = await this.#remove(old, Number.POSITIVE_INFINITY, 'age');
@@ -226,7 +232,7 @@ export class ImageGc {
       await this.#complain({ mountpoint, usedPercent, usage, freedBytes: freed.freedBytes, inUse });
   }
 
-  /** Throws the message, after reporting it as a node event. */
+  /** Reports the message as a node event and throws it. */
   async #complain(facts: {
     mountpoint: string;
     usedPercent: number;
@@ -242,7 +248,7 @@ export class ImageGc {
     const { capacityBytes, availableBytes } = facts.usage;
     const imagesInUse = facts.inUse.map((image) => ({ name: nameOf(image), bytes: image.sizeBytes }));
     const countedBytes = (await images.imageFsInfo()).reduce((sum, { usedBytes }) => sum + usedBytes, 0);
-    // containerd counts every 10 s and reports 0 before the first time.
+    // Containerd measures every 10 s and reports 0 before the first measurement.
     const runtimeBytes = Math.max(
       countedBytes,
       imagesInUse.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -269,7 +275,7 @@ export class ImageGc {
       mountedImages,
       platform,
     } = this.#parts;
-    // List containers after images, so that an image whose container is created in between counts as used.
+    // Containers are listed after images, so that an image whose container is created in between counts as used.
     const present = await images.listImages();
     const inUse = new Set<string>(mountedImages?.() ?? []);
     for (const { imageId, imageRef } of await containers.listContainers()) inUse.add(imageId).add(imageRef);
@@ -295,7 +301,7 @@ export class ImageGc {
     let freedBytes = 0;
     for (const { image } of victims) {
       if (freedBytes >= enoughBytes) break;
-      // Removing takes time; a pod may have leased the next one meanwhile.
+      // A removal takes time, so a pod may have leased the next image meanwhile.
       const leased = leases.leased();
       if ([image.id, ...image.repoTags, ...image.repoDigests].some((name) => leased.has(name))) continue;
       try {

@@ -3,19 +3,19 @@ import type { Clock } from '../../../base/clock.ts';
 interface Lease {
   readonly image: string;
   imageRef: string | undefined;
-  /** Monotonic; undefined while the image is being fetched. */
+  /** A monotonic time; undefined while the image is being pulled. */
   untilMs: number | undefined;
 }
 
 /**
- * From finding an image until its container appears in the runtime takes seconds; a pod that waits for init containers
- * takes longer.
+ * The duration of a lease. The container appears in the runtime seconds after its image was found, but later if the pod
+ * waits for init containers.
  */
 const LEASE_MS = 10 * 60_000;
 
 /**
- * Images that are leased to a pod and have no container yet. Between pull and create nothing in the runtime shows that
- * an image is needed, and a garbage collector that relies on the runtime alone removes it
+ * Leases images to pods whose container does not exist yet. Between pull and create, the runtime does not show that an
+ * image is needed, so a garbage collector that relies on the runtime alone would remove it
  * (kubernetes/kubernetes#18140).
  */
 export class ImageLeases {
@@ -26,12 +26,12 @@ export class ImageLeases {
     this.#clock = clock;
   }
 
-  /** Held without limit until `confirm` or `release`. */
+  /** Holds the image without time limit, until `confirm` or `release`. */
   hold(podUid: string, container: string, image: string): void {
     this.#leases.set(`${podUid}/${container}`, { image, imageRef: undefined, untilMs: undefined });
   }
 
-  /** The image is present, as `imageRef`; from now on the lease expires. */
+  /** Records that the image is present as `imageRef`. The lease expires from now on. */
   confirm(podUid: string, container: string, imageRef: string): void {
     const lease = this.#leases.get(`${podUid}/${container}`);
     if (lease === undefined) return;
@@ -47,7 +47,7 @@ export class ImageLeases {
     for (const key of this.#leases.keys()) if (key.startsWith(`${podUid}/`)) this.#leases.delete(key);
   }
 
-  /** Names and references under lease now. */
+  /** Returns the names and references that are leased now. */
   leased(): ReadonlySet<string> {
     const nowMs = this.#clock.monotonicMs();
     const held = new Set<string>();

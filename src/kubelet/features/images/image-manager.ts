@@ -33,38 +33,39 @@ export interface ImageManagerParts {
   readonly onEnsured?: ((seen: EnsureSeen) => void) | undefined;
 }
 
-/** One request for an image; fields are undefined when they were not determined (upstream: images/metrics.go). */
+/** The facts of one image request, for metrics; undefined if they were not determined (upstream: images/metrics.go). */
 export interface EnsureSeen {
   policy: string;
   wasPresent: boolean | undefined;
   pullWasNeeded: boolean | undefined;
 }
 
-/** A prefetched image is valid for this long; then the container's own start checks again. */
+/** How long a prefetched image is valid. Later the start of the container checks again. */
 const PREFETCH_FRESH_MS = 10_000;
 
 interface Prefetched {
   readonly image: string;
   readonly outcome: Promise<ImageOutcome>;
-  /** Monotonic; undefined while under way. */
+  /** A monotonic time; undefined while the prefetch is in progress. */
   doneAtMs: number | undefined;
 }
 
-/** The name of a volume where containers have theirs; no container can have such a name. */
+/** The prefix that volumes have in place of a container name. No container can have such a name. */
 const VOLUME = 'volume/';
 
 type Named = Extract<ResolvedImage, { ok: true }>;
 
 /**
- * Ensures that images are present, by pull policy (upstream: images/image_manager.go EnsureImageExists).
- * 1. For a present and allowed image this costs one call to the runtime: no queue, no limiter, no credentials.
- * 2. Every failure is a value with a waiting reason; the only rejection is `Aborted`.
- * 3. The image's user is part of every answer and is read each time (CVE-2019-11245).
- * 4. From the first request until its container is created, an image is under lease and cannot be collected.
+ * Ensures that images are present, by pull policy (upstream: images/image_manager.go EnsureImageExists). Invariants:
+ * 1. For an image that is present and allowed, it makes one call to the runtime and uses no queue, limiter or
+ *    credentials.
+ * 2. Every failure is a value with a waiting reason. It rejects only with `Aborted`.
+ * 3. Every answer contains the image's user, which is read each time (CVE-2019-11245).
+ * 4. From the first request until its container is created, an image is leased and cannot be collected.
  */
 export class ImageManager {
   readonly #parts: ImageManagerParts;
-  /** By pod uid, then container. */
+  /** The prefetches by pod UID, then by container. */
   readonly #prefetched = new Map<string, Map<string, Prefetched>>();
 
   constructor(parts: ImageManagerParts) {
@@ -78,7 +79,7 @@ export class ImageManager {
       try {
         return await untilAborted(ahead, signal);
       } catch (error) {
-        // The prefetch was aborted; this request was not.
+        // The prefetch was aborted, but not this request.
         if (signal.aborted || !isKind(error, 'Aborted')) throw error;
       }
     }
@@ -86,7 +87,7 @@ export class ImageManager {
   }
 
   /**
-   * The same for an image that is mounted as a volume: its lease, events and back-off belong to the pod, not to a
+   * Ensures an image that is mounted as a volume. Its lease, events and back-off belong to the pod instead of a
    * container (upstream: getImageVolumes gives the puller the pod as the object of its events).
    */
   async ensureVolume({
@@ -110,8 +111,8 @@ export class ImageManager {
   }
 
   /**
-   * Begins to fetch images of containers that start later, all at once. Does not wait, and leaves pulls in back-off
-   * alone.
+   * Begins to pull the images of containers that start later, in parallel. It does not wait, and skips pulls in
+   * back-off.
    */
   prefetch(pod: Pod, containers: readonly AnyContainer[], signal: AbortSignal, runtimeHandler = ''): void {
     const { backoff, clock } = this.#parts;
@@ -137,7 +138,7 @@ export class ImageManager {
     }
   }
 
-  /** A pod is gone: drops its back-offs, leases and prefetched images. */
+  /** Drops the back-offs, leases and prefetched images of a removed pod. */
   forgetPod(uid: string): void {
     this.#prefetched.delete(uid);
     this.#parts.backoff.forgetPod(uid);
@@ -214,7 +215,7 @@ export class ImageManager {
         return { kind: 'present', imageRef: image.id, user: userOf(image) };
       }
     }
-    // For a pod that may not use the image, it counts as absent.
+    // If a pod may not use the image, it counts as absent.
     if (decision === 'verify' || policy !== 'Never') seen.pullWasNeeded = true;
     if (decision === 'refuse' || policy === 'Never') {
       const message = `Container image ${quoted(requested)} is not present with pull policy of Never`;
@@ -310,8 +311,8 @@ export class ImageManager {
   }
 
   /**
-   * What `explain` shows meanwhile. The number of received bytes is not available: CRI does not report it before a pull
-   * is over.
+   * Returns the text that `explain` shows during a pull. It has no number of received bytes, because CRI does not
+   * report it before the end of a pull.
    */
   #progress(
     request: EnsureRequest,

@@ -1,9 +1,7 @@
 import { untilAborted } from '../../../base/until-aborted.ts';
 import type { Image, ImageRuntime } from '../../ports/images.ts';
 
-/**
- * Queries the runtime for images; concurrent queries for the same one share one answer. Nothing is cached beyond that.
- */
+/** Queries the runtime for images. Concurrent queries for the same image share one answer. Answers are not cached. */
 export class ImagePresence {
   readonly #runtime: Pick<ImageRuntime, 'imageStatus'>;
   readonly #asking = new Map<string, Promise<Image | undefined>>();
@@ -13,8 +11,8 @@ export class ImagePresence {
   }
 
   /**
-   * undefined when the image is not present. Rejects with `Aborted` when `signal` does; the query goes on for the
-   * others.
+   * Returns the image, or undefined if it is not present. Rejects with `Aborted` when `signal` aborts; the query
+   * continues for other callers.
    */
   find(image: string, runtimeHandler: string, signal: AbortSignal): Promise<Image | undefined> {
     const key = `${runtimeHandler}\n${image}`;

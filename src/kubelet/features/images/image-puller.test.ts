@@ -12,7 +12,7 @@ import type { PullQueue } from './pull-queue.ts';
 const auth = (username: string, password: string, uid?: string): TrackedAuth =>
   ({ username, password, hash: `hash of ${username}`, source: uid === undefined ? undefined : { uid } }) as TrackedAuth;
 
-/** A runtime whose pulls end when the test says so, and a record of all that is done. */
+/** A runtime whose pulls end when the test says so, and a record of all calls. */
 function setUp(given: { turn?: Promise<void>; begin?: Error; look?: Error } = {}) {
   const clock = new FakeClock();
   const log: string[] = [];

@@ -6,18 +6,18 @@ import type { PullAccess } from './pull-access.ts';
 import type { PullQueue } from './pull-queue.ts';
 
 export interface PullRequest {
-  /** The name for the runtime, and the name that the pod wrote. */
+  /** The image name for the runtime, and the name in the pod's spec. */
   readonly image: string;
   readonly requested: string;
   readonly registry: string;
   readonly runtimeHandler: string;
   readonly credentials: readonly TrackedAuth[];
-  /** Called at once, and again when the pull gets its turn. */
+  /** Called immediately, and again when the pull starts. */
   readonly onPhase: (phase: 'waiting' | 'pulling') => void;
 }
 
 export type PullResult =
-  /** `pullMs` excludes the wait for its turn. */
+  /** `pullMs` excludes the time in the queue. */
   { ok: true; imageRef: string; image: Image | undefined; pullMs: number } | { ok: false; error: string };
 
 interface SharedPull {
@@ -29,13 +29,14 @@ interface SharedPull {
 }
 
 /**
- * Pulls images, each in its turn.
- * 1. Pods that need one image with the same credentials at the same time share one pull; it ends early only when all of
+ * Pulls images in the order of the queue. Invariants:
+ * 1. Pods that need one image with the same credentials at the same time share one pull. It ends early only if all of
  *    them gave up.
- * 2. Credentials are tried in order until one works; without any, the pull is anonymous (upstream: kuberuntime_image.go
- *    PullImage).
- * 3. A pull is on record before it begins (see PullAccess). A pull has no deadline: how long a layer takes is unknown,
- *    and the runtime itself ends pulls without progress. CRI does not report that progress.
+ * 2. Credentials are tried in order until one works. Without credentials, the pull is anonymous (upstream:
+ *    kuberuntime_image.go PullImage).
+ * 3. A pull is recorded before it begins (see PullAccess).
+ * A pull has no deadline, because the duration of a layer is unknown and CRI reports no progress. The runtime ends
+ * pulls without progress.
  */
 export class ImagePuller {
   readonly #runtime: Pick<ImageRuntime, 'pullImage' | 'imageStatus'>;
@@ -56,7 +57,7 @@ export class ImagePuller {
     this.#clock = parts.clock;
   }
 
-  /** Failure is a value; rejects only with `Aborted`. */
+  /** Pulls an image. A failure is a value; it rejects only with `Aborted`. */
   async pull(request: PullRequest, signal: AbortSignal): Promise<PullResult> {
     if (signal.aborted) throw aborted();
     const key = [
@@ -186,7 +187,10 @@ export class ImagePuller {
     return { error: distinct.length === 1 ? (distinct[0] as string) : `[${distinct.join(', ')}]` };
   }
 
-  /** For size and user. The pull counts even when this fails; the caller reads it again. */
+  /**
+   * Reads the size and the user of the image. The pull succeeds even if this fails, because the caller reads the image
+   * again.
+   */
   async #look({ image, runtimeHandler }: PullRequest, signal: AbortSignal): Promise<Image | undefined> {
     try {
       return await this.#runtime.imageStatus(image, runtimeHandler, { signal });
@@ -201,7 +205,7 @@ function registryAuth({ username, password }: TrackedAuth): RegistryAuth {
   return { username, password, auth: '', serverAddress: '', identityToken: '', registryToken: '' };
 }
 
-/** Text that a registry or a runtime echoes back must not reach events and statuses. */
+/** Removes credentials from a text that a registry or a runtime returned, because it appears in events and statuses. */
 function withoutSecrets(text: string, credentials: readonly TrackedAuth[]): string {
   let clean = text;
   for (const { username, password } of credentials) {
@@ -216,7 +220,7 @@ function withoutSecrets(text: string, credentials: readonly TrackedAuth[]): stri
   return clean;
 }
 
-/** btoa treats bytes as characters. */
+/** Decodes bytes that btoa treated as characters. */
 function unescapeUtf8(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('');
 }

@@ -3,13 +3,13 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { AnyContainer } from '../../../api/pod.ts';
 import type { PodUid } from '../../model/ids.ts';
 
-/** The default user of the image. A number takes precedence over a name. */
+/** The default user of the image. A number has precedence over a name. */
 export interface ImageUser {
   readonly uid?: number;
   readonly username: string;
 }
 
-/** The result of ensuring that an image is present; `reason` is a waiting reason, `retryAtMs` wall time. */
+/** The result for an image. `reason` is a waiting reason, and `retryAtMs` is wall-clock time. */
 export type ImageOutcome =
   | { kind: 'present'; imageRef: string; user: ImageUser }
   | { kind: 'failed'; reason: string; message: string; retryAtMs?: number };
@@ -30,22 +30,22 @@ export interface VolumeRequest {
   readonly signal: AbortSignal;
 }
 
-/** Secrets of the pod's namespace; undefined for one that does not exist. May reject if that is unknown. */
+/** Returns a secret of the pod's namespace; undefined if it does not exist. May reject if that is unknown. */
 export interface SecretLookup {
   secret(namespace: string, name: string): Promise<Secret | undefined> | Secret | undefined;
 }
 
-/** Registers slow work for a pod; the returned function unregisters it. */
+/** Registers slow work for a pod. The returned function unregisters it. */
 export interface Activity {
   begin(uid: PodUid, step: string, cause: string): () => void;
 }
 
-/** How much of a file system is used, as `df` reports it. Rejects with NotFound or Unavailable. */
+/** Returns how much of a file system is used, as `df` reports it. Rejects with NotFound or Unavailable. */
 export interface DiskUsage {
   diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }>;
 }
 
-/** Events about the node itself. */
+/** Records events about the node. */
 export interface NodeEvents {
   nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void;
 }

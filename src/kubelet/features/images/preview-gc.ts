@@ -7,16 +7,16 @@ export interface PreviewFacts {
   readonly mountpoint: string;
   readonly usage: { capacityBytes: number; availableBytes: number };
   readonly policy: ImageGcPolicy;
-  /** In the order of removal. */
+  /** The images in the order of removal. */
   readonly candidates: readonly ImageRecord[];
-  /** Images that stay, each with the reason. */
+  /** The images that stay, each with the reason. */
   readonly kept: readonly { image: Image; why: string }[];
-  /** Monotonic times. */
+  /** The current monotonic time. All times are monotonic. */
   readonly nowMs: number;
   readonly startedMs: number;
 }
 
-/** What a pass of image garbage collection would do now. */
+/** Computes what a pass of image garbage collection would do now. */
 export function computeGcPreview(facts: PreviewFacts): ImageGcReport {
   const { mountpoint, usage, policy, candidates, kept, nowMs, startedMs } = facts;
   const isOff = policy.highPercent === 100 && policy.maxAgeMs === 0;

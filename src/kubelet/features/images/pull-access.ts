@@ -8,7 +8,7 @@ import type { PullRecordFiles } from './pull-records.ts';
 import type { PodAccess, PulledRecord, PulledWith, VerificationPolicy } from './pull-verification.ts';
 import { mergeRecord, needsVerification, proveAccess, trimTagAndDigest } from './pull-verification.ts';
 
-/** Why a pod may use a present image, or must first prove that it may (upstream: mustAttemptImagePullResult). */
+/** Why a pod may use a present image, or why it must first prove its access (upstream: mustAttemptImagePullResult). */
 export type AccessCheck = 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate';
 
 export interface PullAccessOptions {
@@ -22,18 +22,18 @@ export interface PullAccessOptions {
 }
 
 /**
- * Which pods may use which of the node's images (upstream: images/pullmanager).
- * 1. An image pulled with a pod's secret is available only to pods that have that secret, whatever their pull policy. The
- *    same holds for credentials that a plugin gave for a service account.
- * 2. Records are read once and then kept in memory; every change is on disk before it takes effect.
- * 3. An image whose pull began and whose end was not recorded counts as pulled with unknown credentials: access has to
- *    be proven.
- * 4. NeverVerify reads and checks nothing, but records are still kept in case the policy changes.
+ * Decides which pods may use which of the node's images (upstream: images/pullmanager). Invariants:
+ * 1. An image pulled with a pod's secret is available only to pods that have that secret, whatever their pull policy.
+ *    The same applies to credentials that a plugin returned for a service account.
+ * 2. Records are read once and then kept in memory. Every change is on disk before it takes effect.
+ * 3. If the end of a pull was not recorded, the image counts as pulled with unknown credentials, so access must be
+ *    proven.
+ * 4. NeverVerify reads and checks nothing, but records are still written in case the policy changes.
  */
 export class PullAccess {
   readonly #options: PullAccessOptions;
   readonly #records = new Map<string, PulledRecord>();
-  /** Pulls under way by image, and intents left by an earlier run. */
+  /** The pulls in progress by image, and the intents that an earlier run left. */
   readonly #intents = new Map<string, number>();
   #loading: Promise<void> | undefined;
 
@@ -41,23 +41,20 @@ export class PullAccess {
     this.#options = options;
   }
 
-  /**
-   * Reads the records and completes what an earlier run left unfinished. The first request does this if it was not
-   * called before.
-   */
+  /** Reads the records and completes unfinished work of an earlier run. The first request calls it if necessary. */
   load(): Promise<void> {
     this.#loading ??= this.#load();
     return this.#loading;
   }
 
-  /** Whether this pod may use the image that is present on the node. `ownOfPod` is called only when it matters. */
+  /** Whether this pod may use the present image. `ownOfPod` is called only if the answer depends on it. */
   async mayUse(image: string, imageRef: string, ownOfPod: () => Promise<readonly TrackedAuth[]>): Promise<boolean> {
     const result = await this.#check(image, imageRef, ownOfPod);
     this.#options.onCheck?.(result);
     return result !== 'mustAuthenticate';
   }
 
-  /** How many records there are. */
+  /** Returns the number of intents and records. */
   sizes(): { intents: number; records: number } {
     return { intents: this.#intents.size, records: this.#records.size };
   }
@@ -80,7 +77,7 @@ export class PullAccess {
     return proof.kind === 'granted' ? 'credentialRecordFound' : 'mustAuthenticate';
   }
 
-  /** Called before a pull. Rejects when it cannot be recorded: then the pull must not happen. */
+  /** Must be called before a pull. Rejects if the pull cannot be recorded; then it must not happen. */
   async begin(image: string): Promise<void> {
     await this.load();
     const underWay = this.#intents.get(image) ?? 0;
@@ -99,7 +96,7 @@ export class PullAccess {
     try {
       await this.#merge(image, imageRef, { nodePodsAccessible, secrets, ...(accounts.length > 0 ? { accounts } : {}) });
     } catch (error) {
-      // The intent stays: the image still counts as pulled by the agent, and access has to be proven.
+      // The intent is kept: the image still counts as pulled by the agent, and access must be proven.
       this.#options.log.error('failed to write image pulled record', { imageRef, error: errorMessage(error) });
       return;
     }
@@ -111,8 +108,8 @@ export class PullAccess {
   }
 
   /**
-   * Drops records of images that are gone; `beforeMs` (wall) keeps those of pulls that ended while images were being
-   * collected.
+   * Drops the records of images that no longer exist. `beforeMs` (wall clock) protects those of pulls that ended during
+   * the collection.
    */
   async prune(presentRefs: ReadonlySet<string>, beforeMs: number): Promise<void> {
     await this.load();
@@ -169,7 +166,7 @@ export class PullAccess {
     }
   }
 
-  /** Returns whether that was the last pull of the image. */
+  /** Ends a pull. Returns whether it was the last pull of the image in progress. */
   #leave(image: string): boolean {
     const left = (this.#intents.get(image) ?? 1) - 1;
     if (left > 0) this.#intents.set(image, left);

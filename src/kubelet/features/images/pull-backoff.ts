@@ -2,11 +2,14 @@ import type { BackoffCurve, BackoffEntry } from '../../../base/backoff.ts';
 import { nextBackoff } from '../../../base/backoff.ts';
 import type { Clock } from '../../../base/clock.ts';
 
-/** Upstream: kubelet.go imageBackOffPeriod and MaxImageBackOff. */
+/** The back-off of pulls (upstream: kubelet.go imageBackOffPeriod and MaxImageBackOff). */
 const pullBackoff: BackoffCurve = { initialMs: 10_000, maxMs: 300_000, factor: 2 };
 const RESET_AFTER_MS = 2 * pullBackoff.maxMs;
 
-/** Waits between failed pulls, per pod and image. An entry that was not used for twice the longest wait is dropped. */
+/**
+ * Tracks the back-off of failed pulls, per pod and image. An entry that was not used for twice the longest wait is
+ * dropped.
+ */
 export class PullBackoff {
   readonly #clock: Clock;
   readonly #entries = new Map<string, BackoffEntry & { lastError: string }>();
@@ -15,7 +18,7 @@ export class PullBackoff {
     this.#clock = clock;
   }
 
-  /** While a pull has to wait: the remaining time, and why. */
+  /** Returns the remaining time and the last error, or undefined if the pull need not wait. */
   waiting(podUid: string, image: string): { leftMs: number; lastError: string } | undefined {
     const entry = this.#entries.get(keyOf(podUid, image));
     if (entry === undefined) return undefined;
@@ -23,7 +26,7 @@ export class PullBackoff {
     return leftMs > 0 ? { leftMs, lastError: entry.lastError } : undefined;
   }
 
-  /** Returns how long to wait now, in ms. */
+  /** Records a failure. Returns the next wait in milliseconds. */
   failed(podUid: string, image: string, error: string): number {
     const nowMs = this.#clock.monotonicMs();
     for (const [key, entry] of this.#entries)
@@ -38,7 +41,7 @@ export class PullBackoff {
     this.#entries.delete(keyOf(podUid, image));
   }
 
-  /** A pod is gone, or the conditions of its pulls have changed. */
+  /** Drops the back-offs of a pod that was removed or whose pull conditions changed. */
   forgetPod(podUid: string): void {
     for (const key of this.#entries.keys()) if (key.startsWith(`${podUid}_`)) this.#entries.delete(key);
   }

@@ -8,8 +8,8 @@ export type PullPolicy = 'Always' | 'IfNotPresent' | 'Never';
 export type ResolvedImage = { ok: true; image: string; name: ImageName } | { ok: false; message: string };
 
 /**
- * The image name for the runtime: a name without tag and digest gets `:latest`, and nothing else is expanded, so that
- * the runtime resolves short names (upstream: image_manager.go applyDefaultImageTag).
+ * Returns the image name for the runtime: a name without tag and digest gets `:latest`. Nothing else is expanded,
+ * because the runtime resolves short names (upstream: image_manager.go applyDefaultImageTag).
  */
 export function resolveImage(requested: string): ResolvedImage {
   const name = parseImageName(requested);
@@ -33,7 +33,7 @@ function whyInvalid(image: string): string {
 }
 
 /**
- * The container's policy; a pod that was never defaulted gets the API's default: Always for `latest`, else
+ * Returns the container's policy. If the pod has no defaults, it is the API's default: Always for `latest`, else
  * IfNotPresent.
  */
 export function pullPolicyOf(container: AnyContainer, name: ImageName): PullPolicy {
@@ -45,7 +45,8 @@ export function pullPolicyOf(container: AnyContainer, name: ImageName): PullPoli
 export type PullDecision = 'use' | 'verify' | 'pull' | 'refuse';
 
 /**
- * What to do about an image whose presence is known; not called for Always. `verify`: usable if this pod may have it.
+ * Decides what to do about an image whose presence is known. It is not called for Always. `verify` means that the image
+ * is usable if this pod may have it.
  */
 export function decidePull(policy: PullPolicy, present: boolean): Exclude<PullDecision, 'use'> {
   if (policy === 'Always') return 'pull';
@@ -53,7 +54,7 @@ export function decidePull(policy: PullPolicy, present: boolean): Exclude<PullDe
   return policy === 'Never' ? 'refuse' : 'pull';
 }
 
-/** Text in Go's quotes, as in upstream's messages. */
+/** Quotes a text as Go does, as in upstream's messages. */
 export function quoted(text: string): string {
   return JSON.stringify(text);
 }
@@ -64,7 +65,7 @@ export interface PullFailure {
 }
 
 /**
- * The waiting reason of a failed pull. Where CRI has no code, runtimes give the reason as the first word of their
+ * Returns the waiting reason of a failed pull. If CRI has no code, runtimes put the reason in the first word of their
  * message (upstream: image_manager.go evalCRIPullErr, cri-api errors).
  */
 export function classifyPullFailure(image: string, error: string): PullFailure {

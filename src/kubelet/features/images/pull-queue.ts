@@ -3,11 +3,11 @@ import { KubeletError } from '../../../base/errors.ts';
 
 export interface PullQueueOptions {
   readonly clock: Clock;
-  /** registryPullQPS; 0 for no limit. */
+  /** The field registryPullQPS; 0 for no limit. */
   readonly qps: number;
-  /** registryBurst. */
+  /** The field registryBurst. */
   readonly burst: number;
-  /** Concurrent pulls; undefined for no cap, 1 for serial pulls. */
+  /** The maximum number of concurrent pulls; undefined for no limit, 1 for serial pulls. */
   readonly maxParallel: number | undefined;
 }
 
@@ -18,8 +18,8 @@ interface Waiting {
 }
 
 /**
- * The next pull to start: of the registries with waiting pulls, one that has the fewest running; then first come, first
- * served. So a slow or busy registry delays others by at most the time until one pull ends.
+ * Selects the next pull to start: of the registries with waiting pulls the one with the fewest running pulls, and then
+ * the first in the queue. So a slow or busy registry delays others at most until one pull ends.
  */
 export function selectNextPull<T extends { registry: string; order: number }>(
   waiting: Iterable<T>,
@@ -38,11 +38,11 @@ export function selectNextPull<T extends { registry: string; order: number }>(
 }
 
 /**
- * Decides when a pull may start.
+ * Decides when a pull may start. Invariants:
  * 1. At most `maxParallel` pulls run at once.
  * 2. Starts follow a token bucket of `qps` and `burst`. Upstream fails a pull without a token; here it waits for the
  *    next one.
- * 3. An aborted wait takes no place and no token.
+ * 3. An aborted wait takes no slot and no token.
  */
 export class PullQueue {
   readonly #options: PullQueueOptions;
@@ -68,7 +68,7 @@ export class PullQueue {
     return this.#runningCount;
   }
 
-  /** Resolves when the pull may start, with the function that returns its place. Rejects with `Aborted`. */
+  /** Resolves when the pull may start, with the function that releases its slot. Rejects with `Aborted`. */
   enter(registry: string, signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const abort = (): void => {
@@ -116,14 +116,14 @@ export class PullQueue {
     }
   }
 
-  /** Takes a token and returns 0, else returns how long until there is one. */
+  /** Takes a token and returns 0, else returns the milliseconds until the next token. */
   #takeToken(): number {
     const { qps, burst, clock } = this.#options;
     if (qps <= 0) return 0;
     const nowMs = clock.monotonicMs();
     this.#tokens = Math.min(Math.max(burst, 1), this.#tokens + ((nowMs - this.#filledAtMs) * qps) / 1000);
     this.#filledAtMs = nowMs;
-    // Tolerates rounding errors: nearly a whole token counts as one.
+    // Nearly a whole token counts as one, because of rounding errors.
     if (this.#tokens < 1 - 1e-9) return ((1 - this.#tokens) * 1000) / qps;
     this.#tokens -= 1;
     return 0;

@@ -11,9 +11,9 @@ const LIMIT_BYTES = 4 * 1024 * 1024;
 const fileNamePattern = /^sha256-[0-9a-f]{64}$/;
 
 /**
- * Upstream's record files: `<root>/image_manager/pulling/sha256-…` before a pull, `pulled/sha256-…` after it, in the
- * same format, so that either agent understands the other's files (pullmanager/fs_pullrecords.go). This process is
- * their only writer.
+ * Reads and writes upstream's record files: `<root>/image_manager/pulling/sha256-…` before a pull and `pulled/sha256-…`
+ * after it. They have upstream's format, so that either agent can read the other's files
+ * (pullmanager/fs_pullrecords.go). Only this process writes them.
  */
 export class PullRecordFiles {
   readonly #files: HostFiles;
@@ -33,7 +33,7 @@ export class PullRecordFiles {
     await this.#files.makeDirectory(this.#pulled, 0o700);
   }
 
-  /** Unreadable files are logged by name and skipped. */
+  /** Returns the intents. Invalid files are logged by name and skipped. */
   async intents(): Promise<string[]> {
     return this.#readAll(this.#pulling, intentOf);
   }

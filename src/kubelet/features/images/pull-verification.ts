@@ -7,35 +7,37 @@ export type VerificationPolicy =
   | 'NeverVerifyAllowlistedImages'
   | 'AlwaysVerify';
 
-/** A Secret that an image was pulled with, and the digest of its credentials. */
+/** A Secret with which an image was pulled, and the digest of its credentials. */
 export interface PulledWithSecret extends SecretSource {
   readonly credentialHash: string;
 }
 
-/** Which pods may use an image that the agent pulled, per name by which it was pulled. */
+/** Which pods may use an image that the agent pulled, for each name by which it was pulled. */
 export interface PulledWith {
-  /** Pulled without credentials or with the node's own: any pod of the node. */
+  /**
+   * Whether the image was pulled without credentials or with the node's own, so that all pods of the node may use it.
+   */
   readonly nodePodsAccessible: boolean;
   readonly secrets: readonly PulledWithSecret[];
-  /** Pods of these service accounts, for which a plugin gave the credentials. */
+  /** The service accounts for which a plugin returned the credentials. Their pods may use the image. */
   readonly accounts?: readonly AccountSource[];
 }
 
 export interface PulledRecord {
   readonly imageRef: string;
   readonly lastUpdatedMs: number;
-  /** By image name without tag and digest. */
+  /** The entries by image name without tag and digest. */
   readonly credentials: Readonly<Record<string, PulledWith>>;
 }
 
-/** The name as written, without tag and digest. */
+/** Returns the name without tag and digest. */
 export function trimTagAndDigest(image: string): string {
   const named = image.split('@')[0] ?? image;
   const colon = named.lastIndexOf(':');
   return colon > named.lastIndexOf('/') ? named.slice(0, colon) : named;
 }
 
-/** Whether a present image needs verification at all (upstream: pullmanager/image_pull_policies.go). */
+/** Whether a present image needs verification (upstream: pullmanager/image_pull_policies.go). */
 export function needsVerification(
   policy: VerificationPolicy,
   allowlist: readonly string[],
@@ -60,22 +62,23 @@ function isAllowlisted(allowlist: readonly string[], name: string): boolean {
   );
 }
 
-/** The maximum number of Secrets that a record learns from matches. */
+/** The maximum number of Secrets that are added to a record because they matched. */
 const MATCHING_WRITES_LIMIT = 100;
 
 export type AccessProof = { kind: 'granted'; learned?: PulledWithSecret } | { kind: 'denied' };
 
-/** What a pod has to show: its pull secrets, and its service account where a plugin gives credentials for it. */
+/**
+ * What proves the access of a pod: its pull secrets, and its service account if a plugin returns credentials for it.
+ */
 export interface PodAccess {
   readonly secrets: readonly PulledWithSecret[];
   readonly accounts: readonly AccountSource[];
 }
 
 /**
- * Whether a pod may use the image pulled by that name: it is open to all, or pulled for the pod's service account, or one
- * of the pod's secrets is one that it
- * was pulled with, by content or by name. A secret that matches in only one of the two is recorded (`learned`), so that
- * it is still valid when the other changes.
+ * Decides whether a pod may use the image that was pulled by that name. It may if the image is open to all, was pulled
+ * for the pod's service account, or was pulled with one of the pod's secrets, by content or by name. A secret that
+ * matches in only one of the two is recorded (`learned`), so that it stays valid when the other changes.
  */
 export function proveAccess(pulledWith: PulledWith | undefined, pod: PodAccess): AccessProof {
   if (pulledWith === undefined) return { kind: 'denied' };
@@ -94,7 +97,9 @@ export function proveAccess(pulledWith: PulledWith | undefined, pod: PodAccess):
   return { kind: 'denied' };
 }
 
-/** The record with one more allowed access; the same object when nothing changes. Node-wide access is never removed. */
+/**
+ * Adds an allowed access to the record. Returns the same object if nothing changes. Node-wide access is never removed.
+ */
 export function mergeRecord(
   record: PulledRecord | undefined,
   add: { imageRef: string; image: string; pulledWith: PulledWith | undefined },
@@ -146,7 +151,7 @@ function mergeAccess(known: PulledWith, add: PulledWith): PulledWith {
 const inOrder = <T>(byPlace: ReadonlyMap<string, T>): T[] =>
   [...byPlace.entries()].sort(([left], [right]) => (left < right ? -1 : Number(left > right))).map(([, one]) => one);
 
-/** Sorts by namespace, name, uid. */
+/** Returns the sort key: namespace, name, UID. */
 function placeOf({ uid, namespace, name }: SecretSource): string {
   return `${namespace}\0${name}\0${uid}`;
 }

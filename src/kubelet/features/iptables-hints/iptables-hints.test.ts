@@ -7,7 +7,7 @@ import { recordingLog } from '../../../base/testing/recording-log.ts';
 import type { Iptables } from '../../ports/iptables.ts';
 import { IptablesHints } from './iptables-hints.ts';
 
-/** Chains and rules by table, with the answers of the real program. */
+/** A fake of iptables: chains and rules by table, with the answers of the real program. */
 class FakeTables implements Iptables {
   readonly family: Iptables['family'];
   readonly chains = new Map<string, string[]>();

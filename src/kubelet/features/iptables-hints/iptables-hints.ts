@@ -6,17 +6,17 @@ import type { Loop } from '../../../base/loop.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Iptables } from '../../ports/iptables.ts';
 
-/** Its presence shows other programs which of legacy and nf_tables this machine uses. */
+/** The chain whose presence shows other programs whether this machine uses legacy or nf_tables. */
 const HINT = 'KUBE-IPTABLES-HINT';
 const FIREWALL = 'KUBE-FIREWALL';
-/** Empty and unused: when it is gone, the tables were flushed. */
+/** An empty, unused chain. If it is missing, the tables were flushed. */
 const CANARY = 'KUBE-KUBELET-CANARY';
 const canaryTables = ['mangle', 'nat', 'filter'] as const;
 const CHECK_MS = 60_000;
 
 /**
- * kube-proxy sets route_localnet, which would let neighbours reach what listens on the loopback address
- * (CVE-2020-8558). kube-proxy has exactly the same rule, so that only one of the two is added.
+ * Drops martian packets. kube-proxy sets route_localnet, with which neighbours could reach services on the loopback
+ * address (CVE-2020-8558). kube-proxy adds exactly the same rule, so only one of the two exists.
  */
 const martians = [
   '-m',
@@ -45,13 +45,13 @@ export interface IptablesHintsOptions {
 }
 
 /**
- * Maintains chains that other programs of a node check for (upstream: kubelet_network_linux.go). Pods do not need them,
+ * Maintains chains that other programs on a node look for (upstream: kubelet_network_linux.go). Pods do not need them,
  * and a failure does not affect the agent.
  */
 export class IptablesHints {
   readonly #log: Logger;
   readonly #loop: Loop;
-  /** Families with a filter; undefined before the first check. */
+  /** The families that have a filter; undefined before the first check. */
   #families: readonly Iptables[] | undefined;
   readonly #made = new Set<Iptables>();
   readonly #failures = new Map<Iptables, string>();
@@ -69,7 +69,7 @@ export class IptablesHints {
     this.#loop.start();
   }
 
-  /** The chains stay, as upstream's do. */
+  /** Stops the checks. As upstream, the chains are kept. */
   async stop(): Promise<void> {
     await this.#loop.stop();
   }
@@ -111,7 +111,7 @@ async function answers(family: Iptables): Promise<boolean> {
   try {
     return (await family.run(['-t', 'nat', '-S', 'POSTROUTING', '1'])).exitCode === 0;
   } catch {
-    return false; // The program is missing; the caller reports it.
+    return false; // return false; // The program is missing, which the caller reports.
   }
 }
 
@@ -129,7 +129,7 @@ async function hasChain(filter: Iptables, table: string, chain: string): Promise
 
 async function ensureChain(filter: Iptables, table: string, chain: string): Promise<void> {
   const { exitCode, stderr } = await filter.run(['-t', table, '-N', chain]);
-  // 1: it already exists.
+  // Exit code 1 means that the chain already exists.
   if (exitCode > 1) throw failed(`error creating chain ${JSON.stringify(chain)}`, exitCode, stderr);
 }
 

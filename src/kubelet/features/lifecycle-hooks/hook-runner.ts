@@ -16,25 +16,28 @@ import type { NetDial } from '../../ports/net-dial.ts';
 import type { EventRecorder } from '../../ports/recorder.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 
-/** Limit of a hook's output, in the log and in its message. */
+/** The size limit of a hook's output in the log and in its message. */
 const OUTPUT_LIMIT_BYTES = 10 * 1024;
-/** Hooks have no time limit of their own; this only ends a forgotten connection. */
+/** The time limit of a hook's connection. Hooks have no time limit, so it only ends a forgotten connection. */
 const NO_LIMIT_MS = 24 * 3_600_000;
 
 export interface HookTarget {
   readonly pod: Pod;
   readonly container: AnyContainer;
   readonly id: ContainerId;
-  /** Address for httpGet hooks; undefined when unknown, and not needed on the host's network. */
+  /** The address for httpGet hooks; undefined if unknown or if the pod is on the host's network. */
   readonly podIp?: string;
   /**
-   * An abort only ends the wait for an exec hook: its command runs on for as long as its container does (upstream:
+   * Whether an abort only ends the wait for an exec hook, while its command runs as long as its container (upstream:
    * preStop hooks).
    */
   readonly runsOn?: boolean;
 }
 
-/** `message` is for the log and the container's waiting message: it may hold output of the hook. */
+/**
+ * The result of a hook. `message` is for the log and the container's waiting message, and may contain output of the
+ * hook.
+ */
 export type HookOutcome = { ok: true } | { ok: false; message: string };
 
 export interface HookRunnerOptions {
@@ -43,15 +46,16 @@ export interface HookRunnerOptions {
   readonly recorder: EventRecorder;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The node's address, for httpGet hooks of pods on the host's network. */
+  /** Returns the node's address, for httpGet hooks of pods on the host's network. */
   readonly hostIp: () => string;
-  /** A hook did not run as configured: https was repeated over http, or a sleep was cut short. */
+  /** Called when a hook did not run as configured: https was repeated over http, or a sleep was cut short. */
   readonly onOddity?: (oddity: 'httpFallback' | 'sleepCutShort') => void;
 }
 
 /**
- * Runs postStart and preStop hooks (upstream: lifecycle/handlers.go). Exec and sleep run to their end, an httpGet hook
- * succeeds with any answer, tcpSocket fails. An https hook answered in plain HTTP is repeated over http.
+ * Runs postStart and preStop hooks (upstream: lifecycle/handlers.go). Exec and sleep hooks run to their end, an httpGet
+ * hook succeeds with any answer, and a tcpSocket hook fails. An https hook answered in plain HTTP is repeated over
+ * http.
  */
 export class HookRunner {
   readonly #options: HookRunnerOptions;
@@ -61,8 +65,8 @@ export class HookRunner {
   }
 
   /**
-   * Runs one handler to its end. A failure is a value and leaves no event; rejects only with `Aborted`, when `signal`
-   * aborts.
+   * Runs one handler to its end. A failure is a value and records no event. It rejects only with `Aborted`, when
+   * `signal` aborts.
    */
   async run(target: HookTarget, handler: LifecycleHandler, signal: AbortSignal): Promise<HookOutcome> {
     const { log } = this.#options;
@@ -84,8 +88,8 @@ export class HookRunner {
   }
 
   /**
-   * The postStart hook, if there is one; a failure leaves the event FailedPostStartHook. The caller kills the container
-   * then.
+   * Runs the postStart hook, if there is one. A failure records the event FailedPostStartHook, and the caller then
+   * kills the container.
    */
   async postStart(target: HookTarget, signal: AbortSignal): Promise<HookOutcome> {
     const handler = target.container.lifecycle?.postStart;
@@ -96,8 +100,9 @@ export class HookRunner {
   }
 
   /**
-   * The preStop hook, if there is one, for at most `limitMs` (the rest of the grace). Never rejects: the container is
-   * stopped whatever the result of the hook. Returns the milliseconds it took, which count against the grace.
+   * Runs the preStop hook, if there is one, for at most `limitMs` (the rest of the grace period). It never rejects,
+   * because the container is stopped whatever the result. Returns the milliseconds it took, which count against the
+   * grace period.
    */
   async preStop(
     target: HookTarget,
@@ -126,7 +131,7 @@ export class HookRunner {
     }
   }
 
-  /** undefined for a success, else the message. */
+  /** Runs a handler. Returns undefined for a success, else the message. */
   async #handle(target: HookTarget, handler: LifecycleHandler, signal: AbortSignal): Promise<string | undefined> {
     if (handler.exec !== undefined) return this.#exec(target, handler.exec.command ?? [], signal);
     if (handler.httpGet !== undefined) return this.#httpGet(target, handler.httpGet, signal);
@@ -139,7 +144,7 @@ export class HookRunner {
       }
       return undefined;
     }
-    // The API accepts a tcpSocket from old manifests; upstream has no such hook, so it fails when it should run.
+    // The API accepts a tcpSocket of old manifests. Upstream has no such hook, so it fails when it should run.
     return `Cannot run handler: invalid handler${handler.tcpSocket === undefined ? '' : ': tcpSocket'}`;
   }
 
@@ -195,7 +200,7 @@ export class HookRunner {
     }
   }
 
-  /** An empty host would connect to this machine. */
+  /** Returns the address of an httpGet hook. An empty host would connect to this machine. */
   #addressOf({ pod, podIp }: HookTarget, action: HTTPGetAction): string {
     const own = isHostNetwork(pod) ? this.#options.hostIp() : (podIp ?? '');
     if (own === '' && (action.host ?? '') === '')
@@ -203,7 +208,7 @@ export class HookRunner {
     return own;
   }
 
-  /** The event reports only the failure: the hook's output may contain secrets. */
+  /** Records the failure as an event, without the hook's output, which may contain secrets. */
   #event(target: HookTarget, reason: string, message: string): void {
     this.#options.recorder.event(target.pod, 'Warning', reason, message, target.container.name);
   }

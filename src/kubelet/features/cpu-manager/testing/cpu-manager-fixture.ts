@@ -21,7 +21,7 @@ export interface CpuManagerSetting {
   readonly text?: string;
 }
 
-/** A CPU manager with the static policy. */
+/** Starts a CPU manager with the static policy. */
 export function startCpuManager({
   machine = dualSocket,
   config = {},
@@ -48,7 +48,7 @@ export function startCpuManager({
   return { manager, asides, counted };
 }
 
-/** As with the topology policy `best-effort` in the scope of the pod, for pods with resources of their own. */
+/** Admits a pod with pod-level resources as the topology policy `best-effort` does in the scope of the pod. */
 export function admitWhole(manager: CpuManager, pod: Pod, affinity?: number): string | undefined {
   const draft = manager.begin(pod);
   const problem = draft.allocatePod?.(affinity);
@@ -57,7 +57,10 @@ export function admitWhole(manager: CpuManager, pod: Pod, affinity?: number): st
   return undefined;
 }
 
-/** As with the topology policy `none`: one container after the other, anywhere. Returns the message of a rejection. */
+/**
+ * Admits a pod as the topology policy `none` does: one container after the other, with any CPUs. Returns the message of
+ * a rejection.
+ */
 export function admit(manager: CpuManager, pod: Pod): string | undefined {
   const draft = manager.begin(pod);
   for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {

@@ -6,7 +6,7 @@ export interface ContainerCpus {
   readonly kind?: 'init' | 'sidecar';
 }
 
-/** A pod whose containers request and limit these CPUs; named by their position: `c0`, `c1` ... */
+/** Builds a pod whose containers request and limit these CPUs. The names are `c0`, `c1` ... */
 export function guaranteedPod(
   uid: string,
   containers: readonly ContainerCpus[],

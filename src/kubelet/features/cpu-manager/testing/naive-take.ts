@@ -3,8 +3,8 @@ import { sortedCpus } from '../../../model/cpu-set.ts';
 import type { CpuLevel, CpuTopology } from '../cpu-topology.ts';
 
 /**
- * A slow reference for packed selections: at each step it looks at all units of the machine again and takes the first
- * one that the rules allow.
+ * A slow reference for packed selections: each step ranks all units of the machine and takes the first that the rules
+ * allow.
  */
 export function naiveTake(topology: CpuTopology, available: CpuSet, count: number): CpuSet | undefined {
   if (available.size < count) return undefined;
@@ -26,7 +26,10 @@ export function naiveTake(topology: CpuTopology, available: CpuSet, count: numbe
   return taken;
 }
 
-/** Units with free CPUs; a unit in a fuller parent comes first, then a fuller unit, then the lower number. */
+/**
+ * Ranks units with free CPUs: first by the free CPUs of the parent, then by their own, then by number. Fuller units
+ * come first.
+ */
 function rankedUnits(topology: CpuTopology, free: CpuSet, order: readonly CpuLevel[], level: CpuLevel): number[] {
   const levels = level === order[0] ? [level] : level === order[1] ? [...order] : [...order, level];
   const freeIn = (at: CpuLevel, id: number): number => topology.members(at, id).intersection(free).size;

@@ -44,7 +44,7 @@ export interface PersistentOptions {
   readonly pv?: Partial<PersistentVolume['spec']>;
   readonly csi?: Partial<NonNullable<PersistentVolume['spec']['csi']>>;
   readonly capacity?: string;
-  /** What the claim's status says. */
+  /** The size in the claim's status. */
   readonly claimed?: string;
   readonly status?: PersistentVolumeClaim['status'];
   readonly mode?: 'Filesystem' | 'Block';
@@ -82,8 +82,8 @@ export function persistentSpec(options: PersistentOptions = {}): VolumeSpec {
 }
 
 /**
- * A CSI plugin on a fake host with one registered driver. `restart` creates a new agent on the same host, whose driver
- * has to register again.
+ * Creates a CSI plugin on a fake host with one registered driver. `restart` creates a new agent on the same host, and
+ * the driver must register again.
  */
 export function csiWorld({ claims }: { claims?: ClaimReporter } = {}) {
   const clock = new FakeClock();
@@ -174,7 +174,7 @@ export function onDisk(spec: VolumeSpec, uid = 'u1'): VolumeOnDisk {
   };
 }
 
-/** As the volume manager does it: staged once, then set up for the pod. */
+/** Sets up a volume as the volume manager does: stages it once, then sets it up for the pod. */
 export async function setUp(
   world: Pick<CsiWorld, 'plugin' | 'files'>,
   spec: VolumeSpec,

@@ -30,13 +30,13 @@ export function podOf(uid: string, containers: readonly Container[], initContain
 
 export const gpuPod = (uid: string, count = 1): Pod => podOf(uid, [containerOf('c', { [GPU]: String(count) })]);
 
-/** A device manager on fakes. A restart keeps the disk, the plugins and the pods. */
+/** A device manager with fakes. A restart keeps the disk, the plugins and the pods. */
 export class DeviceWorld {
   readonly clock = new FakeClock();
   readonly files = new FakeHostFiles(this.clock);
   readonly log = recordingLog();
   readonly plugins = new FakeDevicePlugins();
-  /** undefined: the sources have not reported. */
+  /** The active pods; undefined while the sources have not reported. */
   active: Pod[] | undefined = [];
   health: PodUid[] = [];
   capacityChanges = 0;
@@ -46,7 +46,7 @@ export class DeviceWorld {
     await this.devices.start();
   }
 
-  /** As after a kill -9: nothing is stopped in order. */
+  /** Restarts the agent as after a kill -9, without an orderly stop. */
   async restart(): Promise<void> {
     this.devices = this.#create();
     await this.devices.start();
@@ -65,7 +65,7 @@ export class DeviceWorld {
     await this.clock.settle();
   }
 
-  /** Admits the pod as admission does; it is active from then on, unless it was rejected. */
+  /** Admits the pod as admission does. It is active from then on, unless it was rejected. */
   async admit(pod: Pod, signal = new AbortController().signal): Promise<DeviceVerdict> {
     this.active = [...(this.active ?? []), pod];
     for (const step of this.devices.manager.steps(pod)) {

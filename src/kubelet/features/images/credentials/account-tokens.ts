@@ -9,17 +9,17 @@ import type { PodTokens } from '../../../ports/tokens.ts';
 import type { AccountSource } from './keyring.ts';
 import type { TokenAttributes } from './token-attributes.ts';
 
-/** The default of the TokenRequest API. */
+/** The default lifetime of the TokenRequest API. */
 const TOKEN_LIFE_SECONDS = 3600;
 
-/** Where service accounts and their tokens come from. */
+/** Reads service accounts and their tokens. */
 export interface AccountAccess {
   readonly tokens: Pick<PodTokens, 'get'>;
-  /** Rejects when the account does not exist or the API server is unavailable. */
+  /** Reads the account. Rejects if it does not exist or the API server is unavailable. */
   readonly account: (namespace: string, name: string) => Promise<ServiceAccount>;
 }
 
-/** `client` is undefined on a standalone node. The account is read for each pull, as upstream does. */
+/** Creates the access. `client` is undefined on a standalone node. As upstream, the account is read for each pull. */
 export function createAccountAccess(client: ApiClient | undefined, tokens: Pick<PodTokens, 'get'>): AccountAccess {
   return {
     tokens,
@@ -30,26 +30,26 @@ export function createAccountAccess(client: ApiClient | undefined, tokens: Pick<
   };
 }
 
-/** What a plugin gets of a pod's service account, and for whom its answer is valid. */
+/** The part of a pod's service account that a plugin gets, and the scope in which its answer is valid. */
 export interface AccountRequest {
   readonly source: AccountSource;
   readonly token: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Answers are shared by requests with the same key. */
+  /** The cache key. Requests with the same key share an answer. */
   readonly cacheKey: string;
-  /** With cacheType Token the plugin may return the token itself as the password. */
+  /** Whether the plugin may return the token as the password (cacheType Token). */
   readonly mayEchoToken: boolean;
 }
 
 /**
- * `skip`: the plugin is not for this pod. `without`: it is called as a plugin without tokens (upstream:
+ * What happens for this pod. `skip`: the plugin is not called. `without`: it is called without a token (upstream:
  * credentialprovider/plugin/plugin.go provide).
  */
 export type AccountDecision =
   | { readonly kind: 'skip' | 'without' }
   | { readonly kind: 'account'; readonly request: AccountRequest };
 
-/** The token and annotations that a provider asks for, of the pod's service account. */
+/** Requests the token and reads the annotations that a provider needs of the pod's service account. */
 export async function requestAccount(
   attributes: TokenAttributes,
   { metadata, spec }: Pod,
@@ -60,7 +60,7 @@ export async function requestAccount(
   if (serviceAccount === '') return { kind: attributes.requireServiceAccount ? 'skip' : 'without' };
   const found = await account(namespace, serviceAccount);
   const annotations = selectAnnotations(attributes, found.metadata.annotations ?? {});
-  // A required annotation is how workloads opt in.
+  // Workloads opt in by a required annotation.
   if (annotations === undefined) return { kind: 'skip' };
   const source = { uid: found.metadata.uid, namespace, name: serviceAccount };
   const { token } = await tokens.get({
@@ -83,7 +83,7 @@ export async function requestAccount(
 const byName = ([left]: readonly [string, string], [right]: readonly [string, string]): number =>
   left < right ? -1 : Number(left > right);
 
-/** Undefined where a required one is missing. */
+/** Selects the configured annotations; undefined if a required one is missing. */
 function selectAnnotations(
   { requiredAnnotations, optionalAnnotations }: TokenAttributes,
   given: Readonly<Record<string, string>>,

@@ -26,12 +26,12 @@ export interface CredentialSourcesOptions {
 }
 
 /**
- * All credentials that a pod may pull an image with, in the order of tries: its pull secrets, the node's files, the
- * plugins.
+ * Supplies all credentials with which a pod may pull an image, in the order of tries: its pull secrets, the node's
+ * files, the plugins.
  */
 export class CredentialSources {
   readonly #options: CredentialSourcesOptions;
-  /** Missing secrets that were reported, by pod, so that each is reported once and not with every container and try. */
+  /** The reported missing secrets by pod, so that each is reported once and not for every container and try. */
   readonly #announced = new Map<string, string>();
 
   constructor(options: CredentialSourcesOptions) {
@@ -49,8 +49,8 @@ export class CredentialSources {
   }
 
   /**
-   * Only the pod's own, which decide whether it may use an image that others pulled: its secrets, and what plugins give
-   * for its service account.
+   * Returns only the pod's own credentials: its secrets, and what plugins return for its service account. They decide
+   * whether the pod may use an image that other pods pulled.
    */
   async lookupOwn(pod: Pod, name: ImageName): Promise<TrackedAuth[]> {
     const plugins = this.#options.providers.filter(({ tokens }) => tokens !== undefined);
@@ -61,7 +61,7 @@ export class CredentialSources {
     return keyrings.flatMap((keyring) => keyring.lookup(name.repository));
   }
 
-  /** Reports missing pull secrets, whether or not anything is pulled. Costs nothing for pods that name none. */
+  /** Logs missing pull secrets, even if nothing is pulled. It costs nothing for pods without pull secrets. */
   announceMissing(pod: Pod): void {
     if ((pod.spec.imagePullSecrets ?? []).length === 0) return;
     this.#ofPod(pod).catch((error: unknown) =>
@@ -94,7 +94,7 @@ export class CredentialSources {
     return keyring;
   }
 
-  /** A plugin that fails returns nothing; the others may. */
+  /** Returns the credentials of a plugin; none if it fails, because other plugins may still return some. */
   async #ofPlugin(provider: ExecCredentialProvider, pod: Pod, repository: string): Promise<Keyring> {
     const keyring = new Keyring();
     if (!provider.matches(repository)) return keyring;

@@ -6,18 +6,19 @@ export interface DockerAuth {
   readonly password: string;
 }
 
-/** Credentials by registry: the key is a registry, with or without scheme and path. */
+/** Credentials by registry. The key is a registry, with or without scheme and path. */
 export type DockerConfig = Readonly<Record<string, DockerAuth>>;
 
-/** Parts that could not be used, by registry; never with their content. */
+/** The credentials, and the problems by registry. Problems never quote the content. */
 export interface ParsedDockerConfig {
   readonly config: DockerConfig;
   readonly problems: readonly string[];
 }
 
 /**
- * `~/.docker/config.json` (`{"auths": {...}}`) or, with `legacy`, `~/.dockercfg` (the map itself). An unreadable entry
- * is skipped and named; the others count. Error texts never quote the content, as JSON.parse's own would.
+ * Parses `~/.docker/config.json` (`{"auths": {...}}`) or, with `legacy`, `~/.dockercfg` (the map itself). An invalid
+ * entry is skipped and reported, and the others are used. Error texts never quote the content, unlike those of
+ * JSON.parse.
  */
 export function parseDockerConfig(text: string, legacy: boolean): ParsedDockerConfig {
   let parsed: unknown;
@@ -40,7 +41,8 @@ export function parseDockerConfig(text: string, legacy: boolean): ParsedDockerCo
 }
 
 /**
- * `auth`, base64 of `username:password`, takes precedence over the two fields (upstream: credentialprovider/config.go).
+ * Reads an entry. `auth`, the base64 of `username:password`, has precedence over the two fields (upstream:
+ * credentialprovider/config.go).
  */
 function readEntry(entry: Record<string, unknown>): DockerAuth | string {
   const { username = '', password = '', auth = '' } = entry;

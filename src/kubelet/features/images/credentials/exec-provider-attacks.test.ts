@@ -1,4 +1,4 @@
-// A credential provider plugin that is hostile or broken.
+// Tests with a credential provider plugin that is hostile or broken.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { errorMessage } from '../../../../base/errors.ts';

@@ -14,21 +14,23 @@ const TIMEOUT_MS = 60_000;
 const OUTPUT_LIMIT_BYTES = 1024 * 1024;
 const PURGE_MS = 15 * 60_000;
 const GLOBAL_KEY = '<global>';
-/** Bounds of the cache: keys are image names, which pods choose, and an answer may be as long as its limit. */
+/**
+ * The limit of cached answers. Pods choose the image names, which are keys, and an answer may have its maximum length.
+ */
 const MOST_KEPT = 200;
-/** A cached answer expires after this time at the latest. */
+/** The maximum time that an answer is cached. */
 const LONGEST_KEPT_MS = 7 * 24 * 3600_000;
 
 interface Cached {
   readonly config: DockerConfig;
-  /** Monotonic. */
+  /** A monotonic time. */
   readonly untilMs: number;
 }
 
 /**
- * One credential provider plugin (upstream: credentialprovider/plugin/plugin.go): a program that gets a
- * CredentialProviderRequest on stdin and answers with a CredentialProviderResponse on stdout. Called once at a time per
- * image; its answer is cached under the key type and for the duration that it gives.
+ * Runs one credential provider plugin (upstream: credentialprovider/plugin/plugin.go): a program that gets a
+ * CredentialProviderRequest on stdin and answers with a CredentialProviderResponse on stdout. There is one call at a
+ * time per image. The answer is cached with the key type and the duration that it contains.
  */
 export class ExecCredentialProvider {
   readonly #provider: CredentialProvider;
@@ -51,7 +53,7 @@ export class ExecCredentialProvider {
     return this.#provider.name;
   }
 
-  /** Which token of the pod's service account the plugin gets; undefined for none. */
+  /** The token of the pod's service account that the plugin gets; undefined for none. */
   get tokens(): TokenAttributes | undefined {
     return this.#provider.tokens;
   }
@@ -65,8 +67,8 @@ export class ExecCredentialProvider {
   }
 
   /**
-   * Empty for images that it does not match. Rejects when the plugin fails, with a message free of credentials. Answers
-   * for a service account are cached for that account only.
+   * Returns the credentials for an image; none if the plugin does not match it. Rejects if the plugin fails, with a
+   * message without credentials. Answers for a service account are cached for that account only.
    */
   async provide(repository: string, account?: AccountRequest): Promise<DockerConfig> {
     if (!this.matches(repository)) return {};
@@ -159,7 +161,7 @@ interface Answer {
   readonly config: DockerConfig;
 }
 
-/** An image name contains no NUL. */
+/** Builds a cache key. The parts are separated by NUL, which image names do not contain. */
 function cacheKey(key: string, account: AccountRequest | undefined, ...more: (string | undefined)[]): string {
   return account === undefined ? key : [key, account.cacheKey, ...more].join('\0');
 }
@@ -196,11 +198,11 @@ function authsOf(auth: unknown): DockerConfig | undefined {
       },
     ]);
   }
-  // Defines an own property even if the registry is called `__proto__`.
+  // Object.fromEntries defines an own property even if the registry is called `__proto__`.
   return Object.fromEntries(found);
 }
 
-/** A plugin's error output, reduced to a line, without its input and without anything that resembles a credential. */
+/** Reduces a plugin's error output to one line, without its input and without anything that resembles a credential. */
 export function redact(text: string, secrets: readonly string[] = []): string {
   let line = text.trim().split('\n')[0] ?? '';
   for (const secret of secrets) if (secret.length >= 4) line = line.replaceAll(secret, '[redacted]');

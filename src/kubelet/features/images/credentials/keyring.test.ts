@@ -104,7 +104,7 @@ describe('keyring', () => {
   });
 
   it('hashes credentials as upstream does in its pull records', () => {
-    // The digest of {"username":"u","password":"a\\u003cb"}, which is how Go writes it.
+    // The digest of {"username":"u","password":"a\\u003cb"}, as Go encodes it.
     assert.equal(
       hashAuth({ username: 'u', password: 'a<b' }),
       'c505c9abf520e59fe86910368c927429147b2a18ab8a8581a5bac239a48988f0',
@@ -118,7 +118,7 @@ describe('keyring', () => {
       { username: '', password: 'u' },
     ].map(hashAuth);
     assert.equal(new Set(hashes).size, 3);
-    // SHA-256 of {}.
+    // The SHA-256 of {}.
     assert.equal(hashes[0], '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a');
   });
 

@@ -3,14 +3,14 @@ import { goJson } from '../../../../api/go-json.ts';
 import type { DockerAuth, DockerConfig } from './docker-config.ts';
 import { matchesImage } from './match-image.ts';
 
-/** The Secret that credentials came from. */
+/** The Secret that contains the credentials. */
 export interface SecretSource {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** The service account for which a plugin gave credentials. */
+/** The service account for which a plugin returned credentials. */
 export interface AccountSource {
   readonly uid: string;
   readonly namespace: string;
@@ -18,8 +18,8 @@ export interface AccountSource {
 }
 
 /**
- * Credentials and their source: a Secret of the pod, or its service account. Without either they are the node's own,
- * which every pod on it may use.
+ * Credentials and their source: a Secret of the pod, or its service account. Without a source they are the node's own,
+ * which every pod on the node may use.
  */
 export interface TrackedAuth extends DockerAuth {
   readonly hash: string;
@@ -29,7 +29,7 @@ export interface TrackedAuth extends DockerAuth {
 
 const DEFAULT_REGISTRY = 'index.docker.io';
 
-/** Credentials by registry and path (upstream: credentialprovider/keyring.go BasicDockerKeyring). */
+/** Stores credentials by registry and path (upstream: credentialprovider/keyring.go BasicDockerKeyring). */
 export class Keyring {
   readonly #credentials = new Map<string, TrackedAuth[]>();
 
@@ -42,7 +42,7 @@ export class Keyring {
     }
   }
 
-  /** All that match the repository (`docker.io/library/x`), the more specific one first. */
+  /** Returns all credentials that match the repository (`docker.io/library/x`), the most specific ones first. */
   lookup(repository: string): TrackedAuth[] {
     const keys = [...this.#credentials.keys()].sort().reverse();
     const found = keys
@@ -53,7 +53,7 @@ export class Keyring {
   }
 }
 
-/** `https://host/v1/team` and `host/team` are the same key. */
+/** Returns the key of a location: `https://host/v1/team` and `host/team` have the same one. */
 function keyOf(location: string): string {
   const bare = location.replace(/^https?:\/\//, '');
   const slash = bare.indexOf('/');
@@ -71,8 +71,8 @@ function isDefaultRegistry(repository: string): boolean {
 }
 
 /**
- * The digest that upstream keeps in its pull records, so that records stay valid when the agent is replaced: SHA-256 of
- * Go's JSON.
+ * Returns the digest of upstream's pull records, the SHA-256 of Go's JSON, so that the records stay valid when one
+ * agent replaces the other.
  */
 export function hashAuth(auth: DockerAuth): string {
   const fields = {

@@ -15,8 +15,9 @@ function parse(text: string): SchemelessUrl {
 }
 
 /**
- * Whether a pattern such as `*.example.com:8443/team` matches an image's repository: as many host parts, each matching
- * its glob, the same port, and the pattern's path as a prefix (upstream: credentialprovider/keyring.go URLsMatch).
+ * Whether a pattern such as `*.example.com:8443/team` matches an image's repository: the same number of host parts, of
+ * which each matches its glob, the same port, and the pattern's path as a prefix (upstream:
+ * credentialprovider/keyring.go URLsMatch).
  */
 export function matchesImage(pattern: string, repository: string): boolean {
   const glob = parse(pattern);
@@ -29,8 +30,8 @@ export function matchesImage(pattern: string, repository: string): boolean {
 type Token = { kind: 'star' } | { kind: 'one'; fits: (char: string) => boolean };
 
 /**
- * Go's filepath.Match: `*`, `?`, `[a-c]`, `[^x]`, `\x`. A malformed pattern matches nothing. Never slower than the
- * product of both lengths.
+ * Matches a glob as Go's filepath.Match: `*`, `?`, `[a-c]`, `[^x]`, `\x`. A malformed pattern matches nothing. The cost
+ * is at most the product of both lengths.
  */
 export function globMatches(pattern: string, text: string): boolean {
   const tokens = tokenize(pattern);

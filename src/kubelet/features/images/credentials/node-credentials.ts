@@ -4,7 +4,7 @@ import type { HostFiles } from '../../../ports/host-files.ts';
 import { parseDockerConfig } from './docker-config.ts';
 import { Keyring } from './keyring.ts';
 
-/** Upstream's own limit is 10 MiB for a fetched configuration. */
+/** The limit of a file. Upstream has the same limit for a fetched configuration. */
 const LIMIT_BYTES = 10 * 1024 * 1024;
 
 export interface NodeCredentialPlaces {
@@ -13,7 +13,9 @@ export interface NodeCredentialPlaces {
   readonly homeDir: string;
 }
 
-/** Upstream's search order: every config.json before any .dockercfg (credentialprovider/config.go). */
+/**
+ * Returns the paths in upstream's search order: every config.json before any .dockercfg (credentialprovider/config.go).
+ */
 function nodeCredentialPaths({
   rootDir,
   workingDir,
@@ -32,8 +34,8 @@ function nodeCredentialPaths({
 }
 
 /**
- * The node's own credentials: the first file found that can be read. Read for each pull, so that a change takes effect
- * at once.
+ * Reads the node's own credentials from the first file that can be read. They are read for each pull, so that a change
+ * takes effect immediately.
  */
 export async function readNodeCredentials(
   places: NodeCredentialPlaces,

@@ -42,30 +42,30 @@ type RawProvider = NonNullable<Infer<typeof ConfigSchema>['providers']>[number];
 export interface CredentialProvider {
   readonly name: string;
   readonly matchImages: readonly string[];
-  /** 0: answers without a duration are not cached. */
+  /** The default duration in milliseconds; with 0, answers without a duration are not cached. */
   readonly defaultCacheMs: number;
   readonly apiVersion: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Undefined for a plugin that gets no tokens. */
+  /** The tokens that the plugin gets; undefined for none. */
   readonly tokens?: TokenAttributes;
 }
 
 export interface ProviderRules {
-  /** KubeletServiceAccountTokenForCredentialProviders */
+  /** The gate KubeletServiceAccountTokenForCredentialProviders. */
   readonly allowsTokens: boolean;
 }
 
 export interface LoadedProviders {
   readonly providers: readonly CredentialProvider[];
-  /** Each error names the file, the line and the field. If there is any error, no provider may be used. */
+  /** The errors, each with file, line and field. If there are any, no provider may be used. */
   readonly errors: readonly string[];
 }
 
 /**
- * Configuration of credential provider plugins from a file, or from the *.json, *.yaml and *.yml files of a folder in
- * lexical order (upstream: credentialprovider/plugin/config.go). Validates all of it and that each plugin exists. Never
- * throws; errors contain no values of `env`.
+ * Loads the configuration of credential provider plugins from a file, or from the *.json, *.yaml and *.yml files of a
+ * folder in lexical order (upstream: credentialprovider/plugin/config.go). It validates the whole configuration, and
+ * checks that each plugin exists. It never throws. Errors contain no values of `env`.
  */
 export async function loadCredentialProviders(
   files: HostFiles,
@@ -107,7 +107,7 @@ async function configFiles(files: HostFiles, configPath: string): Promise<string
   return names.map((name) => `${configPath}/${name}`);
 }
 
-/** One file. */
+/** Parses one configuration file. */
 export function parseProviderConfig(text: string, file: string, rules: ProviderRules): LoadedProviders {
   const [document] = splitDocuments(text, 2);
   if (document === undefined) return { providers: [], errors: [`${file}: is empty`] };

@@ -11,7 +11,7 @@ import { Keyring } from './keyring.ts';
 const jsonType = { type: 'kubernetes.io/dockerconfigjson', key: '.dockerconfigjson' } as const;
 const legacyType = { type: 'kubernetes.io/dockercfg', key: '.dockercfg' } as const;
 
-/** The credentials in a Secret; undefined for a Secret of another type. */
+/** Returns the credentials in a Secret; undefined for a Secret of another type. */
 function dockerConfigOf(secret: Secret): ParsedDockerConfig | undefined {
   for (const { type, key } of [jsonType, legacyType]) {
     const data = secret.data?.[key];
@@ -23,13 +23,13 @@ function dockerConfigOf(secret: Secret): ParsedDockerConfig | undefined {
 
 export interface FoundPullSecrets {
   readonly keyring: Keyring;
-  /** Names of missing ones, in the pod's order. */
+  /** The names of missing secrets, in the pod's order. */
   readonly missing: readonly string[];
 }
 
 /**
- * The pod's imagePullSecrets. A missing or unreadable one is no error: the image may be available without it (upstream:
- * getPullSecretsForPod).
+ * Reads the pod's imagePullSecrets. A missing or invalid secret is not an error, because the image may be available
+ * without it (upstream: getPullSecretsForPod).
  */
 export async function findPullSecrets(pod: Pod, lookup: SecretLookup, log: Logger): Promise<FoundPullSecrets> {
   const keyring = new Keyring();

@@ -12,12 +12,12 @@ export const TokenAttributesSchema = object('ServiceAccountTokenAttributes', {
 });
 type RawAttributes = Infer<typeof TokenAttributesSchema>;
 
-/** How a plugin is called with a token of the pod's service account. */
+/** The settings for calls of a plugin with a token of the pod's service account. */
 export interface TokenAttributes {
   readonly audience: string;
-  /** Whether the plugin is left alone for pods without a service account, such as static ones. */
+  /** Whether the plugin is skipped for pods without a service account, such as static ones. */
   readonly requireServiceAccount: boolean;
-  /** Answers are valid for the service account, or only for the token that the plugin got. */
+  /** Whether answers are valid for the service account, or only for the token that the plugin got. */
   readonly cacheType: 'ServiceAccount' | 'Token';
   readonly requiredAnnotations: readonly string[];
   readonly optionalAnnotations: readonly string[];
@@ -28,7 +28,10 @@ const ONLY_VERSION = 'credentialprovider.kubelet.k8s.io/v1';
 
 type Fail = (field: FieldPath, message: string) => void;
 
-/** Upstream: credentialprovider/plugin/config.go validateCredentialProviderConfig. `fail` gets paths below the field. */
+/**
+ * Checks the attributes (upstream: credentialprovider/plugin/config.go validateCredentialProviderConfig). `fail` gets
+ * the path below the field.
+ */
 export function checkTokenAttributes(
   attributes: RawAttributes,
   { apiVersion, isEnabled }: { apiVersion: string; isEnabled: boolean },
@@ -69,7 +72,7 @@ export function checkTokenAttributes(
 function checkKeys(field: string, keys: readonly string[], fail: Fail): void {
   const seen = new Set<string>();
   for (const key of keys) {
-    // Letters of both cases are allowed.
+    // Upper-case and lower-case letters are allowed.
     for (const complaint of checkLabelKey(key.toLowerCase()))
       fail([field], `Invalid value: ${JSON.stringify(key)}: ${complaint}`);
     if (seen.has(key)) fail([field], `Duplicate value: ${JSON.stringify(key)}`);
@@ -77,7 +80,7 @@ function checkKeys(field: string, keys: readonly string[], fail: Fail): void {
   }
 }
 
-/** Of attributes that were checked. */
+/** Converts attributes that were checked before. */
 export function toTokenAttributes(attributes: RawAttributes): TokenAttributes {
   return {
     audience: attributes.serviceAccountTokenAudience ?? '',
