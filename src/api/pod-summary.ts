@@ -1,6 +1,6 @@
 import type { ContainerStateTerminated, ContainerStatus } from './core/pod-status.ts';
 import type { Pod } from './core/pod.ts';
-import { isTerminalPhase } from './pod.ts';
+import { isStaticPod, isTerminalPhase } from './pod.ts';
 
 /**
  * What kubectl prints in its STATUS column: the most telling reason, not the bare phase (upstream:
@@ -10,6 +10,18 @@ export function statusWord(pod: Pod): string {
   const { phase = 'Pending', reason } = pod.status ?? {};
   if (pod.metadata.deletionTimestamp !== undefined && !isTerminalPhase(phase)) return 'Terminating';
   return initWord(pod) ?? containersWord(pod) ?? reason ?? phase;
+}
+
+/**
+ * Returns the wall time from which the age of a pod on its node counts, or NaN. A node without an API server shows a
+ * new `startTime` after each restart of the agent, but the time at which it accepted a static pod stays in the
+ * condition PodScheduled.
+ */
+export function startOfAgeMs(pod: Pod): number {
+  const startMs = Date.parse(pod.status?.startTime ?? '');
+  const scheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'True');
+  const scheduledMs = isStaticPod(pod) ? Date.parse(scheduled?.lastTransitionTime ?? '') : Number.NaN;
+  return scheduledMs < startMs ? scheduledMs : startMs;
 }
 
 /** The first init container that delays the rest; undefined when there is none. */

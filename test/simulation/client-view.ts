@@ -26,6 +26,8 @@ export class ClientView {
     const published = new PublishedPods({
       ...kubelet,
       statuses: kubelet.records.statuses,
+      // The invariants compare start times over restarts of the agent, so they need the kept ones.
+      standalone: false,
       nowMs: () => clock.nowMs(),
     });
     this.#list = () => (agent.life.alive ? published.pods() : []);

@@ -22,9 +22,9 @@ function runtimeOf({ metadata }: Pod, ...states: string[]): PodRuntimeStatus {
   return { ...emptyPodRuntimeStatus(identity, 0), containers } as unknown as PodRuntimeStatus;
 }
 
-function harness() {
+function harness({ standalone = false, restored = new Map<string, PodStatus>() } = {}) {
   const clock = new FakeClock();
-  const statuses = new StatusManager(clock);
+  const statuses = new StatusManager(clock, { restored });
   const changes = new PodChanges();
   const world = {
     visible: [] as Pod[],
@@ -41,6 +41,7 @@ function harness() {
     cache: { get: find, isRead: (uid) => find(uid) !== undefined, all: () => world.runtime.values() },
     workers: { stateOf: (uid) => world.states.get(uid), sinceMs: () => world.sinceMs },
     changes,
+    standalone,
     nowMs: () => clock.nowMs(),
   });
   const names = (): string[] => published.pods().map(({ metadata }) => metadata.name);
@@ -68,6 +69,26 @@ describe('the pods that the node shows', () => {
     assert.deepEqual(published.pods(), [{ ...pod, apiVersion: 'v1', kind: 'Pod', status: { phase: 'Pending' } }]);
     statuses.set(pod, running);
     assert.equal(published.pods()[0]?.status?.phase, 'Running');
+  });
+
+  it('shows the start time of the record with an API server, and that of this run without one', () => {
+    const startTime = '2025-12-31T00:00:00Z';
+    for (const [standalone, first, expected] of [
+      [false, startTime, startTime],
+      [true, startTime, '2026-01-01T00:00:00Z'],
+    ] as const) {
+      const restored = new Map([['a', { ...running, startTime }]]);
+      const { world, statuses, published } = harness({ standalone, restored });
+      const pod = named('a');
+      world.visible = [pod];
+      const shown = (): string | undefined => published.pods()[0]?.status?.startTime;
+      assert.equal(shown(), first, 'before the first status of this run');
+      const streamed: unknown[] = [];
+      published.watch((change) => streamed.push(change.pod.status?.startTime));
+      statuses.set(pod, running);
+      assert.deepEqual([shown(), streamed], [expected, [expected]]);
+      assert.equal(statuses.get(podUid('a'))?.startTime, startTime, 'deadlines count from the time that is kept');
+    }
   });
 
   it('shows when a pod began to be stopped, unless it has completed or was deleted', () => {

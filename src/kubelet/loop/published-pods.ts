@@ -16,6 +16,8 @@ export interface PublishedPodsParts {
   readonly cache: Pick<RuntimeCache, 'get' | 'all' | 'isRead'>;
   readonly workers: Pick<PodWorkers, 'stateOf' | 'sinceMs'>;
   readonly changes: Pick<PodChanges, 'onGone'>;
+  /** Whether the agent has no API server. */
+  readonly standalone: boolean;
   /** The wall clock. */
   readonly nowMs: () => number;
 }
@@ -80,16 +82,25 @@ export class PublishedPods {
    * has.
    */
   #published(pod: Pod): Pod {
-    const { statuses, workers, nowMs } = this.#parts;
+    const { workers, nowMs } = this.#parts;
     const uid = podUid(pod.metadata.uid);
     const state = workers.stateOf(uid);
-    const status = statuses.recorded(uid)?.status ?? pod.status;
-    const shown: Pod = { apiVersion: 'v1', kind: 'Pod', ...pod, status };
+    const shown: Pod = { apiVersion: 'v1', kind: 'Pod', ...pod, status: this.#statusOf(pod) };
     const isEnding =
       (state?.phase === 'terminating' || state?.phase === 'terminated') && state.termination.cause !== 'completed';
     if (!isEnding || pod.metadata.deletionTimestamp !== undefined) return shown;
     const deletionTimestamp = new Date(workers.sinceMs(uid) ?? nowMs()).toISOString();
     return { ...shown, metadata: { ...pod.metadata, deletionTimestamp } };
+  }
+
+  /**
+   * Returns the latest status. Without an API server, `startTime` is the time of the pod's first status in this run, so
+   * that clients can distinguish it from a status of an earlier run (upstream: status_manager.go updateStatusInternal).
+   */
+  #statusOf(pod: Pod): Pod['status'] {
+    const { statuses, standalone } = this.#parts;
+    const { status = pod.status, startTimeInRun } = statuses.recorded(podUid(pod.metadata.uid)) ?? {};
+    return standalone && startTimeInRun !== undefined ? { ...status, startTime: startTimeInRun } : status;
   }
 }
 

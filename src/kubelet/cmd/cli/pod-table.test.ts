@@ -188,6 +188,22 @@ describe('the other columns', () => {
     for (const [ms, text] of ages) assert.equal(age(ms), text, `${ms} ms`);
   });
 
+  it('show the age of a static pod since the node accepted it, also after a restart of the agent', () => {
+    const status: PodStatus = {
+      startTime: '2026-01-01T00:00:00Z',
+      conditions: [{ type: 'PodScheduled', status: 'True', lastTransitionTime: '2025-12-31T23:00:00Z' }],
+    };
+    const ageOf = (annotations: Record<string, string>, shown: PodStatus): string | undefined =>
+      podTable([pod(shown, { annotations })], Date.UTC(2026, 0, 1, 0, 1))
+        .split('\n')[1]
+        ?.split(/ +/)[5];
+    const fromFile = { 'kubernetes.io/config.source': 'file' };
+    assert.equal(ageOf(fromFile, status), '61m');
+    assert.equal(ageOf({}, status), '60s', 'the scheduler may have chosen the node long before');
+    assert.equal(ageOf(fromFile, { ...status, conditions: [] }), '60s');
+    assert.equal(ageOf(fromFile, {}), '');
+  });
+
   it('line up', () => {
     const status: PodStatus = {
       phase: 'Running',

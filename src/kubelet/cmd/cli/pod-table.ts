@@ -1,6 +1,6 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import { age } from '../../../api/explanation/age.ts';
-import { readyCount, statusWord } from '../../../api/pod-summary.ts';
+import { readyCount, startOfAgeMs, statusWord } from '../../../api/pod-summary.ts';
 
 /** Rows as left-aligned columns, kubectl's way. */
 export function table(rows: readonly (readonly string[])[]): string {
@@ -19,14 +19,14 @@ export function podTable(pods: readonly Pod[], nowMs: number): string {
       (sum, container) => sum + container.restartCount,
       0,
     );
-    const started = pod.status?.startTime;
+    const startMs = startOfAgeMs(pod);
     return [
       pod.metadata.namespace ?? '',
       pod.metadata.name ?? '',
       readyCount(pod),
       statusWord(pod),
       String(restarts),
-      started === undefined ? '' : age(nowMs - Date.parse(started)),
+      Number.isNaN(startMs) ? '' : age(nowMs - startMs),
       pod.status?.podIP ?? '',
     ];
   });

@@ -91,7 +91,12 @@ export function composePodsApi(parts: KubeletParts): PodsApiService {
     isEnabled: settings.config.gates.enabled('PodsAPI'),
     server: platform.podsApi,
     files: platform.files,
-    source: new PublishedPods({ ...parts, statuses: records.statuses, nowMs: () => platform.clock.nowMs() }),
+    source: new PublishedPods({
+      ...parts,
+      statuses: records.statuses,
+      standalone: platform.cluster === undefined,
+      nowMs: () => platform.clock.nowMs(),
+    }),
     onDropped: () => notePodWatchDropped(observation.metrics),
     log: platform.log,
   });

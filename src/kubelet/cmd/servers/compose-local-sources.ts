@@ -13,7 +13,12 @@ export function composeLocalSources(kubelet: Kubelet): LocalApiSources {
   const { platform, records, cache, monitor, nodeShutdown, sources } = kubelet;
   const { clock, runtime } = platform;
   const { statuses } = records;
-  const published = new PublishedPods({ ...kubelet, statuses, nowMs: () => clock.nowMs() });
+  const published = new PublishedPods({
+    ...kubelet,
+    statuses,
+    standalone: platform.cluster === undefined,
+    nowMs: () => clock.nowMs(),
+  });
   const lookup = new ContainerLookup(kubelet);
   return {
     pods: () => published.pods(),

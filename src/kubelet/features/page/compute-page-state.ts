@@ -5,7 +5,7 @@ import type { Node } from '../../../api/core/node.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { PodExplanation } from '../../../api/explanation/explanation.ts';
 import { podQos } from '../../../api/qos.ts';
-import { readyCount, statusWord } from '../../../api/pod-summary.ts';
+import { readyCount, startOfAgeMs, statusWord } from '../../../api/pod-summary.ts';
 import { quantityMilliValue, quantityValue, tryParseQuantity } from '../../../api/quantity.ts';
 import { podLimits, podRequests } from '../../../api/resources.ts';
 import type { MachineIdentity } from '../../ports/stats.ts';
@@ -75,7 +75,7 @@ function nodeOf({ nodeName, kubeletVersion, machine, node, problems }: PageFacts
 function podOf(pod: Pod, { settled, blockers, timeline, phase }: PodExplanation): PagePod {
   const { uid, namespace, name } = pod.metadata;
   const containers = containersOf(pod);
-  const startedAtMs = Date.parse(pod.status?.startTime ?? '');
+  const startedAtMs = startOfAgeMs(pod);
   // One with an error says most.
   const blocker = blockers.find(({ lastError }) => lastError !== undefined) ?? blockers[0];
   const last = timeline.at(-1);

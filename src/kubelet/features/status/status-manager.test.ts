@@ -77,6 +77,19 @@ describe('status manager', () => {
     assert.equal(manager.get(uid)?.startTime, '2026-01-01T00:00:00Z');
   });
 
+  it('counts a pod whose record is lost as scheduled since the node accepted it', async () => {
+    const clock = new FakeClock();
+    const acceptedMs = clock.nowMs();
+    await clock.advance(60_000);
+    const manager = new StatusManager(clock);
+    const conditions = ['PodScheduled', 'Ready'].map((type) => ({ type, status: 'True' as const }));
+    manager.set(pod, { ...status('True'), conditions }, acceptedMs);
+    assert.deepEqual(
+      manager.get(uid)?.conditions?.map(({ lastTransitionTime }) => lastTransitionTime),
+      ['2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z'],
+    );
+  });
+
   it('keeps the status of an earlier run for pods not seen yet, until they are known to be removed', () => {
     const restored = new Map([
       ['later', status('True')],

@@ -20,12 +20,17 @@ interface Stored {
   readonly pod: Pod;
   readonly status: PodStatus;
   readonly version: number;
-  /** An object that identifies the pod until its state is dropped. */
-  readonly life: object;
+  /** Identifies the pod until its state is dropped. */
+  readonly life: Life;
   /** The conditions that this run saw first. Without a record, their transition time is that moment. */
   readonly assumed: ReadonlySet<string>;
   /** The conditions that have not changed since the record of an earlier run was read. */
   readonly recorded: ReadonlySet<string>;
+}
+
+/** One life of a pod in this run of the agent. `startTime` is the time of its first status. */
+interface Life {
+  readonly startTime: string | undefined;
 }
 
 export interface StatusManagerOptions {
@@ -37,10 +42,14 @@ export interface StatusManagerOptions {
   readonly whenRecorded?: () => Promise<void>;
 }
 
-/** A recorded status. `version` is that of `StatusManager.version`. */
+/**
+ * A recorded status. `version` is that of `StatusManager.version`. `startTimeInRun` is the time of the pod's first
+ * status in this run, undefined if only an earlier run has recorded one.
+ */
 interface Recorded {
   readonly status: PodStatus;
   readonly version: number;
+  readonly startTimeInRun?: string;
 }
 
 /**
@@ -48,7 +57,7 @@ interface Recorded {
  * 1. An equal status is not stored again and notifies no listener.
  * 2. A condition's transition time changes only if its status changes, or if the API server has another time for the
  *    same status: from a run whose record is lost, or a later time than in the record.
- * 3. startTime never changes once set.
+ * 3. startTime never changes once set. Without an API server, clients see `startTimeInRun` instead (`PublishedPods`).
  * 4. Versions only increase, so that an uploader knows what it has sent.
  * 5. Clients of the node see only recorded statuses (`recorded`). An agent that starts after a kill -9 begins with the
  *    record, and must not show an older status than a client has seen. The agent itself works with the newest status.
@@ -122,28 +131,29 @@ export class StatusManager {
       const published = isUnrecorded || isRecorded ? findSame(pod.status?.conditions, condition) : undefined;
       if (isUnrecorded && published === undefined) assumed.add(condition.type);
       const kept = isRecorded ? later(last, published) : (published ?? last);
-      const lastTransitionTime =
-        condition.lastTransitionTime ?? kept?.lastTransitionTime ?? timestamp(this.#clock.nowMs()) ?? '';
+      // A pod counts as scheduled from the moment at which the node accepted it.
+      const first = condition.type === 'PodScheduled' ? status.startTime : timestamp(this.#clock.nowMs());
+      const lastTransitionTime = condition.lastTransitionTime ?? kept?.lastTransitionTime ?? first ?? '';
       return { ...condition, lastTransitionTime };
     });
     if (stored !== undefined && sameContent(stored.status, status)) return false;
     this.#restored.delete(uid);
     const version = (stored?.version ?? 0) + 1;
-    const life = stored?.life ?? {};
+    const life = stored?.life ?? { startTime: timestamp(this.#clock.nowMs()) };
     this.#stored.set(uid, { pod, status, version, life, assumed, recorded });
     this.#record({ uid, status });
     const change = { uid, pod, status, previous };
     for (const listener of this.#listeners) listener(change);
     const publish = (): void => {
-      if (this.#stored.get(uid)?.life === life) this.#publish(change, version);
+      if (this.#stored.get(uid)?.life === life) this.#publish(change, version, life);
     };
     if (this.#whenRecorded === undefined) publish();
     else void this.#whenRecorded().then(publish);
     return true;
   }
 
-  #publish(change: Parameters<StatusListener>[0], version: number): void {
-    this.#recorded.set(change.uid, { status: change.status, version });
+  #publish(change: Parameters<StatusListener>[0], version: number, { startTime }: Life): void {
+    this.#recorded.set(change.uid, { status: change.status, version, startTimeInRun: startTime });
     for (const listener of this.#recordListeners) listener(change);
   }
 
