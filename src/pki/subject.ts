@@ -56,6 +56,24 @@ export function readRequestedSubject(name: DerElement): readonly SubjectAttribut
   return attributes;
 }
 
+/** The order in certificates that Go writes (upstream: crypto/x509/pkix Name.ToRDNSequence). */
+const certificateOrder: readonly SubjectAttributeName[] = [
+  'country',
+  'organization',
+  'organizationalUnit',
+  'locality',
+  'province',
+  'streetAddress',
+  'postalCode',
+  'commonName',
+  'serialNumber',
+];
+
+/** The attributes of a request in the order of a certificate. Attributes of one type keep their order. */
+export function inCertificateOrder(attributes: readonly SubjectAttribute[]): readonly SubjectAttribute[] {
+  return certificateOrder.flatMap((wanted) => attributes.filter(({ name }) => name === wanted));
+}
+
 export const valuesOf = (attributes: readonly SubjectAttribute[], wanted: SubjectAttributeName): readonly string[] =>
   attributes.filter(({ name }) => name === wanted).map(({ value }) => value);
 

@@ -58,8 +58,19 @@ export function customPlace({ spec: { group, names, scope } }: CustomResourceDef
   };
 }
 
-/** Upstream: customresource_discovery_controller.go. Objects can be changed too, so that finalizers can be removed. */
-const whileTerminating: readonly ResourceVerb[] = ['get', 'list', 'watch', 'delete', 'deletecollection'];
+/** The verbs of custom kinds in upstream's order (upstream: customresource_discovery_controller.go). */
+const announcedVerbs: readonly ResourceVerb[] = [
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'create',
+  'update',
+  'watch',
+];
+/** Objects can be changed too, so that finalizers can be removed. */
+const whileTerminating: readonly ResourceVerb[] = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
 /** Dependencies of the definitions of custom kinds. */
 export interface CustomKindParts {
@@ -151,6 +162,7 @@ function customVersion(
     ...(names.categories !== undefined && { categories: names.categories }),
     ...(names.listKind !== undefined && { listKind: names.listKind }),
     ...(deprecation !== undefined && { deprecation }),
+    announcedVerbs,
     ...(isCrdConditionTrue(crd, 'Terminating') && {
       announcedVerbs: whileTerminating,
       refusesCreation: 'create not allowed while custom resource definition is terminating',

@@ -36,7 +36,7 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly deprecation?: string;
   /** Absent: all eight. */
   readonly verbs?: readonly ResourceVerb[];
-  /** The verbs that discovery lists, if others are served too. */
+  /** The verbs in discovery, in its order. Absent: all served verbs, sorted. */
   readonly announcedVerbs?: readonly ResourceVerb[];
   /** Why no object can be created any more. */
   readonly refusesCreation?: string;
@@ -79,6 +79,8 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly createsWithStatus?: boolean;
   /** `metadata.generation` counts changes outside of metadata and status. */
   readonly countsGeneration?: boolean;
+  /** With `countsGeneration`: a new object has no generation; the first change makes it 1 (CSIDrivers). */
+  readonly startsWithoutGeneration?: boolean;
   /**
    * With `countsGeneration`: whether a change of metadata counts as well (annotations of deployments, labels of
    * endpoint slices).

@@ -152,11 +152,11 @@ describe('signing requests', () => {
 
   it('issues the attributes that it has read, in their order, and refuses all others', async () => {
     const certificate = await signed({
-      request: request('/C=DE/O=devs/O=ops/OU=unit/CN=jane/serialNumber=7/L=x/ST=y/street=z/postalCode=1'),
+      request: request('/CN=jane/serialNumber=7/O=devs/C=DE/O=ops/OU=unit/L=x/ST=y/street=z/postalCode=1'),
     });
     assert.equal(
       certificate.subject,
-      'C=DE\nO=devs\nO=ops\nOU=unit\nCN=jane\nserialNumber=7\nL=x\nST=y\nstreet=z\npostalCode=1',
+      'C=DE\nO=devs\nO=ops\nOU=unit\nL=x\nST=y\nstreet=z\npostalCode=1\nCN=jane\nserialNumber=7',
     );
     assert.match(
       await refusalOf({ request: request('/UID=7/O=devs/CN=jane') }),

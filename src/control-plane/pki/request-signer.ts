@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { KubeletError } from '../../base/errors.ts';
 import { tryCertificateRequest } from '../../pki/request-reader.ts';
+import { inCertificateOrder } from '../../pki/subject.ts';
 import { isSignerName, issuedNames, refuseRequest, requestValidity, usagesOf } from './request-policy.ts';
 import type { SignerName } from './request-policy.ts';
 
@@ -69,7 +70,7 @@ async function signRequest(
   if ('expired' in validity) throw new KubeletError('Unavailable', validity.expired);
   const { attributes, publicKey } = request;
   const template = {
-    subject: { attributes },
+    subject: { attributes: inCertificateOrder(attributes) },
     publicKey,
     ...validity,
     keyUsages,

@@ -206,6 +206,17 @@ describe('the registry writes', () => {
     assert.equal((await update({ spec: { size: 2 } })).metadata.generation, 2);
   });
 
+  test('a kind that starts without a generation has one after the first change', async () => {
+    const bare: ResourceDefinition<Widget> = { ...widgets, startsWithoutGeneration: true };
+    const kinds = [bare as unknown as ResourceDefinition];
+    const { registry, request, create, stop } = await startRegistry([], { kinds });
+    const first = await create({ name: 'a' }, bare);
+    assert.equal(first.metadata.generation, undefined);
+    const changed = await registry.update(request(bare, 'a'), body({ ...first, spec: { size: 2 } }));
+    assert.equal(changed.object.metadata.generation, 1);
+    await stop();
+  });
+
   test('a change by an action subresource keeps the generation', async () => {
     await fixture.create({ name: 'a' });
     await fixture.registry.create(

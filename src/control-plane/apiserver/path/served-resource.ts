@@ -116,6 +116,5 @@ function serve(definition: ResourceDefinition): ServedResource {
       verbs: [...connect.verbs].sort(),
       responseKind: { group, version, kind: connect.kind },
     });
-  const announcedVerbs = definition.announcedVerbs === undefined ? verbs : [...definition.announcedVerbs].sort();
-  return { definition, verbs, announcedVerbs, subresources };
+  return { definition, verbs, announcedVerbs: definition.announcedVerbs ?? verbs, subresources };
 }

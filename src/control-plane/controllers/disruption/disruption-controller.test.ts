@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import {
   daemonSets,
   deployments,
+  events,
   podDisruptionBudgets,
   pods,
   replicaSets,
@@ -106,6 +107,27 @@ it('counts ready pods that are not terminating, and sets the observed generation
   const { length } = world.api.writes;
   await world.clock.advance(600_000);
   assert.equal(world.api.writes.length, length, 'a settled budget costs nothing');
+  await world.stop();
+});
+
+it('warns of a pod that several budgets select, and only of such a pod', async () => {
+  const world = await setUp({ spec: { minAvailable: 1 }, all: [pod('a')] });
+  const warnings = (): unknown[] =>
+    world.api
+      .all(events)
+      .filter(({ reason }) => reason === 'MultiplePodDisruptionBudgets')
+      .map(({ involvedObject, message }) => [involvedObject.kind, involvedObject.name, message]);
+  assert.deepEqual(warnings(), []);
+  const second = { ...key, name: 'another' };
+  world.api.seed(podDisruptionBudgets, { metadata: { ...second, uid: 'b2' }, spec: { minAvailable: 1, selector } });
+  await world.clock.advance(1_000);
+  world.api.change(pods, { namespace: 'default', name: 'a' }, (each) => ({
+    ...each,
+    status: { ...each.status, conditions: [] } as Pod['status'],
+  }));
+  await world.clock.advance(1_000);
+  const message = 'Pod "default"/"a" matches multiple PodDisruptionBudgets.  Chose "another" arbitrarily.';
+  assert.deepEqual(warnings(), [['Pod', 'a', message]]);
   await world.stop();
 });
 

@@ -84,8 +84,12 @@ export function createDisruptionController(options: DisruptionOptions): Controll
   const wakeFor = (namespace: string, labels: Labels): void => {
     for (const budget of selectors.selecting(namespace, labels)) wake(budget);
   };
-  const consider = (pod: Pod): void => {
+  const wakeForPod = (pod: Pod): void => {
     wakeFor(pod.metadata.namespace, pod.metadata.labels ?? {});
+    syncer.reportShared(pod, selectors.selecting(pod.metadata.namespace, pod.metadata.labels));
+  };
+  const consider = (pod: Pod): void => {
+    wakeForPod(pod);
     if (staleDisruptionMs(pod, clock.nowMs()) !== undefined) stale.add(formatKey(keyOf(pod)));
   };
   const ends = [
@@ -99,7 +103,7 @@ export function createDisruptionController(options: DisruptionOptions): Controll
           wakeFor(before.metadata.namespace, before.metadata.labels ?? {});
         consider(after);
       },
-      onDelete: ({ metadata }) => wakeFor(metadata.namespace, metadata.labels ?? {}),
+      onDelete: wakeForPod,
     }),
     ...[parts.deployments, parts.replicaSets, parts.statefulSets, parts.replicationControllers].map((informer) =>
       informer.addHandlers({
@@ -250,6 +254,18 @@ class BudgetSyncer {
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error;
     }
+  }
+
+  /** Reports a pod with several budgets: its eviction is refused (upstream: getPdbForPod). */
+  reportShared(pod: Pod, budgets: Iterable<PodDisruptionBudget>): void {
+    const [first, second] = [...budgets].map(({ metadata }) => metadata.name).sort();
+    if (second === undefined) return;
+    const { namespace, name } = pod.metadata;
+    this.#recorder.event(pods, pod, {
+      type: 'Warning',
+      reason: 'MultiplePodDisruptionBudgets',
+      message: `Pod "${namespace}"/"${name}" matches multiple PodDisruptionBudgets.  Chose "${first}" arbitrarily.`,
+    });
   }
 
   #report(budget: PodDisruptionBudget, type: 'Normal' | 'Warning', reason: string, message: string): void {

@@ -98,6 +98,28 @@ it('lists the pods of a service with node, zone and conditions, in a slice owned
   await world.stop();
 });
 
+it('a written slice has the time of the change that it publishes', async () => {
+  const since = (name: string, second: number): Pod =>
+    pod(name, `10.1.0.${second}`, {
+      status: {
+        phase: 'Running',
+        podIPs: [{ ip: `10.1.0.${second}` }],
+        conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: `2026-01-01T00:00:0${second}Z` }],
+      },
+    });
+  const world = await setUp(service(), [since('a', 1)]);
+  const time = (): string | undefined =>
+    slicesOf(world)[0]?.metadata.annotations?.['endpoints.kubernetes.io/last-change-trigger-time'];
+  assert.equal(time(), '2026-01-01T00:00:00Z', 'the creation of the service');
+  for (const each of [since('b', 9), since('c', 8)]) world.api.seed(pods, each);
+  await world.clock.advance(1_000);
+  assert.equal(time(), '2026-01-01T00:00:08Z');
+  world.api.remove(pods, { namespace: 'default', name: 'b' });
+  await world.clock.advance(1_000);
+  assert.equal(time(), undefined);
+  await world.stop();
+});
+
 it('a terminating pod serves while it can and is not ready; ended pods and those without an address are not listed', async () => {
   const world = await setUp(service(), [
     pod('a', '10.1.0.1', leaving),

@@ -25,10 +25,12 @@ import {
 } from '../../controller-runtime/service-endpoints.ts';
 import { LabelIndex, SelectorIndex } from '../../controller-runtime/label-index.ts';
 import { foldOfSet } from '../../controller-runtime/rest-of-set.ts';
+import { TriggerTimes, withTriggerTime } from '../../controller-runtime/trigger-times.ts';
+import type { TriggerScope } from '../../controller-runtime/trigger-times.ts';
 import { groupEndpoints } from './group-endpoints.ts';
 import type { Group } from './plan-slices.ts';
 import { planChanges, PublishedSlices } from './published-slices.ts';
-import type { PublishPlan } from './published-slices.ts';
+import type { PublishParts, PublishPlan } from './published-slices.ts';
 import { createServiceTally } from './service-members.ts';
 import type { ServiceTally } from './service-members.ts';
 import { isTopologyModeAuto, TopologyMode } from './topology-mode.ts';
@@ -97,6 +99,7 @@ class SliceSyncer {
   readonly #published = new Map<string, PublishedSlices>();
   readonly #topologyServices: ObjectIndex<Service>;
   readonly #topology = new TopologyMode();
+  readonly #triggerTimes = new TriggerTimes();
   readonly #recorder: EventRecorder;
   /** The zone shares. They are absent until a service needs them after a change of nodes. */
   #shares: { readonly value: ZoneShares | undefined } | undefined;
@@ -179,13 +182,16 @@ class SliceSyncer {
     // The garbage collector deletes the slices of a deleted service.
     if (service === undefined || service.metadata.deletionTimestamp !== undefined || !hasManagedEndpoints(service)) {
       this.#topology.forget(key);
+      this.#triggerTimes.forget(key);
       this.#slicesOf(key).requireFullPass();
       if (service === undefined && this.#slicesOf(key).all.length === 0) this.#published.delete(key);
       return undefined;
     }
     const published = this.#slicesOf(key);
     try {
-      await this.#publish(key, service, this.#plan(key, service, published));
+      const changed = this.#parts.tally.of(service, 0).takeChanged();
+      const trigger = this.#triggerTimes.take(key, service, this.#triggerScope(service, changed));
+      await this.#publish(key, service, { ...this.#plan(key, service, { published, changed }), trigger });
     } catch (error) {
       published.requireFullPass();
       if (!isNamespaceTerminating(error) && !isApiError(error, 'NotFound')) throw error;
@@ -193,14 +199,23 @@ class SliceSyncer {
     return undefined;
   }
 
+  #triggerScope(service: Service, changed: ReadonlySet<string> | undefined): TriggerScope {
+    const members = this.#parts.tally.of(service, 0);
+    return changed === undefined ? { pods: members.all } : { pods: members.among(changed), uids: changed };
+  }
+
   /** Plans the slices. Hints of topology mode Auto depend on all endpoints of the service. */
-  #plan(key: string, service: Service, published: PublishedSlices): PublishPlan {
+  #plan(
+    key: string,
+    service: Service,
+    { published, changed }: Pick<PublishParts, 'published' | 'changed'>,
+  ): PublishPlan {
     const members = this.#parts.tally.of(service, 0);
     const nodeOf = (name: string): Node | undefined => this.#parts.nodes.get({ namespace: '', name });
     if (isTopologyModeAuto(service)) published.requireFullPass();
     return planChanges({
       published,
-      changed: members.takeChanged(),
+      changed,
       groupsOf: (identities) => {
         const selected = identities === undefined ? members.all : members.among(identities);
         const groups = groupEndpoints(service, endpointsOf(service, selected), nodeOf);
@@ -220,7 +235,11 @@ class SliceSyncer {
     return applied.groups;
   }
 
-  async #publish(key: string, service: Service, { plan, slices }: PublishPlan): Promise<void> {
+  async #publish(
+    key: string,
+    service: Service,
+    { plan, slices, trigger }: PublishPlan & { readonly trigger: string | undefined },
+  ): Promise<void> {
     const labels = labelsOf(service);
     const stale = slices.filter(
       (slice) =>
@@ -229,8 +248,10 @@ class SliceSyncer {
         !plan.update.some((each) => each.slice === slice),
     );
     const { client } = this.#options;
+    const annotations = withTriggerTime({}, trigger);
     for (const content of plan.create) {
-      const made = await client.create(endpointSlices, newEndpointSlice(services, service, { labels, ...content }));
+      const wanted = newEndpointSlice(services, service, { labels, annotations, ...content });
+      const made = await client.create(endpointSlices, wanted);
       if (this.#parts.slices.get(keyOf(made)) === undefined)
         this.#awaited.set(made.metadata.uid, { key, sinceMs: this.#options.clock.monotonicMs() });
     }
@@ -240,7 +261,7 @@ class SliceSyncer {
     ]) {
       await client.update(endpointSlices, {
         ...slice,
-        metadata: { ...slice.metadata, labels },
+        metadata: { ...slice.metadata, labels, annotations: withTriggerTime(slice.metadata.annotations, trigger) },
         endpoints: [...desired],
       });
     }

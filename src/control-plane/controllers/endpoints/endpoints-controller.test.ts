@@ -77,6 +77,31 @@ it('lists the ready and the other addresses of a service', async () => {
   await world.stop();
 });
 
+it('is annotated with the time of the change that it publishes, and is not written for the annotation alone', async () => {
+  const readyAt = (time: string): Record<string, unknown> => ({
+    status: {
+      phase: 'Running',
+      podIPs: [{ ip: '10.1.0.1' }],
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: time }],
+    },
+  });
+  const world = await setUp(service(), []);
+  const time = (): string | undefined =>
+    found(world)?.metadata.annotations?.['endpoints.kubernetes.io/last-change-trigger-time'];
+  assert.equal(time(), '2026-01-01T00:00:00Z', 'the creation of the service');
+  world.api.seed(pods, pod('a', '10.1.0.1', readyAt('2026-01-01T00:00:07Z')));
+  await world.clock.advance(1_000);
+  assert.equal(time(), '2026-01-01T00:00:07Z');
+  const { length } = world.api.writes;
+  world.api.change(services, key, (each) => ({ ...each, metadata: { ...each.metadata, annotations: { x: 'y' } } }));
+  await world.clock.advance(1_000);
+  assert.equal(world.api.writes.length, length);
+  world.api.remove(pods, { namespace: 'default', name: 'a' });
+  await world.clock.advance(1_000);
+  assert.deepEqual([time(), found(world)?.subsets], [undefined, undefined]);
+  await world.stop();
+});
+
 it('terminating pods are not listed, unless unready addresses are published', async () => {
   const leaving = { 'metadata.deletionTimestamp': '2026-01-01T00:00:30Z', 'metadata.deletionGracePeriodSeconds': 30 };
   const world = await setUp(service(), [pod('a', '10.1.0.1', leaving)]);
@@ -176,7 +201,13 @@ it('keeps a thousand addresses, the ready ones first, and marks the object as tr
   );
   assert.deepEqual(
     [found(world)?.subsets?.[0]?.addresses?.length, found(world)?.metadata.annotations],
-    [1_000, { 'endpoints.kubernetes.io/over-capacity': 'truncated' }],
+    [
+      1_000,
+      {
+        'endpoints.kubernetes.io/over-capacity': 'truncated',
+        'endpoints.kubernetes.io/last-change-trigger-time': '2026-01-01T00:00:00Z',
+      },
+    ],
   );
   world.api.remove(pods, { namespace: 'default', name: 'p0' });
   await world.clock.advance(1_000);

@@ -19,6 +19,7 @@ import {
 } from '../../controller-runtime/service-endpoints.ts';
 import { LabelIndex } from '../../controller-runtime/label-index.ts';
 import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
+import { TriggerTimes, withTriggerTime } from '../../controller-runtime/trigger-times.ts';
 import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
 
 const WORKERS = 5;
@@ -60,6 +61,7 @@ class EndpointsSyncer {
   readonly #options: ControllerOptions;
   readonly #parts: Parts;
   readonly #pods: LabelIndex<Pod>;
+  readonly #triggerTimes = new TriggerTimes();
 
   constructor(options: ControllerOptions, parts: Parts) {
     this.#options = options;
@@ -81,13 +83,17 @@ class EndpointsSyncer {
   async sync(key: string): Promise<void> {
     const service = this.#parts.services.getByKey(key);
     const current = this.#parts.endpoints.getByKey(key);
+    if (service === undefined || !hasManagedEndpoints(service)) this.#triggerTimes.forget(key);
     if (service === undefined) return this.#removeLeftover(key, current);
     if (!hasManagedEndpoints(service)) return;
-    const wanted = desired(service, current, this.#pods.select(service.metadata.namespace, serviceSelector(service)));
+    const selected = this.#pods.select(service.metadata.namespace, serviceSelector(service));
+    const trigger = this.#triggerTimes.take(key, service, { pods: selected });
+    const wanted = desired(service, current, selected);
     if (current !== undefined && same(current, wanted)) return;
+    const triggered = withAnnotations(wanted, withTriggerTime(wanted.metadata.annotations, trigger));
     try {
-      if (current === undefined) await this.#options.client.create(endpoints, wanted);
-      else await this.#options.client.update(endpoints, wanted);
+      if (current === undefined) await this.#options.client.create(endpoints, triggered);
+      else await this.#options.client.update(endpoints, triggered);
     } catch (error) {
       if (!isNamespaceTerminating(error)) throw error;
     }
@@ -126,6 +132,12 @@ function desired(service: Service, current: Endpoints | undefined, selected: rea
     },
     ...(subsets.length > 0 && { subsets }),
   };
+}
+
+function withAnnotations(object: Endpoints, annotations: Record<string, string>): Endpoints {
+  const { annotations: _, ...metadata } = object.metadata;
+  const isEmpty = Object.keys(annotations).length === 0;
+  return { ...object, metadata: { ...metadata, ...(!isEmpty && { annotations }) } };
 }
 
 function same(current: Endpoints, wanted: Endpoints): boolean {

@@ -126,7 +126,8 @@ function prepare(tools: WriteTools, request: ResourceRequest, object: ApiObject)
     const { status: _, ...rest } = draft;
     draft = definition.rules.applyDefaults(rest);
   }
-  if (definition.countsGeneration === true) draft = { ...draft, metadata: { ...draft.metadata, generation: 1 } };
+  if (definition.countsGeneration === true && definition.startsWithoutGeneration !== true)
+    draft = { ...draft, metadata: { ...draft.metadata, generation: 1 } };
   return withEmptyStatus(definition, definition.rules.prepareForCreate?.(draft, requestFacts(tools, context)) ?? draft);
 }
 

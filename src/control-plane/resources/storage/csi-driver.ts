@@ -75,4 +75,5 @@ export const csiDriverResource = defineResource<CSIDriver>({
     },
   ],
   countsGeneration: true,
+  startsWithoutGeneration: true,
 });
