@@ -27,9 +27,9 @@ export interface CreateContainerLogsParts {
   readonly log: Logger;
 }
 
-/** Reading, rotating and removing the logs of containers, and the links to them. */
+/** Creates the parts that read, rotate and remove the logs of containers and their links. */
 export function createContainerLogs(parts: CreateContainerLogsParts): {
-  /** A container of the pod was started: its log is rotated from now on, and gets its link. */
+  /** Must be called when a container was started: its log gets a link, and is rotated from now on. */
   noteStarted: (pod: Pod, status: ContainerRuntimeStatus) => void;
   logRotation: LogRotation;
   logReader: ContainerLogReader;

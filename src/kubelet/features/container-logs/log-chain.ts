@@ -12,14 +12,14 @@ export interface LogChainParts {
   readonly log: Logger;
 }
 
-/** A reader that is this far behind loses files: each open file is disk space that rotation cannot free. */
+/** How many files a reader may be behind. The disk space of each open file cannot be freed by rotation. */
 const MOST_FILES_AHEAD = 8;
 
 /**
- * The files that a log consists of over time, each opened as soon as it appears, so that a slow reader still gets every
- * line of files that were rotated, compressed or removed in between.
+ * The files of which a log consists over time. Each is opened as soon as it appears, so that a slow reader gets every
+ * line of files that are rotated, compressed or removed in between. Invariants:
  * 1. Files come in the order in which they were the log, each once.
- * 2. `changed` resolves early when anything happened in the directory, and after its time in any case.
+ * 2. `changed` resolves after its time limit, or early if anything happened in the directory.
  */
 export class LogChain {
   readonly #parts: LogChainParts;
@@ -48,17 +48,18 @@ export class LogChain {
     return file;
   }
 
-  /** From now on, new files are added. */
+  /** Adds new files from now on. */
   follow(): void {
     const base = path.basename(this.#path);
     this.#stopWatch = this.#parts.files.watch(path.dirname(this.#path), {
       onChange: (name) => {
-        // Each written line causes an event; only a rename causes an event for another name.
+        // Each written line causes an event. An event for another name means a rename.
         if (name !== base) this.#mayHaveNew = true;
         if (this.#mayHaveNew) void this.look();
         this.#notify();
       },
-      // The directory was removed with its pod, or cannot be watched: waiting by time is enough to end or to continue.
+      // The directory was removed with its pod, or cannot be watched. The time limit then suffices to end or to
+      // continue.
       onLost: () => this.#notify(),
     });
   }
@@ -83,7 +84,7 @@ export class LogChain {
     return this.#looking;
   }
 
-  /** Resolves when something happened since the last call, or after `limitMs`, or when `signal` aborts. */
+  /** Resolves when something happened since the last call, after `limitMs`, or when `signal` aborts. */
   changed(limitMs: number, signal: AbortSignal): Promise<void> {
     if (this.#happened || signal.aborted || this.#closed) {
       this.#happened = false;

@@ -19,9 +19,7 @@ export interface LoggedContainer {
   readonly attempt: number;
 }
 
-/**
- * Removes logs of removed containers and pods, and logs that were left behind. Failures are logged; the rest goes on.
- */
+/** Removes the logs of removed containers and pods, and leftover logs. Failures are logged and do not stop the rest. */
 export class LogCleanup {
   readonly #files: HostFiles;
   readonly #log: Logger;
@@ -35,7 +33,7 @@ export class LogCleanup {
     this.#linksDir = options.linksDir ?? CONTAINER_LINKS_DIR;
   }
 
-  /** All files of that attempt, including rotated ones, and its link (upstream: removeContainerLog). */
+  /** Removes all files of that attempt, including rotated ones, and its link (upstream: removeContainerLog). */
   async removeContainer(pod: PodNames, container: LoggedContainer): Promise<void> {
     const directory = `${podLogDirectory(this.#podLogsDir, pod)}/${container.name}`;
     await this.#try(directory, async () => {
@@ -47,7 +45,7 @@ export class LogCleanup {
     await this.#removeLink(pod, container);
   }
 
-  /** Everything of a removed pod. `names` where they are known; otherwise the directory is searched for. */
+  /** Removes all logs of a removed pod. If `names` is undefined, it searches for the directory. */
   async removePod(uid: string, names: PodNames | undefined, containers: readonly LoggedContainer[]): Promise<void> {
     const directories =
       names === undefined
@@ -62,8 +60,8 @@ export class LogCleanup {
   }
 
   /**
-   * Directories of removed pods, and links without a log, unless their container lives (it may be about to reopen its
-   * log).
+   * Removes directories of removed pods, and links without a log. The link of a running container is kept, because it
+   * may be about to reopen its log.
    */
   async sweep(isGone: (uid: string) => boolean, isRunning: (containerId: string) => boolean): Promise<void> {
     for (const name of await this.#list(this.#podLogsDir)) {
@@ -83,8 +81,9 @@ export class LogCleanup {
   }
 
   /**
-   * Logs of attempts without a container in the runtime, except for the newest two, so that a container that crashes
-   * for days does not fill the disk (kubernetes/kubernetes#91765). `attemptsOf` returns the attempts that exist.
+   * Removes the logs of attempts that have no container in the runtime, except for the newest two, so that a container
+   * that crashes for days does not fill the disk (kubernetes/kubernetes#91765). `attemptsOf` returns the attempts that
+   * exist.
    */
   async sweepAttempts(
     pod: PodNames,

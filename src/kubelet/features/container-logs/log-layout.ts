@@ -6,7 +6,10 @@ export const CONTAINER_LINKS_DIR = '/var/log/containers';
 const LONGEST_NAME_BYTES = 255;
 const SUFFIX = '.log';
 
-/** `/var/log/containers` beside `/var/log/pods`; an agent with its own log folders keeps its links there too. */
+/**
+ * Returns the folder of links: `/var/log/containers` beside `/var/log/pods`. An agent with other log folders has its
+ * links beside them.
+ */
 export function containerLinksDir(podLogsDir: string): string {
   return path.join(path.dirname(podLogsDir), 'containers');
 }
@@ -17,17 +20,21 @@ export interface PodNames {
   readonly namespace: string;
 }
 
-/** `<podLogsDir>/NAMESPACE_NAME_UID`. */
+/** Returns `<podLogsDir>/NAMESPACE_NAME_UID`. */
 export function podLogDirectory(podLogsDir: string, { namespace, name, uid }: PodNames): string {
   return `${podLogsDir}/${namespace}_${name}_${uid}`;
 }
 
-/** The uid at the end of a pod's log directory name; undefined for other directories, such as lost+found. */
+/**
+ * Returns the UID at the end of the name of a pod's log directory; undefined for other directories, such as lost+found.
+ */
 export function podUidOfLogDirectory(directoryName: string): string | undefined {
   return /^[^_]+_[^_]+_([^_]+)$/.exec(directoryName)?.[1];
 }
 
-/** `POD_NAMESPACE_CONTAINER-ID.log`, shortened to the longest file name; the id is shortened, as upstream does. */
+/**
+ * Returns `POD_NAMESPACE_CONTAINER-ID.log`. If it exceeds the longest file name, the id is shortened, as upstream does.
+ */
 export function logLinkName(
   pod: Pick<PodNames, 'name' | 'namespace'>,
   containerName: string,
@@ -38,21 +45,21 @@ export function logLinkName(
   );
 }
 
-/** The container id in a link's name; undefined when too little of it is left. */
+/** Returns the container id in a link's name; undefined if it was shortened too much. */
 export function containerIdOfLink(linkName: string): string | undefined {
   return /-([0-9a-zA-Z]{6,})\.log$/.exec(linkName)?.[1];
 }
 
 export interface LogFileName {
   readonly attempt: number;
-  /** `YYYYMMDD-HHMMSS` of a rotated file; undefined for the one being written. */
+  /** The time of the rotation as `YYYYMMDD-HHMMSS`; undefined for the file that is being written. */
   readonly rotatedAt: string | undefined;
   readonly compressed: boolean;
-  /** An incomplete file that was left behind. */
+  /** Whether the file is incomplete and was left behind. */
   readonly temporary: boolean;
 }
 
-/** Parses `3.log`, `3.log.20260131-150405`, with `.gz` or `.tmp`; undefined for other names. */
+/** Parses `3.log` and `3.log.20260131-150405`, with `.gz` or `.tmp`; undefined for other names. */
 export function parseLogFileName(name: string): LogFileName | undefined {
   const match = /^(\d+)\.log(?:\.(\d{8}-\d{6}))?(\.gz)?(\.tmp)?$/.exec(name);
   if (match === null) return undefined;

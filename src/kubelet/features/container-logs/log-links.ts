@@ -5,7 +5,7 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import type { PodNames } from './log-layout.ts';
 import { CONTAINER_LINKS_DIR, logLinkName } from './log-layout.ts';
 
-/** Links in /var/log/containers, by which log shippers find the logs of all containers of a node. */
+/** Creates links in /var/log/containers, where log shippers find the logs of all containers of a node. */
 export class LogLinks {
   readonly #files: HostFiles;
   readonly #log: Logger;
@@ -17,14 +17,16 @@ export class LogLinks {
     this.#directory = options.directory ?? CONTAINER_LINKS_DIR;
   }
 
-  /** Links the log of a container that has just started. Never rejects: a container runs without its link. */
+  /**
+   * Links the log of a container that has just started. Never rejects, because a container also runs without its link.
+   */
   async link(
     pod: Pick<PodNames, 'name' | 'namespace'>,
     status: Pick<ContainerRuntimeStatus, 'id' | 'name' | 'logPath'>,
   ): Promise<void> {
     const path = `${this.#directory}/${logLinkName(pod, status.name, status.id)}`;
     try {
-      // A runtime that logs elsewhere (journald) leaves no file to link to.
+      // A runtime that logs to journald has no file to link to.
       if (status.logPath === '' || (await this.#files.lstat(status.logPath)) === undefined) return;
       await this.#symlink(status.logPath, path);
     } catch (error) {

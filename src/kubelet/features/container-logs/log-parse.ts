@@ -2,11 +2,11 @@ import { Buffer } from 'node:buffer';
 
 /** One physical line of a log. */
 export interface LogEntry {
-  /** RFC 3339 with up to nine digits of fraction, as written. */
+  /** A time in RFC 3339 with up to nine digits of fraction, as written. */
   readonly timestamp: string;
   readonly stream: 'stdout' | 'stderr';
   readonly content: Uint8Array;
-  /** The program's line continues in the next entry. */
+  /** Whether the program's line continues in the next entry. */
   readonly partial: boolean;
 }
 
@@ -17,7 +17,7 @@ const NEWLINE = 0x0a;
 const BRACE = 0x7b;
 const COLON = 0x3a;
 
-/** Detects the format by the first character of a line; undefined for neither. */
+/** Detects the format by the first character of a line; undefined for an unknown format. */
 export function detectFormat(line: Uint8Array): LogFormat | undefined {
   if (line[0] === BRACE) return 'docker-json';
   return parseCriLine(line) === undefined ? undefined : 'cri';
@@ -27,7 +27,10 @@ export function parseLine(format: LogFormat, line: Uint8Array): LogEntry | undef
   return format === 'cri' ? parseCriLine(line) : parseDockerLine(line);
 }
 
-/** `TIME STREAM TAGS CONTENT\n`; with the tag P the newline is not the program's (CRI's kubelet-cri-logging design). */
+/**
+ * Parses `TIME STREAM TAGS CONTENT
+ * `. With the tag P, the newline is not part of the program's output (CRI's kubelet-cri-logging design).
+ */
 export function parseCriLine(line: Uint8Array): LogEntry | undefined {
   const first = line.indexOf(SPACE);
   const second = first < 0 ? -1 : line.indexOf(SPACE, first + 1);
@@ -43,8 +46,8 @@ export function parseCriLine(line: Uint8Array): LogEntry | undefined {
 }
 
 /**
- * `{"log": "...", "stream": "...", "time": "..."}` of Docker's json-file driver; a line without a newline of its own
- * continues.
+ * Parses `{"log": "...", "stream": "...", "time": "..."}` of Docker's json-file driver. If `log` has no newline, the
+ * line continues in the next entry.
  */
 export function parseDockerLine(line: Uint8Array): LogEntry | undefined {
   let parsed: unknown;
@@ -60,7 +63,10 @@ export function parseDockerLine(line: Uint8Array): LogEntry | undefined {
   return { timestamp: time, stream, content: Buffer.from(log), partial: !log.endsWith('\n') };
 }
 
-/** The timestamp with exactly nine digits of fraction, as printed before lines (upstream: RFC3339NanoFixed). */
+/**
+ * Returns the timestamp with exactly nine digits of fraction, as it is printed before lines (upstream:
+ * RFC3339NanoFixed).
+ */
 export function fixedTimestamp(timestamp: string): string {
   const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:\d\d)$/.exec(timestamp);
   if (match === null) return timestamp;

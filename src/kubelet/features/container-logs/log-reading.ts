@@ -11,27 +11,27 @@ export interface ContainerStates {
   whenChanged(uid: PodUid, signal: AbortSignal): Promise<unknown>;
 }
 
-/** What chunks of a log are turned into; `T` is the result of one or several chunks. */
+/** Decodes chunks of a log. `T` is the result of one or several chunks. */
 export interface ChunkDecoder<T extends { readonly length: number }> {
   /** Whether the reader needs no more data. */
   readonly isFull: boolean;
-  /** Bytes of an incomplete line. */
+  /** The number of bytes of an incomplete line. */
   readonly pendingBytes: number;
   push(chunk: Uint8Array): T;
-  /** At the end of a file that will not grow. */
+  /** Returns the rest at the end of a file that will not grow. */
   flush(): T;
 }
 
 const CHUNK_BYTES = 64 * 1024;
-/** Events may be lost; then a line is at most this late (upstream: logForceCheckPeriod). */
+/** The maximum delay of a line if an event is lost (upstream: logForceCheckPeriod). */
 const FORCED_LOOK_MS = 1000;
 /**
- * A file must have been quiet for this long, after it was rotated or its container ended, to count as complete: the
- * runtime buffers writes.
+ * A file is complete when it was quiet for this long after it was rotated or its container ended, because the runtime
+ * buffers writes.
  */
 const SETTLE_MS = 250;
 /**
- * Each written line causes an event. Events within this time after a read are handled by one read: a read for each
+ * Each written line causes an event. Events within this time after a read share the next read, because a read for each
  * would use a quarter of a core for one busy container.
  */
 const LOOK_PAUSE_MS = 10;
@@ -57,7 +57,7 @@ export class Liveness {
   }
 }
 
-/** One reading of one log. */
+/** Reads one log once, or follows it. */
 export class LogReading<T extends { readonly length: number }> {
   readonly #chain: LogChain;
   readonly #decoder: ChunkDecoder<T>;
@@ -72,8 +72,8 @@ export class LogReading<T extends { readonly length: number }> {
   }
 
   /**
-   * Reads the current content. Reading stops at the line that was last when it began, so a program that keeps writing
-   * does not prolong it. `onEnd` gets that position; it is not called if the reader stopped earlier.
+   * Reads the current content. Reading stops at the line that was last when it began, so that a program that keeps
+   * writing does not prolong it. `onEnd` receives that position. It is not called if the reader stopped earlier.
    */
   async *once(startBytes: number, endBytes: number, onEnd?: (positionBytes: number) => void): AsyncGenerator<T> {
     const file = this.#chain.current;
@@ -93,12 +93,12 @@ export class LogReading<T extends { readonly length: number }> {
     }
   }
 
-  /** `onCaughtUp` is called each time when everything available was read. */
+  /** Follows the log. `onCaughtUp` is called each time when all available lines were read. */
   async *follow(startBytes: number, liveness: Liveness, onCaughtUp: () => void = () => undefined): AsyncGenerator<T> {
     const stop = new AbortController();
     this.#wakeOnChange(liveness, stop.signal);
     this.#chain.follow();
-    // Files that were rotated between opening and watching.
+    // Adds files that were rotated between opening and watching.
     await this.#chain.look();
     try {
       yield* this.#followAll(startBytes, liveness, onCaughtUp);
@@ -159,7 +159,7 @@ export class LogReading<T extends { readonly length: number }> {
   }
 }
 
-/** Another tool rotated the log: it copied and truncated the file. */
+/** Whether another tool rotated the log by copying and truncating the file. */
 async function truncated(file: LogFile, position: number): Promise<boolean> {
   return position > 0 && (await file.sizeBytes()) < position;
 }

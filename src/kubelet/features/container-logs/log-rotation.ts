@@ -22,17 +22,20 @@ export interface WritingContainer {
 export interface LogRotationParts {
   readonly runtime: Pick<ContainerRuntime, 'reopenContainerLog'>;
   readonly files: HostFiles;
-  /** From the agent's cache; asking the runtime each time would cost more than the rotation. */
+  /**
+   * Returns the running containers from the agent's cache. A query of the runtime each time would cost more than the
+   * rotation.
+   */
   readonly running: () => Iterable<WritingContainer>;
   readonly policy: RotationPolicy;
-  /** containerLogMonitorInterval. */
+  /** The field containerLogMonitorInterval. */
   readonly intervalMs: number;
-  /** containerLogMaxWorkers. */
+  /** The field containerLogMaxWorkers. */
   readonly workers: number;
   readonly world: { clock: Clock; random: Random; log: Logger };
 }
 
-/** How soon a container that has just started, or that writes very fast, is checked. */
+/** The delay of the check of a container that has just started or that writes very fast. */
 const SOON_MS = 1000;
 const LEAST_MS = 250;
 
@@ -43,12 +46,13 @@ interface Watched {
 }
 
 /**
- * Keeps logs of running containers within their limits (upstream: logs/container_log_manager.go).
- * 1. One stat per container and interval while nothing happens; a log that is growing towards the limit is checked when
- *    it is due to reach it.
- * 2. A rotation is rename, then reopen: a process that has the old file open reads it to its end and loses nothing.
- * 3. When the runtime does not reopen, the rename is taken back, unless a new log exists already.
- * 4. Containers are independent: one that fails or is slow delays no other beyond the number of workers.
+ * Keeps the logs of running containers within their limits (upstream: logs/container_log_manager.go). Invariants:
+ * 1. While nothing happens, it makes one stat per container and interval. A log that grows towards the limit is checked
+ *    when it will reach it.
+ * 2. A rotation renames the file and then reopens it. A process that has the old file open reads it to its end and
+ *    loses nothing.
+ * 3. If the runtime does not reopen the log, the rename is undone, unless a new log already exists.
+ * 4. A container whose rotation fails or is slow delays others at most by using one of the workers.
  */
 export class LogRotation {
   readonly #parts: LogRotationParts;
@@ -74,7 +78,7 @@ export class LogRotation {
     await this.#loop.stop();
   }
 
-  /** A container started: it is checked soon rather than within the interval, in which it could fill a disk. */
+  /** Requests a check soon after a container started, because within the interval it could fill a disk. */
   noteStarted(id: ContainerId): void {
     const nowMs = this.#parts.world.clock.monotonicMs();
     this.#watched.set(id, { sizeBytes: 0, atMs: nowMs, dueAtMs: nowMs + SOON_MS });
@@ -97,7 +101,7 @@ export class LogRotation {
       if (container.logPath !== '' && (this.#watched.get(container.id)?.dueAtMs ?? 0) <= nowMs) due.push(container);
     }
     for (const id of gone) {
-      // A container that was just announced may not be listed yet.
+      // A container that was just reported as started may not be listed yet.
       if ((this.#watched.get(id)?.dueAtMs ?? 0) > nowMs) continue;
       this.#watched.delete(id);
       this.#complained.delete(id);
@@ -136,7 +140,7 @@ export class LogRotation {
     }
   }
 
-  /** The log file was removed: the runtime keeps writing to the unlinked file until it opens a new one. */
+  /** Lets the runtime open a new file if the log file was removed, because it keeps writing to the unlinked one. */
   async #recreated({ id, logPath }: WritingContainer) {
     await this.#parts.runtime.reopenContainerLog(id);
     return this.#parts.files.lstat(logPath);
@@ -167,7 +171,7 @@ export class LogRotation {
   async #takeBack(id: ContainerId, rotated: string, logPath: string): Promise<void> {
     const { files, world } = this.#parts;
     try {
-      // The call may have failed after its work was done: then the new log has lines, which a rename would destroy.
+      // The call may have failed after it took effect. Then the new log has lines, which a rename would destroy.
       if ((await files.lstat(logPath)) === undefined) await files.rename(rotated, logPath);
     } catch (error) {
       world.log.error('could not undo the rename of a log', {
@@ -178,7 +182,7 @@ export class LogRotation {
     }
   }
 
-  /** Written under a temporary name first, so that a .gz file is always complete. */
+  /** Compresses a file. It is written under a temporary name first, so that a .gz file is always complete. */
   async #compress(file: string): Promise<void> {
     const { files } = this.#parts;
     try {
@@ -187,7 +191,7 @@ export class LogRotation {
       await files.remove(file);
     } catch (error) {
       await files.remove(`${file}.tmp`);
-      // NotFound means that it was removed with its pod. Other errors are only logged: the log itself is in order.
+      // NotFound means that the file was removed with its pod. Other errors are only logged, because the log is intact.
       if (!isKind(error, 'NotFound'))
         this.#parts.world.log.warn('could not compress a rotated log', { path: file, error: errorMessage(error) });
     }
@@ -203,7 +207,7 @@ export class LogRotation {
     for (const name of selectOverBudget(sizes, attempt, policy)) await files.remove(`${directory}/${name}`);
   }
 
-  /** Logged once per container and cause, not with every pass. */
+  /** Logs a problem once per container and cause, and not at every pass. */
   #complain(id: ContainerId, logPath: string, problem: string): void {
     if (this.#complained.get(id) === problem) return;
     this.#complained.set(id, problem);

@@ -4,20 +4,20 @@ import { detectFormat, fixedTimestamp, parseLine } from './log-parse.ts';
 
 export interface LogShape {
   readonly timestamps: boolean;
-  /** Wall ms; older lines are left out. */
+  /** Wall-clock milliseconds; older lines are left out. */
   readonly sinceMs: number | undefined;
   readonly limitBytes: number | undefined;
-  /** Only lines that were written to this stream. */
+  /** Selects only lines that were written to this stream. */
   readonly stream?: 'stdout' | 'stderr' | undefined;
 }
 
 const NEWLINE = 0x0a;
 
-/** A line is split at this size, so that no log can make the reader hold all of it. */
+/** The length at which a line is split, so that a reader never holds a whole long line in memory. */
 export const LONGEST_LINE_BYTES = 1024 * 1024;
 
 /**
- * Parses chunks of a log file into entries. Chunks may break anywhere; a line counts when its newline has arrived.
+ * Parses chunks of a log file into entries. Chunks may break anywhere. A line counts when its newline has arrived.
  * Lines that cannot be parsed are skipped, as upstream does.
  */
 export class EntryDecoder {
@@ -25,7 +25,7 @@ export class EntryDecoder {
   #carry: Uint8Array = new Uint8Array();
   #format: LogFormat | undefined;
 
-  /** Bytes of an incomplete line. */
+  /** The number of bytes of an incomplete line. */
   get pendingBytes(): number {
     return this.#carry.length;
   }
@@ -45,7 +45,7 @@ export class EntryDecoder {
     return entries;
   }
 
-  /** At the end of a file that will not grow: a last line without newline counts too, if it can be parsed. */
+  /** Returns the last line of a file that will not grow, even without a newline, if it can be parsed. */
   flush(): readonly LogEntry[] {
     const entries: LogEntry[] = [];
     if (this.#carry.length > 0) this.#line(this.#carry, entries);
@@ -60,7 +60,7 @@ export class EntryDecoder {
   }
 }
 
-/** The same, but returns the program's output, filtered by the options. */
+/** Decodes chunks like `EntryDecoder`, but returns the program's output, filtered by the options. */
 export class LogDecoder {
   readonly #shape: LogShape;
   readonly #entries = new EntryDecoder();
@@ -72,12 +72,12 @@ export class LogDecoder {
     this.#leftBytes = shape.limitBytes ?? Number.POSITIVE_INFINITY;
   }
 
-  /** limitBytes is reached: nothing more will come. */
+  /** Whether limitBytes is reached, so that no more output follows. */
   get isFull(): boolean {
     return this.#leftBytes <= 0;
   }
 
-  /** Bytes of an incomplete line. */
+  /** The number of bytes of an incomplete line. */
   get pendingBytes(): number {
     return this.isFull ? 0 : this.#entries.pendingBytes;
   }

@@ -122,7 +122,7 @@ describe('reading logs', () => {
         expected += `${round}.${line}\n`;
       }
       await files.rename(`${dir}/0.log`, `${dir}/0.log.2026010${round}-000000`);
-      // The runtime still writes to the file it has open, then opens the new one.
+      // The runtime still writes to the file that it has open, and then opens the new one.
       await files.appendFile(`${dir}/0.log.2026010${round}-000000`, cri(`${round}.late`));
       expected += `${round}.late\n`;
       await files.writeFile(`${dir}/0.log`, '', 0o640);

@@ -29,9 +29,9 @@ export interface LogQuery {
 export interface LogTarget {
   readonly pod: PodNames;
   readonly container: string;
-  /** The pod as the runtime has it; undefined if the runtime has nothing of it. */
+  /** The pod's status in the runtime; undefined if the runtime does not know the pod. */
   readonly runtime: PodRuntimeStatus | undefined;
-  /** Why the container waits, from the pod's status; part of the error when there is no log. */
+  /** Why the container waits, from the pod's status. It is part of the error if there is no log. */
   readonly waitingReason?: string;
 }
 
@@ -58,7 +58,7 @@ export interface LogReaderParts {
 }
 
 /**
- * The container whose log is requested. Throws NotFound for one that does not exist, Invalid for one that has written
+ * Selects the container whose log is requested. Throws NotFound if it does not exist, and Invalid if it has written
  * nothing yet.
  */
 function selectLogContainer(target: LogTarget, previous: boolean): ContainerRuntimeStatus {
@@ -92,7 +92,7 @@ function waitingText(reason: string): string {
 
 /**
  * Reads logs of containers (upstream: cri-client pkg/logs). A follower gets each line exactly once, across rotations,
- * and ends when its container has ended and everything is read. Rotated files are not read back.
+ * and ends when its container has ended and everything is read. Files that were rotated before are not read.
  */
 export class ContainerLogReader {
   readonly #parts: LogReaderParts;
@@ -101,7 +101,7 @@ export class ContainerLogReader {
     this.#parts = parts;
   }
 
-  /** Rejects with NotFound or Invalid before anything is read; `signal` may end the iteration early. */
+  /** Reads a log. Rejects with NotFound or Invalid before anything is read. `signal` may end the iteration early. */
   async read(target: LogTarget, query: LogQuery, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const status = selectLogContainer(target, query.previous);
     const chain = this.#chainOf(target.pod, status);
@@ -137,9 +137,9 @@ export class ContainerLogReader {
   }
 
   /**
-   * The entries of one container's log in order, until it has ended and everything is read. They begin after `from`, if
-   * that position is in the current log, else at its beginning. `onCaughtUp` is called each time when everything
-   * available was read; `look` triggers a read at once. Rejects as `read` does.
+   * Returns the entries of one container's log in order, until it has ended and everything is read. They begin after
+   * `from` if that position is in the current log, else at its beginning. `onCaughtUp` is called each time when all
+   * available entries were read. `look` triggers a read immediately. Rejects as `read` does.
    */
   async followEntries(
     target: { pod: PodNames; container: ContainerRuntimeStatus },
@@ -177,7 +177,7 @@ export class ContainerLogReader {
 const isWhole = ({ previous, sinceSeconds, sinceTimeMs, tailLines, limitBytes, stream }: LogQuery): boolean =>
   !previous && [sinceSeconds, sinceTimeMs, tailLines, limitBytes, stream].every((limit) => limit === undefined);
 
-/** Frees the resources of a stream when it ends, is closed early or is aborted, also when it was never read. */
+/** Frees the resources of a stream when it ends, is closed early or is aborted, even if it was never read. */
 function closing<T>(stream: AsyncGenerator<T>, close: () => Promise<void>, signal: AbortSignal): AsyncIterable<T> {
   const end = async (): Promise<IteratorResult<T>> => {
     signal.removeEventListener('abort', endNow);
@@ -185,7 +185,7 @@ function closing<T>(stream: AsyncGenerator<T>, close: () => Promise<void>, signa
     await close();
     return { done: true, value: undefined };
   };
-  // An error in closing a file that was only read does no harm.
+  // The file was only read, so an error of closing it is ignored.
   const endNow = (): void => void end().catch(() => undefined);
   signal.addEventListener('abort', endNow, { once: true });
   const iterator: AsyncIterator<T> = {

@@ -1,22 +1,25 @@
 import { parseLogFileName } from './log-layout.ts';
 
 export interface RotationPolicy {
-  /** Negative turns rotation off, as upstream. */
+  /** The maximum size of a file; a negative value turns rotation off, as upstream. */
   readonly maxSizeBytes: number;
-  /** Files per container, the one being written included; at least 2. */
+  /** The maximum number of files per container, including the one being written; at least 2. */
   readonly maxFiles: number;
 }
 
 export interface RotationPlan {
-  /** Before the rename, oldest first. */
+  /** The files to remove before the rename, oldest first. */
   readonly remove: readonly string[];
   /** The new name of the file being written. */
   readonly rotateTo: string;
-  /** After the rename. Not the newest: a log shipper may still be reading it (kubernetes/kubelet#51). */
+  /**
+   * The files to compress after the rename. The newest is excluded, because a log shipper may still be reading it
+   * (kubernetes/kubelet#51).
+   */
   readonly compress: readonly string[];
 }
 
-/** `YYYYMMDD-HHMMSS` in UTC. */
+/** Formats a time as `YYYYMMDD-HHMMSS` in UTC. */
 function rotationStamp(nowMs: number): string {
   const iso = new Date(nowMs).toISOString();
   return `${iso.slice(0, 10).replaceAll('-', '')}-${iso.slice(11, 19).replaceAll(':', '')}`;
@@ -24,8 +27,8 @@ function rotationStamp(nowMs: number): string {
 
 /**
  * Plans the rotation of `<attempt>.log` in a directory with these names (upstream: logs/container_log_manager.go).
- * Afterwards there are at most `maxFiles` files of the attempt. A second rotation within one second gets the next free
- * second, so that nothing is overwritten.
+ * Afterwards there are at most `maxFiles` files of the attempt. A second rotation within one second gets the name of
+ * the next free second, so that nothing is overwritten.
  */
 export function planRotation(
   names: readonly string[],
@@ -39,7 +42,7 @@ export function planRotation(
   for (const name of [...names].sort()) {
     const parsed = parseLogFileName(name);
     if (parsed?.attempt !== attempt || parsed.rotatedAt === undefined) continue;
-    // Incomplete, or already compressed but interrupted before the original was removed.
+    // The file is incomplete, or it was compressed and the original was not removed.
     if (parsed.temporary || (!parsed.compressed && all.has(`${name}.gz`))) remove.push(name);
     else rotated.push({ name, at: parsed.rotatedAt, compressed: parsed.compressed });
   }
@@ -57,8 +60,8 @@ export function planRotation(
 }
 
 /**
- * When to check a log again: after the usual interval, sooner when it will exceed the limit before that at its present
- * rate. `leastMs` is the shortest wait.
+ * Computes when to check a log again: after the usual interval, or sooner if it will exceed the limit before at its
+ * current rate. `leastMs` is the shortest wait.
  */
 export function computeNextCheckMs(
   growth: { sizeBytes: number; grownBytes: number; elapsedMs: number },
@@ -73,9 +76,9 @@ export function computeNextCheckMs(
 }
 
 /**
- * What to remove so that all attempts together stay within the limits of one attempt: rotated files of older attempts
- * first, oldest first; then the older attempts' last files. Never a file of the attempt being written, which
- * planRotation bounds.
+ * Selects files to remove, so that all attempts together stay within the limits of one attempt: first rotated files of
+ * older attempts, oldest first, then their last files. It never selects a file of the attempt being written, which
+ * planRotation limits.
  */
 export function selectOverBudget(
   files: readonly { name: string; sizeBytes: number }[],
@@ -104,8 +107,8 @@ export function selectOverBudget(
 }
 
 /**
- * Files of attempts without a container, except for the two newest attempts: the current one, and the one for
- * `--previous`.
+ * Selects the files of attempts that have no container, except for the two newest attempts: the current one, and the
+ * one for `--previous`.
  */
 export function selectOrphanedAttempts(names: readonly string[], withContainer: ReadonlySet<number>): string[] {
   const parsed = names.flatMap((name) => {

@@ -8,14 +8,14 @@ const NEWLINE = 0x0a;
 
 export interface TailStart {
   readonly offsetBytes: number;
-  /** Number of complete program lines from that position; fewer than requested if the file has fewer. */
+  /** The number of complete program lines from that position; fewer than requested if the file has fewer. */
   readonly lines: number;
 }
 
 /**
- * Finds where the last `wanted` lines of the program begin, reading backwards in blocks. Pieces of one long line count
- * as one, so that a tail never begins in the middle of it (upstream counts pieces). A last line without newline is not
- * counted.
+ * Finds where the last `wanted` lines of the program begin. It reads backwards in blocks. Pieces of one long line count
+ * as one line, so that a tail never begins in the middle of it (upstream counts pieces). A last line without newline is
+ * not counted.
  */
 export async function findTailStart(
   file: Pick<LogFile, 'read'>,
@@ -30,14 +30,14 @@ export async function findTailStart(
     blockStart -= length;
     const block = await readFully(file, blockStart, length);
     const data = carry.length === 0 ? block : Buffer.concat([block, carry]);
-    // A line ends at `end` (its newline included); it begins after the newline before that.
+    // A line ends at `end`, including its newline. It begins after the previous newline.
     let end = data.lastIndexOf(NEWLINE) + 1;
     while (end > 0) {
       const start = end === 1 ? 0 : data.lastIndexOf(NEWLINE, end - 2) + 1;
       const isWhole = start > 0 || blockStart === 0 || end - start > LONGEST_LINE_BYTES;
       if (!isWhole) break;
       if (endsLine(data.subarray(start, end))) {
-        // Everything from here on belongs to lines that are already counted.
+        // The rest belongs to lines that are already counted.
         if (lines === wanted) return { offsetBytes: blockStart + end, lines };
         lines++;
       }

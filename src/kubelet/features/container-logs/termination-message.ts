@@ -5,27 +5,27 @@ import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { LogFiles } from '../../ports/log-files.ts';
 import { detectFormat, parseLine } from './log-parse.ts';
 
-/** Upstream: MaxContainerTerminationMessageLength, …LogLength, …LogLines. */
+/** The limits (upstream: MaxContainerTerminationMessageLength, …LogLength, …LogLines). */
 const MESSAGE_BYTES = 4096;
 const LOG_BYTES = 2048;
 const LOG_LINES = 80;
-/** Each line of a log carries about forty bytes of its own. */
+/** The number of bytes to read. Each line of a log has about forty additional bytes. */
 const LOG_READ_BYTES = LOG_BYTES + LOG_LINES * 64;
 
 export interface TerminationMessageParts {
   readonly logFiles: LogFiles;
   /**
-   * The container's message file lies below the first, its log below the second: nothing else is read, whatever path
-   * the runtime reports.
+   * The root directory contains the container's message file, and the log directory its log. Other paths that the
+   * runtime reports are not read.
    */
   readonly rootDir: string;
   readonly podLogsDir: string;
 }
 
 /**
- * The termination message of a container: the end of its message file, or of its log when it asks for that, failed, and
- * wrote no message. It follows the runtime's own message, if there is one (upstream: kuberuntime_container.go
- * convertToKubeContainerStatus).
+ * Reads the termination message of a container: the end of its message file, or of its log if the container requests
+ * that, failed, and wrote no message. It follows the runtime's own message, if there is one (upstream:
+ * kuberuntime_container.go convertToKubeContainerStatus).
  */
 export async function readTerminationMessage(
   parts: TerminationMessageParts,
@@ -71,8 +71,8 @@ async function readEnd(
 }
 
 /**
- * The text of the last lines of both streams, without the runtime's prefixes. A first line that was cut does not parse
- * and is skipped.
+ * Returns the text of the last lines of both streams, without the runtime's prefixes. A truncated first line cannot be
+ * parsed and is skipped.
  */
 function lastLines(end: Buffer): string {
   const lines: Buffer[] = [];
@@ -90,7 +90,7 @@ function lastLines(end: Buffer): string {
   return Buffer.concat(printed).subarray(-LOG_BYTES).toString('utf8');
 }
 
-/** An unreadable message is replaced by its error; a missing one is no message. */
+/** Returns the message, or the error if it cannot be read. A missing message is empty. */
 async function orSay(what: string, read: () => Promise<string>): Promise<string> {
   try {
     return await read();

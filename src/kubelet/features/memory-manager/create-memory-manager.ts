@@ -13,7 +13,7 @@ import { computeRestoredMemory } from './restore-memory.ts';
 
 export interface CreateMemoryManagerParts {
   readonly config: Pick<KubeletConfig, 'managers'>;
-  /** What the node reserves as a whole, eviction thresholds included. */
+  /** The total reservation of the node, including eviction thresholds. */
   readonly nodeReservation: Readonly<Record<string, string>>;
   readonly topology: MachineTopology;
   readonly file: Omit<StateText, 'flush'>;
@@ -22,8 +22,8 @@ export interface CreateMemoryManagerParts {
 }
 
 /**
- * Throws `Invalid` when the reservations do not match: as upstream, the agent does not start then. A saved state that
- * cannot be used does not stop it.
+ * Creates the memory manager. Throws `Invalid` if the reservations do not match; as upstream, the agent does not start
+ * then. An unusable saved state does not stop the start.
  */
 export function createMemoryManager(parts: CreateMemoryManagerParts): MemoryManager {
   const { config, file, observer, log } = parts;

@@ -18,7 +18,7 @@ const checkpoint: MemoryCheckpoint = {
 };
 const text = encodeMemoryCheckpoint(checkpoint);
 
-/** The saved text with one value replaced; the path has the keys down to it. */
+/** Returns the saved text with one value replaced. The path has the keys down to the value. */
 function withValue(path: string, value: unknown): string {
   const copy = JSON.parse(text) as Record<string, unknown>;
   const keys = path.split(' ');

@@ -9,11 +9,11 @@ export interface MemoryCheckpoint {
   readonly policy: string;
   readonly nodes: readonly NodeMemory[];
   readonly assignments: MemoryAssignments;
-  /** Undefined in the first version of the format, which the gate PodLevelResourceManagers replaces. */
+  /** The pools; undefined in the first version of the format, which the gate PodLevelResourceManagers replaces. */
   readonly pools?: MemoryPools | undefined;
 }
 
-/** Upstream: memorymanager/state MemoryManagerCheckpointV1; V2 with `pools`. */
+/** Encodes the state file (upstream: memorymanager/state MemoryManagerCheckpointV1; V2 with `pools`). */
 export function encodeMemoryCheckpoint(checkpoint: MemoryCheckpoint): string {
   const { policy, nodes, assignments, pools = new Map<string, MemoryBlock[]>() } = checkpoint;
   const entries = goSortedEntries(assignments).map(
@@ -80,7 +80,10 @@ function dumpPools(pools: MemoryPools): string {
 const dumpBlock = ({ nodes, resource, bytes }: MemoryBlock): string =>
   `{NUMAAffinity:([]int)[${nodes.join(' ')}] Type:(v1.ResourceName)${resource} Size:(uint64)${bytes}}`;
 
-/** Returns a string with the reason if no agent wrote the text. The cost is linear in its length. */
+/**
+ * Decodes the state file. Returns a string with the reason if no agent can have written the text. The cost is linear in
+ * its length.
+ */
 export function decodeMemoryCheckpoint(text: string): MemoryCheckpoint | string {
   let value: unknown;
   try {

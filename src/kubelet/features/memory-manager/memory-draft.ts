@@ -24,7 +24,7 @@ export interface MemoryHoldings {
   readonly pools: MemoryPools;
 }
 
-/** One container got memory. */
+/** Memory that was allocated to one container. */
 export interface AllocatedMemory extends Assignment {
   readonly container: string;
 }
@@ -32,13 +32,13 @@ export interface AllocatedMemory extends Assignment {
 export interface MemoryDraftParts extends MemoryHoldings {
   readonly capacities: readonly MemoryCapacity[];
   readonly pod: Pod;
-  /** Gate PodLevelResourceManagers. */
+  /** The gate PodLevelResourceManagers. */
   readonly podLevel: boolean;
   readonly onCommit: (holdings: MemoryHoldings, allocated: readonly AllocatedMemory[]) => void;
   readonly onProblem: (from: AllocationSource) => void;
 }
 
-/** The memory of one pod, container by container (upstream: policy_static.go Allocate, GetTopologyHints). */
+/** Allocates the memory of one pod, container by container (upstream: policy_static.go Allocate, GetTopologyHints). */
 export class MemoryDraft implements ResourceDraft {
   readonly #parts: MemoryDraftParts;
   readonly #allocated: AllocatedMemory[] = [];
@@ -89,7 +89,7 @@ export class MemoryDraft implements ResourceDraft {
   allocatePod(affinity: NumaMask | undefined): AllocationProblem | undefined {
     const { pod, onProblem } = this.#parts;
     const request = podMemoryRequest(this.#parts, pod);
-    // What a pod has stays.
+    // A pod keeps memory that it already has.
     if (request.size === 0 || this.#assignments.has(this.#uid)) return undefined;
     const nodes = this.#nodes();
     const problem = emptyMemoryProblem(this.#parts, pod);
@@ -133,7 +133,7 @@ export class MemoryDraft implements ResourceDraft {
     this.#assignments = withBlocks(this.#assignments, { uid: this.#uid, name, blocks });
   }
 
-  /** The init containers before this one that end before it starts. */
+  /** Returns the earlier init containers that end before this container starts. */
   #endedBefore(container: Container | undefined): Container[] {
     const inits = this.#parts.pod.spec.initContainers ?? [];
     const at = inits.findIndex(({ name }) => name === container?.name);
@@ -144,7 +144,7 @@ export class MemoryDraft implements ResourceDraft {
     return this.#endedBefore(container).flatMap(({ name }) => this.#blocksOf(name) ?? []);
   }
 
-  /** Memory that this container takes over from an init container is counted only here. */
+  /** Moves memory that this container reuses from an init container, so that it is counted only here. */
   #takeOver(container: Container, { nodes, resource, bytes }: MemoryBlock): void {
     let left = Math.min(bytes, reusableBytes(this.#reusable(container), resource, nodes));
     for (const { name } of this.#endedBefore(container)) {
@@ -167,7 +167,7 @@ export class MemoryDraft implements ResourceDraft {
     return new Map([...request.keys()].map((resource) => [resource, hints]));
   }
 
-  /** A container that has its memory prefers the nodes where that is. */
+  /** Returns the hints of a container that has its memory: it prefers the nodes of that memory. */
   #keptHints(own: readonly MemoryBlock[], request: MemoryRequest, isPod = false): ResourceHints {
     const nodes = this.#nodes();
     return new Map(
@@ -176,7 +176,7 @@ export class MemoryDraft implements ResourceDraft {
         const sum = blocks.reduce((total, block) => total + block.bytes, 0);
         const masks = new Set(blocks.map((block) => maskOf(nodes, block.nodes)));
         const [mask] = masks;
-        // An init container gave some of its memory to the containers after it.
+        // An init container gave some of its memory to the later containers.
         const isWhole = isPod ? sum >= bytes : sum <= bytes;
         return [
           resource,
@@ -188,7 +188,8 @@ export class MemoryDraft implements ResourceDraft {
 }
 
 /**
- * The nodes that the hint names, with more of them if they have too little; a string with the reason if there are none.
+ * Returns the nodes of the hint, and more nodes if these have too little memory. Returns a string with the reason if
+ * there are none.
  */
 function chooseNodes(
   nodes: readonly NodeMemory[],

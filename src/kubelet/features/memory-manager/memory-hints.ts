@@ -3,15 +3,15 @@ import { compareMasks, countNodes, hintsOf } from '../../model/topology-hints.ts
 import type { MemoryBlock, NodeMemory } from './memory-state.ts';
 import { idsOf, sameGroup } from './memory-state.ts';
 
-/** Bytes by resource: `memory`, `hugepages-2Mi`. */
+/** Bytes by resource, such as `memory` or `hugepages-2Mi`. */
 export type MemoryRequest = ReadonlyMap<string, number>;
 
-/** Memory of init containers of the same pod that the request may use, by resource and nodes. */
+/** Memory of init containers of the same pod that the request may reuse, by resource and nodes. */
 export type Reusable = readonly MemoryBlock[];
 
 /**
- * The NUMA nodes that can serve the request. Groups of nodes never overlap partly, so that the kernel can serve each
- * group from its own nodes (upstream: memorymanager/policy_static.go calculateHints).
+ * Returns the NUMA nodes that can serve the request. Groups of nodes never overlap partly, so that the kernel can serve
+ * each group from its own nodes (upstream: memorymanager/policy_static.go calculateHints).
  */
 export function memoryHints(nodes: readonly NodeMemory[], request: MemoryRequest, reusable: Reusable): TopologyHint[] {
   let least = nodes.length;
@@ -40,7 +40,7 @@ function sumOf(nodes: readonly NodeMemory[], mask: NumaMask, resource: string, c
   );
 }
 
-/** Whether the nodes have the memory free, or an init container of the pod has it there. */
+/** Whether the memory is free on these nodes, or an init container of the pod has it there. */
 export function hasFree(
   nodes: readonly NodeMemory[],
   mask: NumaMask,
@@ -58,7 +58,10 @@ export function reusableBytes(reusable: Reusable, resource: string, ids: readonl
     .reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** A node that is used alone cannot join a group, and a node in a group cannot join another. */
+/**
+ * Whether the nodes can form a group. A node that is used alone cannot join a group, and a node in a group cannot join
+ * another.
+ */
 export function isGroup(nodes: readonly NodeMemory[], mask: NumaMask): boolean {
   const ids = idsOf(nodes, mask);
   return nodes.every(
@@ -66,7 +69,7 @@ export function isGroup(nodes: readonly NodeMemory[], mask: NumaMask): boolean {
   );
 }
 
-/** Preferred ones first, then fewer and lower nodes. */
+/** Returns the best hint: preferred ones first, then fewer nodes, then lower ones. */
 export function bestHint(hints: readonly TopologyHint[]): TopologyHint | undefined {
   return hints.toSorted(
     (left, right) =>

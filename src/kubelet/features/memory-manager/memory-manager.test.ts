@@ -16,7 +16,7 @@ import { decodeMemoryCheckpoint, encodeMemoryCheckpoint } from './memory-checkpo
 import type { MemoryManager } from './memory-manager.ts';
 
 const GiB = 2 ** 30;
-/** Three nodes with 8 GiB each, of which 1 GiB are huge pages and 1 GiB of node 0 is reserved. */
+/** Three nodes with 8 GiB each, of which 1 GiB is in huge pages. 1 GiB of node 0 is reserved. */
 const machine = machineOf({
   sockets: 3,
   nodes: 1,
@@ -66,7 +66,7 @@ interface Size {
   readonly kind?: 'init' | 'sidecar';
 }
 
-/** A Guaranteed pod; its containers are named by their position. */
+/** A Guaranteed pod. Its containers are named by their position. */
 function podOf(uid: string, ...containers: readonly Size[]): Pod {
   const made = containers.map(({ memory, hugepages, kind }, index) => {
     const amounts = { cpu: '1', memory, ...(hugepages === undefined ? {} : { 'hugepages-2Mi': hugepages }) };
@@ -88,7 +88,9 @@ function podOf(uid: string, ...containers: readonly Size[]): Pod {
   });
 }
 
-/** As with the topology policy `none`, or on the nodes of `affinity`. Returns the message of a rejection. */
+/**
+ * Admits a pod as the topology policy `none` does, or on the nodes of `affinity`. Returns the message of a rejection.
+ */
 function admit(manager: MemoryManager, pod: Pod, affinity?: number): string | undefined {
   const draft = manager.begin(pod);
   for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {

@@ -10,9 +10,9 @@ import { computeNodeMemory } from './memory-state.ts';
 
 /** Counts what the manager does. */
 export interface MemoryManagerObserver {
-  /** A container got memory of NUMA nodes, from the nodes or from what its pod has. */
+  /** Counts a container that got memory of NUMA nodes, from the nodes or from the memory of its pod. */
   assigned(assignment: Assignment): void;
-  /** A container, or a pod as a whole, could not get memory. */
+  /** Counts a container, or a pod as a whole, that could not get memory. */
   refused(from: AllocationSource): void;
 }
 
@@ -25,11 +25,14 @@ export interface MemoryUse {
 
 export interface MemoryManagerParts {
   readonly policyName: 'None' | 'Static';
-  /** Empty with the policy `None`. */
+  /** The capacities; empty with the policy `None`. */
   readonly capacities: readonly MemoryCapacity[];
   readonly assignments: MemoryAssignments;
   readonly pools: MemoryPools;
-  /** Gate PodLevelResourceManagers: pods with resources of their own take part, and the state file has its format. */
+  /**
+   * The gate PodLevelResourceManagers, with which pods with pod-level resources get memory, and the state file has its
+   * format.
+   */
   readonly podLevel: boolean;
   readonly observer: MemoryManagerObserver;
   readonly log: Logger;
@@ -37,7 +40,7 @@ export interface MemoryManagerParts {
 
 /**
  * Reserves memory of NUMA nodes for containers of Guaranteed pods (upstream: cm/memorymanager). A container keeps its
- * nodes until its pod is over. Groups of nodes never overlap partly.
+ * nodes until its pod has ended. Groups of nodes never overlap partly.
  */
 export class MemoryManager implements HintProvider {
   readonly #parts: MemoryManagerParts;
@@ -72,13 +75,16 @@ export class MemoryManager implements HintProvider {
     });
   }
 
-  /** The ids of the NUMA nodes whose memory the container may use; undefined for all (upstream: GetMemoryNUMANodes). */
+  /**
+   * Returns the ids of the NUMA nodes whose memory the container may use; undefined for all (upstream:
+   * GetMemoryNUMANodes).
+   */
   affinity(uid: string, container: string): ReadonlySet<number> | undefined {
     const nodes = this.#nodesOf(this.#assignments, uid, container);
     return nodes.size === 0 ? undefined : nodes;
   }
 
-  /** The memory of one container; empty for one that uses all nodes (upstream: GetMemory). */
+  /** Returns the memory of one container; empty for one that uses all nodes (upstream: GetMemory). */
   blocks(uid: string, container: string): MemoryUse[] {
     return (this.#assignments.get(uid)?.get(container) ?? []).map(({ nodes, resource, bytes }) => ({
       type: resource,
@@ -87,7 +93,7 @@ export class MemoryManager implements HintProvider {
     }));
   }
 
-  /** The memory that containers may have (upstream: GetAllocatableMemory). */
+  /** Returns the memory that can be allocated to containers (upstream: GetAllocatableMemory). */
   allocatable(): MemoryUse[] {
     return this.#parts.capacities.flatMap(({ id, resources }) =>
       [...resources]
@@ -96,7 +102,7 @@ export class MemoryManager implements HintProvider {
     );
   }
 
-  /** Returns the memory of all other pods. */
+  /** Frees the memory of all other pods. */
   retain(isLive: (uid: string) => boolean): void {
     const kept = new Map([...this.#assignments].filter(([uid]) => isLive(uid)));
     if (kept.size === this.#assignments.size) return;
@@ -107,7 +113,7 @@ export class MemoryManager implements HintProvider {
     this.#listeners.add(listener);
   }
 
-  /** The content of `memory_manager_state`. */
+  /** Returns the content of `memory_manager_state`. */
   checkpoint(): string {
     const { policyName: policy, capacities, podLevel } = this.#parts;
     const [assignments, pools] = [this.#assignments, this.#pools];

@@ -7,12 +7,15 @@ import { hasPodLevelResources, isHugePageResource } from '../../../api/resources
 import { isGuaranteedAlone } from '../../model/guaranteed-container.ts';
 import type { MemoryRequest } from './memory-hints.ts';
 
-/** Gate PodLevelResourceManagers: pods with resources of their own take part. */
+/** The gate PodLevelResourceManagers, with which pods with pod-level resources get memory. */
 export interface RequestRules {
   readonly podLevel: boolean;
 }
 
-/** What the container may reserve: the memory and huge pages of a Guaranteed pod (upstream: getContainerRequestedResources). */
+/**
+ * Returns what the container may reserve: the memory and huge pages of a Guaranteed pod (upstream:
+ * getContainerRequestedResources).
+ */
 export function memoryRequest(
   { podLevel }: RequestRules,
   pod: Pod,
@@ -23,7 +26,7 @@ export function memoryRequest(
   return amountsOf(container.resources?.requests);
 }
 
-/** The most that the pod uses at one time, by resource (upstream: getPodRequestedResources). */
+/** Returns the largest amount that the pod uses at one time, by resource (upstream: getPodRequestedResources). */
 export function podMemoryRequest(rules: RequestRules, pod: Pod): MemoryRequest {
   if (rules.podLevel && hasPodLevelResources(pod)) {
     const own = podQos(pod) === 'Guaranteed' ? amountsOf(pod.spec.resources?.requests) : new Map<string, number>();

@@ -2,25 +2,25 @@ import type { MachineTopology } from '../../model/machine-topology.ts';
 import type { NumaMask } from '../../model/topology-hints.ts';
 import { quantityOf } from '../../../api/quantity.ts';
 
-/** Memory of one kind, from one group of NUMA nodes (upstream: memorymanager/state Block). */
+/** Memory of one kind from one group of NUMA nodes (upstream: memorymanager/state Block). */
 export interface MemoryBlock {
-  /** Ids of the nodes, ascending. */
+  /** The ids of the nodes, ascending. */
   readonly nodes: readonly number[];
-  /** `memory` or `hugepages-2Mi`. */
+  /** For example `memory` or `hugepages-2Mi`. */
   readonly resource: string;
   readonly bytes: number;
 }
 
-/** Blocks by the UID of the pod and the name of the container. Never changed in place. */
+/** Blocks by the UID of the pod and the name of the container. The maps are immutable. */
 export type MemoryAssignments = ReadonlyMap<string, ReadonlyMap<string, readonly MemoryBlock[]>>;
 
 /**
- * Blocks of pods that have memory as a whole, by UID. Their containers' blocks are parts of these, and count for
- * nothing more.
+ * Blocks of pods that have memory as a whole, by UID. The blocks of their containers are parts of these and are not
+ * counted again.
  */
 export type MemoryPools = ReadonlyMap<string, readonly MemoryBlock[]>;
 
-/** All in bytes. */
+/** The memory of one kind on a node, in bytes. */
 export interface MemoryTable {
   readonly total: number;
   readonly systemReserved: number;
@@ -32,9 +32,9 @@ export interface MemoryTable {
 /** One NUMA node (upstream: NUMANodeState). */
 export interface NodeMemory {
   readonly id: number;
-  /** How many blocks use the node. */
+  /** The number of blocks that use the node. */
   assignments: number;
-  /** The nodes that are allocated together with this one; only itself while none are. */
+  /** The nodes that are allocated together with this one; only itself while there are none. */
   group: readonly number[];
   readonly tables: ReadonlyMap<string, MemoryTable>;
 }
@@ -48,10 +48,12 @@ export interface MemoryCapacity {
   >;
 }
 
-/** By node id and resource, in bytes. */
+/** Bytes by node id and resource. */
 export type ReservedMemory = ReadonlyMap<number, ReadonlyMap<string, number>>;
 
-/** The memory of each node. Huge pages are not available as ordinary memory (upstream: getDefaultMachineState). */
+/**
+ * Computes the memory of each node. Huge pages are not available as ordinary memory (upstream: getDefaultMachineState).
+ */
 export function computeCapacities({ nodes }: MachineTopology, reserved: ReservedMemory): MemoryCapacity[] {
   return nodes.map(({ id, memoryBytes, hugePages }) => {
     const own = reserved.get(id);
@@ -71,7 +73,7 @@ export function computeCapacities({ nodes }: MachineTopology, reserved: Reserved
   });
 }
 
-/** The state of all nodes with these assignments. A block takes free memory from its nodes in their order. */
+/** Computes the state of all nodes with these assignments. A block takes free memory from its nodes in their order. */
 export function computeNodeMemory(
   capacities: readonly MemoryCapacity[],
   assignments: MemoryAssignments,
@@ -119,12 +121,12 @@ export function withBlocks(
 export const sameGroup = (left: readonly number[], right: readonly number[]): boolean =>
   left.length === right.length && left.every((id, index) => id === right[index]);
 
-/** The ids of the nodes in a mask, ascending. */
+/** Returns the ids of the nodes in a mask, ascending. */
 export function idsOf(nodes: readonly { readonly id: number }[], mask: NumaMask): number[] {
   return nodes.flatMap(({ id }, position) => ((mask >> position) & 1 ? [id] : []));
 }
 
-/** The mask of nodes by id; undefined if one of them does not exist. */
+/** Returns the mask of nodes by id; undefined if one of them does not exist. */
 export function maskOf(nodes: readonly { readonly id: number }[], ids: readonly number[]): NumaMask | undefined {
   const positions = ids.map((id) => nodes.findIndex((node) => node.id === id));
   return positions.includes(-1) ? undefined : positions.reduce((mask, position) => mask | (1 << position), 0);

@@ -16,7 +16,7 @@ import type { MemoryManager } from './memory-manager.ts';
 
 const GI = 2 ** 30;
 
-/** Three nodes of 8 GiB, of which the first reserves one; 1 GiB of each is in huge pages. */
+/** Three nodes of 8 GiB, of which the first reserves one. Each has 1 GiB in huge pages. */
 const topology: MachineTopology = {
   nodes: [0, 1, 2].map((id) => ({
     id,

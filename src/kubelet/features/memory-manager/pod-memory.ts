@@ -9,13 +9,13 @@ import { memoryRequest, podMemoryRequest } from './memory-request.ts';
 
 /** The memory of one container of a pod that has memory as a whole. */
 export interface MemoryShare {
-  /** Bytes by resource; none of 0. */
+  /** Bytes by resource; zero amounts are left out. */
   readonly amounts: MemoryRequest;
   readonly isExclusive: boolean;
 }
 
 /**
- * Why the memory of the pod cannot be divided: its exclusive containers leave nothing for the others (upstream:
+ * Returns why the memory of the pod cannot be divided: its exclusive containers leave nothing for the others (upstream:
  * memorymanager/policy_static.go validatePodScopeResources).
  */
 export function emptyMemoryProblem(rules: RequestRules, pod: Pod): AllocationProblem | undefined {
@@ -45,7 +45,7 @@ export function emptyMemoryProblem(rules: RequestRules, pod: Pod): AllocationPro
 
 /**
  * Divides what the pod requests among its containers (upstream: memorymanager/policy_static.go AllocatePod). Init
- * containers may use what the sidecars before them leave; containers without memory of their own share the rest.
+ * containers may use what the sidecars before them leave. Containers without exclusive memory share the rest.
  */
 export function divideMemory(rules: RequestRules, pod: Pod): ReadonlyMap<string, MemoryShare> {
   const total = podMemoryRequest(rules, pod);

@@ -5,8 +5,9 @@ import type { MachineTopology } from '../../model/machine-topology.ts';
 import type { ReservedMemory } from './memory-state.ts';
 
 /**
- * The memory of each NUMA node that no pod gets; a string with the reason if it cannot be reserved. The sum must equal
- * the reservation of the whole node (upstream: memory_manager.go getSystemReservedMemory).
+ * Computes the memory of each NUMA node that is reserved for the system. Returns a string with the reason if it cannot
+ * be reserved. The sum must equal the reservation of the whole node (upstream: memory_manager.go
+ * getSystemReservedMemory).
  */
 export function computeReservedMemory(
   { nodes }: MachineTopology,

@@ -5,7 +5,7 @@ import type { MemoryBlock, MemoryCapacity, NodeMemory } from './memory-state.ts'
 import { computeNodeMemory } from './memory-state.ts';
 import { computeRestoredMemory } from './restore-memory.ts';
 
-/** Three nodes of 7 bytes each; only the first has huge pages. */
+/** Three nodes of 7 bytes each, of which only the first has huge pages. */
 const capacities: MemoryCapacity[] = [0, 1, 2].map((id) => ({
   id,
   resources: new Map([

@@ -5,8 +5,9 @@ import type { MemoryAssignments, MemoryBlock, MemoryCapacity, MemoryPools, NodeM
 import { computeNodeMemory, maskOf, sameGroup, withBlocks } from './memory-state.ts';
 
 /**
- * The assignments to start with. `problem` says why the saved ones cannot be used as they are; upstream does not start
- * then (policy_static.go validateState). Here each one that is still possible is kept.
+ * Computes the assignments at the start of the agent. `problem` is the reason why the saved ones cannot be used
+ * unchanged; upstream does not start then (policy_static.go validateState). This agent keeps each one that is still
+ * possible.
  */
 export function computeRestoredMemory(
   saved: MemoryCheckpoint | undefined,
@@ -41,7 +42,7 @@ export function computeRestoredMemory(
     }
   }
   const isSame = lost === 0 && sameNodes(saved.nodes, computeNodeMemory(capacities, assignments, pools));
-  // A first start saves an empty state before anything is allocated.
+  // The first start saves an empty state before anything is allocated.
   const isEmpty = saved.nodes.length === 0 && saved.assignments.size === 0;
   return {
     assignments,
@@ -51,7 +52,7 @@ export function computeRestoredMemory(
   };
 }
 
-/** A pod that has memory as a whole keeps everything or nothing. */
+/** Whether the blocks of a pod that has memory as a whole are complete. Such a pod keeps all of them or none. */
 function isWhole(
   nodes: readonly NodeMemory[],
   pool: readonly MemoryBlock[],
@@ -73,7 +74,9 @@ function fits(nodes: readonly NodeMemory[], blocks: readonly MemoryBlock[]): boo
   });
 }
 
-/** Within a group it does not matter which of its nodes gives how much (upstream: areMachineStatesEqual). */
+/**
+ * Whether the nodes are the same. The distribution within a group does not matter (upstream: areMachineStatesEqual).
+ */
 function sameNodes(left: readonly NodeMemory[], right: readonly NodeMemory[]): boolean {
   if (left.length !== right.length) return false;
   const others = new Map(right.map((node) => [node.id, node]));

@@ -6,13 +6,13 @@ const RUNTIME_CONFIG_REQUIRED_SINCE = '1.37.0';
 export interface AgentFacts {
   readonly nodeName: string;
   readonly cgroupVersion: number;
-  /** The runtime does not implement the CRI call RuntimeConfig. */
+  /** Whether the runtime does not implement the CRI call RuntimeConfig. */
   readonly isRuntimeOutdated: boolean;
   readonly build: Readonly<Record<string, string>>;
   readonly gates: readonly { readonly name: string; readonly stage: string; readonly enabled: boolean }[];
 }
 
-/** Values that do not change while the agent runs. */
+/** Sets the values that do not change while the agent runs. */
 export function setAgentFacts(
   { main }: Pick<AgentMetrics, 'main'>,
   { nodeName, cgroupVersion, isRuntimeOutdated, build, gates }: AgentFacts,
@@ -27,6 +27,6 @@ export function setAgentFacts(
   for (const [stability, count] of main.stabilities())
     main.setTotal('registered_metrics_total', { stability_level: stability, deprecated_version: '' }, count);
   for (const label of ['', 'true']) main.count('kubelet_restarted_pods_total', { static: label }, 0);
-  // Upstream: credentials of plugins that were never used cannot expire.
+  // As upstream, credentials of plugins that were never used cannot expire.
   main.set('rest_client_exec_plugin_ttl_seconds', {}, Infinity);
 }

@@ -17,15 +17,15 @@ export const mainFamilies = {
 } as const;
 
 /**
- * All metrics of the agent, a set for each endpoint. Features do not depend on it: their events are counted where they
+ * All metrics of the agent, one set per endpoint. Features do not depend on them: their events are counted where they
  * are composed.
  */
 export interface AgentMetrics {
-  /** /metrics */
+  /** The families of /metrics. */
   readonly main: MetricSet<typeof mainFamilies>;
-  /** /metrics/probes */
+  /** The families of /metrics/probes. */
   readonly probes: MetricSet<typeof probeFamilies>;
-  /** /metrics/slis */
+  /** The families of /metrics/slis. */
   readonly slis: MetricSet<typeof sliFamilies>;
 }
 

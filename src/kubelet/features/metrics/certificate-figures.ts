@@ -34,7 +34,7 @@ export class CertificateFigures {
     for (const observe of this.#rotations) observe(ageSeconds);
   }
 
-  /** Whole seconds left; Infinity while there is no valid certificate. */
+  /** Returns the remaining whole seconds; Infinity while there is no valid certificate. */
   clientTtlSeconds(): number {
     return this.#left(this.#client());
   }
@@ -43,17 +43,19 @@ export class CertificateFigures {
     return this.#left(this.#server());
   }
 
-  /** kubelet_certificate_manager_client_expiration_renew_errors */
+  /** The value of kubelet_certificate_manager_client_expiration_renew_errors. */
   get clientRenewErrors(): number {
     return this.#clientFailures;
   }
 
-  /** kubelet_server_expiration_renew_errors */
+  /** The value of kubelet_server_expiration_renew_errors. */
   get serverRenewErrors(): number {
     return this.#serverFailures;
   }
 
-  /** The age of each serving certificate at its rotation: kubelet_certificate_manager_server_rotation_seconds. */
+  /**
+   * Observes the age of each serving certificate at its rotation: kubelet_certificate_manager_server_rotation_seconds.
+   */
   onServerRotated(observe: (ageSeconds: number) => void): void {
     this.#rotations.add(observe);
   }
@@ -63,7 +65,10 @@ export class CertificateFigures {
   }
 }
 
-/** Upstream: certificate/kubelet.go. Without a manager the time is infinite. */
+/**
+ * Connects the metrics of certificates (upstream: certificate/kubelet.go). Without a manager the remaining time is
+ * infinite.
+ */
 export function observeCertificates({ main }: Pick<AgentMetrics, 'main'>, figures: CertificateFigures): void {
   figures.onServerRotated((ageSeconds) =>
     main.observe('kubelet_certificate_manager_server_rotation_seconds', {}, ageSeconds),

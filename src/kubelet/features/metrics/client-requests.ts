@@ -2,7 +2,7 @@ import type { ClientObservation } from '../../../api/client/client-observations.
 import type { AgentMetrics } from './agent-metrics.ts';
 
 /**
- * Requests of the API client, as upstream counts them (client-go tools/metrics): latencies and sizes exclude watches.
+ * Counts requests of the API client as upstream does (client-go tools/metrics). Latencies and sizes exclude watches.
  */
 export function noteClientRequest({ main }: Pick<AgentMetrics, 'main'>, seen: ClientObservation): void {
   const { method: verb, host } = seen;

@@ -20,14 +20,14 @@ export interface FigureSources {
   readonly admission: { activePods(): readonly Pod[] };
   readonly pleg: { health(): { readonly lastActiveMs: number | undefined } };
   readonly claims: { claimsInUse(): Parameters<typeof countClaims>[1] };
-  /** Undefined on a standalone node. */
+  /** The certificates of pods; undefined on a standalone node. */
   readonly podCertificates: { phases(): Parameters<typeof countPodCertificates>[1] } | undefined;
   readonly nodeShutdown: { times(): Parameters<typeof countShutdown>[1] };
   readonly allocation: { counts(): Parameters<typeof countResizes>[1] };
   readonly cpuManager: { usage(): Parameters<typeof countCpus>[1] };
   readonly volumes: { counts(): Parameters<typeof countStorage>[1]['volumes'] };
   readonly plugins: { counts(): Parameters<typeof countStorage>[1]['plugins'] };
-  /** Undefined on a platform where nothing is measured. */
+  /** The disk measurements; undefined on a platform where nothing is measured. */
   readonly disks: Parameters<typeof collectDisks>[1] | undefined;
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
 }

@@ -11,7 +11,10 @@ export function containerType(pod: Pod | undefined, name: string): ContainerType
     : 'container';
 }
 
-/** Counts containers that ran and have ended now. One that had already ended when it was first seen does not count. */
+/**
+ * Counts containers that ran and have now ended. A container that had already ended when it was first seen does not
+ * count.
+ */
 export function noteEnds(
   { main }: Pick<AgentMetrics, 'main'>,
   pod: Pod | undefined,

@@ -11,7 +11,7 @@ export function noteDeviceAllocation({ main }: Main, resource: string, durationM
   main.observe('kubelet_device_plugin_alloc_duration_seconds', { resource_name: resource }, durationMs / 1000);
 }
 
-/** `call` is undefined for requests that upstream counts in total only. */
+/** Counts a request. `call` is undefined for requests that upstream counts in total only. */
 export function notePodResourcesRequest(
   { main }: Main,
   version: string,
@@ -24,17 +24,17 @@ export function notePodResourcesRequest(
   if (call === 'get_allocatable') main.count('kubelet_pod_resources_endpoint_requests_get_allocatable', labels);
 }
 
-/** Only requests for one pod can fail. */
+/** Counts an error. Only requests for one pod can fail. */
 export function notePodResourcesError({ main }: Main, version: string): void {
   main.count('kubelet_pod_resources_endpoint_errors_get', { server_api_version: version });
 }
 
-/** A watch of the Pods API lost events. */
+/** Counts a watch of the Pods API that lost events. */
 export function notePodWatchDropped({ main }: Main): void {
   main.count('kubelet_pod_watch_events_dropped_total', {});
 }
 
-/** A pod's claims were prepared or unprepared. */
+/** Counts that a pod's claims were prepared or unprepared. */
 export function noteDraOperation(
   { main }: Main,
   { name, isError, durationMs }: { readonly name: string; readonly isError: boolean; readonly durationMs: number },
@@ -48,13 +48,16 @@ export function noteDraCall({ main }: Main, driver: string, { method, code, dura
   main.observe('dra_grpc_operations_duration_seconds', labels, durationMs / 1000);
 }
 
-/** Only drivers with claims are shown. */
+/** Sets the number of claims. Drivers without claims are left out. */
 export function countClaims({ main }: Main, byDriver: ReadonlyMap<string, number>): void {
   main.clear('dra_resource_claims_in_use');
   for (const [driver, count] of byDriver) main.set('dra_resource_claims_in_use', { driver_name: driver }, count);
 }
 
-/** Signers are named by pods: those of certificates that exist now are shown, and no others. */
+/**
+ * Sets the number of pod certificates by signer. Pods name the signers, so only those of existing certificates are
+ * shown.
+ */
 export function countPodCertificates(
   { main }: Main,
   phases: readonly { readonly signerName: string; readonly phase: string }[],

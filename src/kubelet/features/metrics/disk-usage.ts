@@ -14,13 +14,13 @@ interface MeasuredVolume {
   };
 }
 
-/** Measured usage of volumes and logs, by pod. */
+/** Returns the measured usage of volumes and logs, by pod. */
 export interface MeasuredDisks {
   readonly volumes: ReadonlyMap<string, readonly MeasuredVolume[]>;
   readonly pods: ReadonlyMap<string, { logs: Iterable<readonly [string, { usedBytes: number }]> }>;
 }
 
-/** Reports the last measurement; a scrape of this endpoint measures nothing. */
+/** Shows the last measurement at each scrape. A scrape of this endpoint measures nothing. */
 export function collectDisks(
   { main }: Pick<AgentMetrics, 'main'>,
   disks: MeasuredDisks,
@@ -56,7 +56,7 @@ export function collectDisks(
   }
 }
 
-/** Time to measure a volume, by the way of measuring. */
+/** Observes the time to measure a volume, by method. */
 export function observeVolumeMeasurements({
   main,
 }: Pick<AgentMetrics, 'main'>): (source: string, durationMs: number) => void {

@@ -1,6 +1,6 @@
 import type { AgentMetrics } from './agent-metrics.ts';
 
-/** Counts evictions, and how old the figures were from which they were decided. */
+/** Counts evictions, and the age of the figures on which they were based. */
 export function observedEvictions({ main }: Pick<AgentMetrics, 'main'>): {
   onEvicted: (signal: string) => void;
   onStatsAge: (signal: string, ageMs: number) => void;

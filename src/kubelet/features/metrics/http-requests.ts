@@ -8,7 +8,7 @@ export interface LabelledRequest {
   readonly longRunning: boolean;
 }
 
-/** Upstream's families of requests. `nowMs` is monotonic. */
+/** Counts requests in upstream's families. `nowMs` is monotonic. */
 export function observeRequests(
   { main }: Pick<AgentMetrics, 'main'>,
   nowMs: () => number,

@@ -16,7 +16,7 @@ const steps: readonly (readonly [number, string])[] = [
   [0, '0-10MB'],
 ];
 
-/** The label for the size of an image (upstream: GetImageSizeBucket). */
+/** Returns the label for the size of an image (upstream: GetImageSizeBucket). */
 export function imageSizeLabel(bytes: number): string {
   return steps.find(([above]) => bytes > above)?.[1] ?? 'N/A';
 }

@@ -4,7 +4,7 @@ type Main = Pick<AgentMetrics, 'main'>;
 
 const known = (value: boolean | undefined): string => (value === undefined ? 'unknown' : String(value));
 
-/** One request for an image; fields are undefined when they were not determined. */
+/** Counts one request for an image. Fields are undefined if they were not determined. */
 export function noteEnsured(
   { main }: Main,
   {
@@ -20,11 +20,14 @@ export function noteEnsured(
   });
 }
 
-/** Upstream: image_pull_manager.go, the size of its caches. */
+/** The size of upstream's caches (upstream: image_pull_manager.go). */
 const MOST_INTENTS = 1024;
 const MOST_RECORDS = 2000;
 
-/** Records of pulled images. All of them are in memory; the percentage is of upstream's cache size. */
+/**
+ * Sets the number of records of pulled images. All of them are in memory; the percentage is relative to upstream's
+ * cache size.
+ */
 export function countPullRecords(
   { main }: Main,
   { intents, records }: { intents: number; records: number },

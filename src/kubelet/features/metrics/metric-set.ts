@@ -11,10 +11,10 @@ type NamesOf<F extends Families, Type extends MetricFamily['type']> = {
 
 type AnyMetric = Counter | Gauge | Histogram;
 
-/** A label whose values come from outside could fill the memory: beyond this limit a family takes no new series. */
+/** The maximum number of series of a family, because labels with values from outside could fill the memory. */
 const MOST_SERIES = 10_000;
 
-/** The families of one endpoint. The compiler checks their names; nothing here throws. */
+/** The families of one endpoint. The compiler checks their names, and no method throws. */
 export class MetricSet<F extends Families> {
   readonly #families: F;
   readonly #registry = new Registry();
@@ -42,7 +42,7 @@ export class MetricSet<F extends Families> {
     if (this.#admits(name, labels)) this.#histogram(name)?.observe({ ...labels }, value);
   }
 
-  /** A counter whose total is kept elsewhere. */
+  /** Sets a counter whose total is stored elsewhere. */
   setTotal(name: NamesOf<F, 'counter'>, labels: Labels, total: number): void {
     const counter = this.#counter(name);
     if (counter === undefined || !this.#admits(name, labels)) return;
@@ -50,7 +50,7 @@ export class MetricSet<F extends Families> {
     counter.inc({ ...labels }, total);
   }
 
-  /** Removes one series when its subject is gone. */
+  /** Removes one series when its subject is removed. */
   remove(name: keyof F & string, labels: Labels): void {
     (this.#counters.get(name) ?? this.#gauges.get(name) ?? this.#histograms.get(name))?.remove({ ...labels });
     this.#series.get(name)?.delete(seriesKey(labels));
@@ -63,12 +63,12 @@ export class MetricSet<F extends Families> {
     this.#series.delete(name);
   }
 
-  /** Called before each scrape, for values that are read rather than counted. */
+  /** Registers a function that is called before each scrape, for values that are read and not counted. */
   collect(collector: () => void): void {
     this.#collectors.push(collector);
   }
 
-  /** Called before the first scrape, for values that do not change. */
+  /** Registers a function that is called before the first scrape, for values that do not change. */
   collectOnce(collector: () => void): void {
     this.#firstCollectors.push(collector);
   }
@@ -80,7 +80,7 @@ export class MetricSet<F extends Families> {
     this.#series.clear();
   }
 
-  /** Families with at least one series, by name. */
+  /** Returns the families that have at least one series, by name. */
   async text(): Promise<string> {
     for (const collect of this.#firstCollectors.splice(0)) collect();
     for (const collect of this.#collectors) collect();
@@ -93,7 +93,7 @@ export class MetricSet<F extends Families> {
     return parts.join('');
   }
 
-  /** Number of families of each stability level. */
+  /** Returns the number of families of each stability level. */
   stabilities(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const { stability = 'ALPHA' } of Object.values<MetricFamily>(this.#families)) {
@@ -109,7 +109,7 @@ export class MetricSet<F extends Families> {
     }
   }
 
-  /** A new label value costs memory permanently, so there is a limit. */
+  /** Whether the family accepts the labels. A new label value uses memory permanently, so their number is limited. */
   #admits(name: string, labels: Labels): boolean {
     this.#used.add(name);
     const key = seriesKey(labels);
@@ -127,7 +127,7 @@ export class MetricSet<F extends Families> {
     return this.#families[name]?.hiddenUntilUsed === true && !this.#used.has(name);
   }
 
-  // Most families are used late or never, so each is made when it is first needed.
+  // Most families are used late or never, so each is created when it is first needed.
 
   #counter(name: string): Counter | undefined {
     const known = this.#counters.get(name);
@@ -173,7 +173,10 @@ function seriesKey(labels: Labels): string {
   return key;
 }
 
-/** Upstream shows nothing of a family without series; the library shows its header. */
+/**
+ * Whether the text contains a series. Upstream shows nothing of a family without series, but the library shows its
+ * header.
+ */
 function hasSeries(text: string): boolean {
   return text.split('\n').some((line) => line !== '' && !line.startsWith('#'));
 }

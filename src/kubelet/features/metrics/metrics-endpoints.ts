@@ -12,7 +12,7 @@ export interface MetricsAnswer {
 
 export interface MetricsEndpointParts {
   readonly metrics: AgentMetrics;
-  /** The answer in the text format, compressed for clients that accept it. */
+  /** Returns the answer in the text format, compressed for clients that accept it. */
   readonly answer: (request: MetricsRequest, text: string) => Promise<MetricsAnswer>;
 }
 
@@ -22,7 +22,7 @@ const reset: MetricsAnswer = {
   body: 'metrics reset\n',
 };
 
-/** /metrics, /metrics/probes, /metrics/slis. As upstream, only the last one can be reset. */
+/** Creates the endpoints /metrics, /metrics/probes and /metrics/slis. As upstream, only the last one can be reset. */
 export function metricsEndpoints({
   metrics,
   answer,

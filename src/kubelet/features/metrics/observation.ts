@@ -6,7 +6,7 @@ import { createAgentMetrics } from './agent-metrics.ts';
 import { PodStarts } from './pod-starts.ts';
 import { ProbeCounts } from './probe-counts.ts';
 
-/** Metrics and the notifications they are computed from. Created before everything else. */
+/** The metrics, and the notifications from which they are computed. It is created before everything else. */
 export interface Observation {
   readonly metrics: AgentMetrics;
   readonly starts: PodStarts;
@@ -40,10 +40,10 @@ export function observeProbe({ probes }: Observation): ProbeListener {
   };
 }
 
-/** Returns the problem; undefined when all is well. */
+/** Returns the problem, or undefined if there is none. */
 type HealthCheck = () => string | undefined;
 
-/** Checks whose results are counted (upstream: component-base/metrics/prometheus/slis). */
+/** Wraps checks, and counts their results (upstream: component-base/metrics/prometheus/slis). */
 export function observedChecks(
   { metrics: { slis } }: Observation,
   checks: Readonly<Record<string, HealthCheck>>,
@@ -63,7 +63,10 @@ export function observedChecks(
   return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, observed(name, check)]));
 }
 
-/** Durations of relists, the intervals between them, and durations of reading single pods. `nowMs` is monotonic. */
+/**
+ * Observes the duration of relists, the intervals between them, and the duration of reading single pods. `nowMs` is
+ * monotonic.
+ */
 export function observeRelists(
   { metrics: { main } }: Observation,
   nowMs: () => number,
@@ -90,7 +93,7 @@ export function observeHooks({ metrics }: Observation): (oddity: keyof typeof ho
   return (oddity) => metrics.main.count(hookFamilies[oddity]);
 }
 
-/** When PLEG was last active, on the wall clock; `lastActiveMs` is monotonic. */
+/** Records when PLEG was last active, on the wall clock. `lastActiveMs` is monotonic. */
 export function noteRuntimeSeen(
   { main }: Pick<AgentMetrics, 'main'>,
   lastActiveMs: number | undefined,

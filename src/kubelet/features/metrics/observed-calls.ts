@@ -16,7 +16,7 @@ const methods = {
   stats: 'NodeGetVolumeStats',
 } as const satisfies Record<keyof CsiNode, string>;
 
-/** The same drivers, with each call counted. */
+/** Wraps the drivers, and counts each call. */
 export function observedDrivers(drivers: CsiDrivers, clock: Clock, metrics: AgentMetrics): CsiDrivers {
   return {
     node: (endpoint, driver) => {
@@ -46,7 +46,7 @@ export function observedDrivers(drivers: CsiDrivers, clock: Clock, metrics: Agen
   };
 }
 
-/** For credential provider plugins: each run counts under the name of the program. */
+/** Wraps the processes of credential provider plugins, and counts each run under the name of the program. */
 export function observedCredentialPlugins(processes: Processes, clock: Clock, { main }: AgentMetrics): Processes {
   return {
     run: async (program, args, options) => {

@@ -10,7 +10,7 @@ import { observedPorts } from './observed-ports.ts';
 const shape = { uid: 'u' };
 type Call = 'runSandbox' | 'createContainer' | 'startContainer';
 
-/** A runtime whose call `failing` is refused. */
+/** A runtime that refuses the call `failing`. */
 function setUp(failing?: Call) {
   const script: { failing: Call | undefined } = { failing };
   const call = <T>(name: Call, result: T): Promise<T> =>

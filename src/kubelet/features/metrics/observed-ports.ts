@@ -16,7 +16,7 @@ import { timed } from './timed.ts';
 export interface ObservedPortsParts {
   readonly metrics: AgentMetrics;
   readonly pod: (uid: PodUid) => Pod | undefined;
-  /** A pull for a pod, with its start and end. */
+  /** Called after a pull for a pod, with its start and end. */
   readonly onPulled: (uid: string, fromMs: number, untilMs: number) => void;
 }
 
@@ -29,7 +29,7 @@ export interface ActingPorts {
   readonly csiDrivers: CsiDrivers;
 }
 
-/** The same ports, with the agent's calls counted. */
+/** Wraps the ports, and counts the agent's calls. */
 export function observedPorts<Ports extends ActingPorts>(ports: Ports, parts: ObservedPortsParts): Ports {
   return {
     ...ports,
@@ -40,7 +40,7 @@ export function observedPorts<Ports extends ActingPorts>(ports: Ports, parts: Ob
   };
 }
 
-/** An object with some methods replaced; the rest are called on the object itself. */
+/** Returns an object with some methods replaced. The others are called on the original object. */
 function overriding<T extends object>(target: T, replaced: Partial<T>): T {
   const kept = new Map<PropertyKey, unknown>(Object.entries(replaced));
   return new Proxy(target, {
@@ -58,8 +58,8 @@ function overriding<T extends object>(target: T, replaced: Partial<T>): T {
 const MOST_NEW_USERS = 1000;
 
 /**
- * Pods whose sandbox with a user namespace is new. The first failure of the sandbox or of one of its containers is the
- * error of the pod (upstream: kuberuntime_manager.go SyncPod).
+ * Tracks pods whose sandbox with a user namespace is new. The first failure of the sandbox or of one of its containers
+ * counts as the error of the pod (upstream: kuberuntime_manager.go SyncPod).
  */
 class NewUserNamespaces {
   readonly #pods = new Set<PodUid>();
@@ -79,7 +79,7 @@ class NewUserNamespaces {
   }
 }
 
-/** The limit of containers that were created and not started: each is started at once, or not at all. */
+/** The limit of containers that were created and not started. A container is started immediately or never. */
 const MOST_UNSTARTED = 1000;
 
 function observedRuntime(
@@ -121,7 +121,7 @@ function observedRuntime(
       } catch (error) {
         main.count('kubelet_started_containers_errors_total', { container_type: type, code: 'CreateContainerError' });
         users.fail(sandboxConfig.uid);
-        // The runtime names this error in its message (CRI errors.go).
+        // The runtime puts the name of this error in its message (CRI errors.go).
         if (errorMessage(error).includes('ImageVolumeMountFailed'))
           main.count('kubelet_image_volume_mounted_errors_total', {}, imageVolumes);
         throw error;
@@ -154,7 +154,7 @@ function observedImages(
       const reference = await images.pullImage(image, pull, options);
       const seconds = (clock.monotonicMs() - startMs) / 1000;
       if (pull.sandbox !== undefined) onPulled(pull.sandbox.uid, fromMs, clock.nowMs());
-      // The size is looked up in the background.
+      // The size is read in the background.
       void images
         .imageStatus(reference, pull.runtimeHandler)
         .then(

@@ -12,7 +12,7 @@ interface FinishedWork {
   readonly revived: boolean;
 }
 
-/** The parts of the pod syncer that are counted. */
+/** The methods of the pod syncer that are counted. */
 interface Syncer<Result, Terminating, Terminated, Finished> {
   syncPod(work: { pod: Pod; firstSeenMs: number; signal: AbortSignal }): Promise<Result>;
   syncTerminatingPod(work: Terminating): Promise<void>;
@@ -20,7 +20,7 @@ interface Syncer<Result, Terminating, Terminated, Finished> {
   finished(work: Finished): void;
 }
 
-/** Counts passes over pods by their purpose. */
+/** Wraps the syncer, and counts syncs of pods by their purpose. */
 export function observedSyncer<Result, Terminating extends TerminatingWork, Terminated, Finished extends FinishedWork>(
   syncer: Syncer<Result, Terminating, Terminated, Finished>,
   { metrics: { main } }: Pick<Observation, 'metrics'>,

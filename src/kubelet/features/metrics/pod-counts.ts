@@ -5,9 +5,9 @@ import type { AgentMetrics } from './agent-metrics.ts';
 
 export interface CountedWorker {
   readonly lifecycle: 'sync' | 'terminating' | 'terminated';
-  /** undefined for a pod that only the runtime knows. */
+  /** The pod; undefined if only the runtime knows it. */
   readonly pod: Pod | undefined;
-  /** Its source still wants it. */
+  /** Whether its source still wants it. */
   readonly desired: boolean;
 }
 
@@ -15,15 +15,15 @@ export interface PodCountFacts {
   readonly runtimePods: Iterable<PodRuntimeStatus>;
   readonly desired: readonly Pod[];
   readonly active: readonly Pod[];
-  /** In the API server, also those whose static pod is gone. */
+  /** The number of mirror pods in the API server, including those whose static pod is removed. */
   readonly mirrors: number;
   readonly workers: Iterable<CountedWorker>;
 }
 
-/** As upstream, the empty label stands for pods of the API server. */
+/** Returns the label of static pods. As upstream, it is empty for pods of the API server. */
 export const staticLabel = (pod: Pod): string => (isStaticPod(pod) ? 'true' : '');
 
-/** The current pods and containers. */
+/** Counts the current pods and containers. */
 export function countPods(
   { main }: Pick<AgentMetrics, 'main'>,
   { runtimePods, desired, active, mirrors, workers }: PodCountFacts,
@@ -73,12 +73,12 @@ function countWorkers({ main }: Pick<AgentMetrics, 'main'>, workers: Iterable<Co
   for (const { labels, count } of counts.values()) main.set('kubelet_working_pods', labels, count);
 }
 
-/** The state of a pod worker, as far as it is counted. */
+/** The part of a pod worker's state that is counted. */
 type CountedState =
   | { phase: 'queued' | 'syncing' | 'terminated' | 'finished'; pod: Pod | undefined }
   | { phase: 'terminating'; subject: { kind: 'pod'; pod: Pod } | { kind: 'orphan' } };
 
-/** `wanted`: the pod as its source wants it. */
+/** Returns what is counted of a pod worker. `wanted` is the pod as its source wants it. */
 export function countedWorker(state: CountedState, wanted: Pod | undefined): CountedWorker {
   const lifecycle =
     state.phase === 'terminating'

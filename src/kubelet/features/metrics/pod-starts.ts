@@ -5,17 +5,17 @@ import type { AgentMetrics } from './agent-metrics.ts';
 
 interface Start {
   readonly firstSeenMs: number;
-  /** From the beginning of the first pull to the end of the last one. */
+  /** From the start of the first pull to the end of the last one. */
   pull: { fromMs: number; untilMs: number } | undefined;
 }
 
-/** More pods than a node can have; entries without a reported end are dropped. */
+/** The limit of entries, more than the pods of a node. Entries whose end was not reported are dropped. */
 const MOST = 2000;
 
 /**
- * How long pods took to start. Each pod counts once, when all its containers have started. Pods that already ran when
- * the agent started do not count, nor do static pods where time is measured from the creation of an object (upstream:
- * util/pod_startup_latency_tracker.go).
+ * Measures how long pods took to start. Each pod counts once, when all its containers have started. Pods that already
+ * ran when the agent started do not count. Static pods do not count if the time is measured from the creation of an
+ * object (upstream: util/pod_startup_latency_tracker.go).
  */
 export class PodStarts {
   readonly #metrics: Pick<AgentMetrics, 'main'>;
@@ -92,7 +92,7 @@ function haveAllStarted(pod: Pod, status: PodStatus): boolean {
   return statuses.length >= pod.spec.containers.length && statuses.every(({ state }) => state?.running !== undefined);
 }
 
-/** From the start of the first init container that has ended to the end of the last one. */
+/** Returns the seconds from the start of the first ended init container to the end of the last one. */
 function initSeconds({ initContainerStatuses = [] }: PodStatus): number {
   const ended = initContainerStatuses.flatMap(({ state }) =>
     state?.terminated === undefined ? [] : [state.terminated],

@@ -4,7 +4,7 @@ export interface ProbeSeen {
   readonly type: 'liveness' | 'readiness' | 'startup';
   readonly container: string;
   readonly pod: { name: string; namespace: string; uid: string };
-  /** Result unknown: the agent or the node was too late for it. */
+  /** `unknown` means that the agent or the node was late. */
   readonly outcome: 'successful' | 'failed' | 'unknown';
   readonly durationMs: number;
 }
@@ -14,7 +14,7 @@ const results = ['successful', 'failed', 'unknown'] as const;
 
 type Series = { probe_type: string; container: string; pod: string; namespace: string };
 
-/** Probes by their results. The series of a pod are removed with it. */
+/** Counts probes by their results. The series of a pod are removed with it. */
 export class ProbeCounts {
   readonly #metrics: Pick<AgentMetrics, 'probes'>;
   readonly #series = new Map<string, Map<string, Series>>();

@@ -1,6 +1,8 @@
 import type { AgentMetrics } from './agent-metrics.ts';
 
-/** What the cgroups of the QoS classes protect (upstream: qos_container_manager_linux.go setMemoryQoS). */
+/**
+ * Sets the memory that the cgroups of the QoS classes protect (upstream: qos_container_manager_linux.go setMemoryQoS).
+ */
 export function noteProtectedMemory(
   { main }: Pick<AgentMetrics, 'main'>,
   { min, low }: { readonly min: number; readonly low: number },

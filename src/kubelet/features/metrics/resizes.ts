@@ -5,7 +5,7 @@ import type { AgentMetrics } from './agent-metrics.ts';
 
 type Main = Pick<AgentMetrics, 'main'>;
 
-/** Changes of the resources that a source asks for (upstream: kubelet.go recordContainerResizeOperations). */
+/** Counts changes of the resources that a source requests (upstream: kubelet.go recordContainerResizeOperations). */
 export function noteRequestedResizes({ main }: Main, before: Pod, after: Pod): void {
   const now = new Map(resizable(after).map((container) => [container.name, container]));
   for (const { name, resources: had } of resizable(before)) {
@@ -32,7 +32,7 @@ function resizeOperation(before: string, after: string): 'add' | 'remove' | 'inc
   return change < 0 ? 'decrease' : 'increase';
 }
 
-/** The current resizes. */
+/** Sets the number of current resizes. */
 export function countResizes(
   { main }: Main,
   { pending, inProgress }: { pending: ReadonlyMap<string, number>; inProgress: number },
@@ -43,7 +43,7 @@ export function countResizes(
   main.set('kubelet_pod_in_progress_resizes', {}, inProgress);
 }
 
-/** Counts resizes that were allocated after they had been deferred, and those that are infeasible. */
+/** Counts resizes that were allocated after they had been deferred, and infeasible ones. */
 export function observedResizes({ main }: Pick<AgentMetrics, 'main'>): {
   deferredAccepted(trigger: string): void;
   infeasible(cause: string): void;

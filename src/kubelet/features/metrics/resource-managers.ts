@@ -9,7 +9,7 @@ interface AssignmentObserver {
   refused(from: Source): void;
 }
 
-/** `podLevel` is the gate PodLevelResourceManagers, which has families of its own. */
+/** `podLevel` is the gate PodLevelResourceManagers, which adds families. */
 interface Counting {
   readonly podLevel: boolean;
 }
@@ -25,7 +25,7 @@ export function observedCpuManager(
       if (podLevel) countAssignment({ main }, 'cpu', assignment);
     },
     refused: (from) => {
-      // Upstream counts the containers of a pod when they get CPUs, and not the pod.
+      // Upstream counts containers of a pod when they get CPUs, but does not count the pod.
       if (from === 'node') main.count('kubelet_cpu_manager_pinning_requests_total');
       main.count('kubelet_cpu_manager_pinning_errors_total');
       if (podLevel) main.count('resource_manager_allocation_errors_total', { resource_name: 'cpu', source: from });
@@ -79,7 +79,7 @@ function countAlignment({ main }: Main, labels: { scope: string; boundary: strin
   else main.count('kubelet_container_aligned_compute_resources_failure_count', labels);
 }
 
-/** The CPUs at the time of a scrape. */
+/** Sets the number of CPUs at the time of a scrape. */
 export function countCpus(
   { main }: Main,
   usage: {

@@ -1,13 +1,13 @@
 import type { AgentMetrics } from './agent-metrics.ts';
 
 export interface RuntimeCall {
-  /** The RPC's name, `RunPodSandbox`. */
+  /** The name of the RPC, such as `RunPodSandbox`. */
   readonly op: string;
   readonly durationMs: number;
   readonly failed: boolean;
 }
 
-/** `RunPodSandbox` → `run_podsandbox` (upstream: kuberuntime/instrumented_services.go). */
+/** Converts `RunPodSandbox` to `run_podsandbox` (upstream: kuberuntime/instrumented_services.go). */
 export function operationType(op: string): string {
   if (op === 'UpdateContainerResources') return 'update_container';
   return op

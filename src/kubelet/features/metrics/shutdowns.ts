@@ -1,6 +1,6 @@
 import type { AgentMetrics } from './agent-metrics.ts';
 
-/** When the last graceful shutdown began and ended, in wall milliseconds; undefined: it did not. */
+/** When the last graceful shutdown began and ended, in wall-clock milliseconds; undefined if it did not. */
 interface ShutdownTimes {
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
@@ -11,7 +11,7 @@ export function countShutdown({ main }: Pick<AgentMetrics, 'main'>, { startMs, e
   main.set('kubelet_graceful_shutdown_end_time_seconds', {}, unixSeconds(endMs));
 }
 
-/** Whole seconds, as upstream (upstream: nodeshutdown/storage.go timestamp). */
+/** Returns whole seconds, as upstream (upstream: nodeshutdown/storage.go timestamp). */
 function unixSeconds(ms: number | undefined): number {
   return ms === undefined ? 0 : Math.floor(ms / 1000);
 }

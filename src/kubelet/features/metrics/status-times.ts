@@ -1,11 +1,11 @@
 import type { AgentMetrics } from './agent-metrics.ts';
 
-/** More pods than a node can have; entries of statuses that are never published are dropped. */
+/** The limit of entries, more than the pods of a node. Entries of statuses that are never published are dropped. */
 const MOST = 2000;
 
 /**
- * How long statuses took to reach the API server: from the first unpublished change (upstream: status_manager.go
- * syncPod).
+ * Measures how long statuses took to reach the API server, from the first unpublished change (upstream:
+ * status_manager.go syncPod).
  */
 export class StatusTimes {
   readonly #metrics: Pick<AgentMetrics, 'main'>;

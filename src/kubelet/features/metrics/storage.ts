@@ -2,7 +2,7 @@ import type { AgentMetrics } from './agent-metrics.ts';
 
 type Main = Pick<AgentMetrics, 'main'>;
 
-/** A volume operation that ended. No volume here was migrated from another kind (upstream: CSI migration). */
+/** Counts a finished volume operation. Volumes are never migrated from another kind here (upstream: CSI migration). */
 export function noteVolumeOperation(
   { main }: Main,
   { plugin, name, durationMs, failed }: { plugin: string; name: string; durationMs: number; failed: boolean },
@@ -14,7 +14,7 @@ export function noteVolumeOperation(
   );
 }
 
-/** A call to a CSI driver. `code` is Go's spelling; a call that was not made has none. */
+/** Counts a call to a CSI driver. `code` is Go's spelling; a call that was not made has none. */
 export function noteCsiCall(
   { main }: Main,
   { driver, method, code, durationMs }: { driver: string; method: string; code: string; durationMs: number },
@@ -38,7 +38,7 @@ export interface StorageFacts {
   readonly plugins: { desired: readonly string[]; registered: readonly string[] };
 }
 
-/** The current volumes and plugins. */
+/** Sets the number of current volumes and plugins. */
 export function countStorage({ main }: Main, { volumes, plugins }: StorageFacts): void {
   main.clear('volume_manager_total_volumes');
   for (const [state, counts] of [

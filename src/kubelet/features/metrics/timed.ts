@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
 
-/** Runs the work, and reports how long it took and whether it failed. */
+/** Runs the work, and reports its duration and whether it failed. */
 export async function timed<T>(
   clock: Clock,
   work: () => Promise<T>,

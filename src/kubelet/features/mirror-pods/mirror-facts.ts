@@ -12,17 +12,17 @@ export interface ListedPods {
 
 export interface MirrorSources {
   readonly listed: ListedPods;
-  /** The pod that is wanted under a full name. */
+  /** Returns the wanted pod with this full name. */
   readonly byFullName: (fullName: string) => Pod | undefined;
   readonly nodeName: string;
-  /** The node in the API; undefined while it is not there. */
+  /** Returns the node object of the API; undefined while it does not exist. */
   readonly node: () => Node | undefined;
-  /** A static pod of this full name is being stopped. */
+  /** Whether a static pod of this full name is being stopped. */
   readonly isEnding: (fullName: string) => boolean;
   readonly sourcesReady: () => boolean;
 }
 
-/** The facts about a static pod and its mirror; undefined before the API server has listed its pods. */
+/** Returns the facts about a static pod and its mirror; undefined before the API server has listed its pods. */
 export function readMirrorFacts(
   { listed, byFullName, nodeName, node: nodeNow, isEnding, sourcesReady }: MirrorSources,
   fullName: string,
@@ -44,8 +44,8 @@ export function readMirrorFacts(
 }
 
 /**
- * The pod in the API that stands for `pod`: itself, or the mirror of a static pod while it shows the current one
- * (upstream: TranslatePodUID).
+ * Returns the pod in the API that represents `pod`: itself, or the mirror of a static pod while it shows the current
+ * one (upstream: TranslatePodUID).
  */
 export function apiPodOf(listed: ListedPods, pod: Pod | undefined): Pod | undefined {
   if (pod === undefined || !listed.isListed()) return undefined;

@@ -12,11 +12,11 @@ export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
   );
 }
 
-/** Empty for a pod that is no mirror. */
+/** Returns the hash in the annotation; empty for a pod that is not a mirror. */
 export const mirrorHashOf = (mirror: Pod): string => mirror.metadata.annotations?.[annotations.configMirror] ?? '';
 
 /**
- * The mirror of a static pod for the API server. Its owner is the node, so that it is removed with the node
+ * Builds the mirror of a static pod for the API server. Its owner is the node, so that it is removed with the node
  * (upstream: NodeRestriction).
  */
 export function buildMirror(pod: Pod, node: { name: string; uid: string }): Pod {
@@ -35,18 +35,18 @@ export function buildMirror(pod: Pod, node: { name: string; uid: string }): Pod 
 }
 
 export interface MirrorFacts {
-  /** The static pod of the name; undefined for none. */
+  /** The static pod of the name; undefined if there is none. */
   pod: Pod | undefined;
   /** The pod of that name in the API. */
   readonly found: Pod | undefined;
-  /** undefined while the node is not in the API, or is being deleted. */
+  /** The node; undefined while it is not in the API, or is being deleted. */
   node: { name: string; uid: string } | undefined;
   /**
-   * A static pod of the name is being stopped: it is shown until nothing of it is left, also when the next one of the
-   * name waits for that.
+   * Whether a static pod of the name is being stopped. It is shown until it is removed, even if the next pod of the
+   * name already waits.
    */
   isEnding: boolean;
-  /** All sources have reported: a mirror without a pod is an orphan. */
+  /** Whether all sources have reported. Then a mirror without a pod is an orphan. */
   sourcesReady: boolean;
 }
 
@@ -56,16 +56,18 @@ export type MirrorAction =
   | { kind: 'create'; mirror: Pod }
   | { kind: 'blocked'; by: Pod };
 
-/** Upstream: kubelet.go tryReconcileMirrorPods, kubelet_pods.go HandlePodCleanups. */
+/**
+ * Decides what happens to a mirror (upstream: kubelet.go tryReconcileMirrorPods, kubelet_pods.go HandlePodCleanups).
+ */
 export function computeMirrorAction({ pod, found, node, isEnding, sourcesReady }: MirrorFacts): MirrorAction {
   if (found !== undefined && !isMirrorPod(found))
     return pod === undefined ? { kind: 'nothing' } : { kind: 'blocked', by: found };
-  // The mirror shows the one that ends (upstream: only SyncPod replaces it, which runs when the previous pod has
-  // ended).
+  // The mirror shows the pod that is being stopped (upstream: only SyncPod replaces it, which runs when the previous
+  // pod has ended).
   if (isEnding) return { kind: 'nothing' };
   if (pod === undefined)
     return found === undefined || !sourcesReady ? { kind: 'nothing' } : { kind: 'delete', mirror: found };
-  // A mirror that is owned by an earlier node of this name would be removed with it.
+  // A mirror that an earlier node of this name owns would be removed with that node.
   if (found !== undefined)
     return isDeleted(found) || !isMirrorOf(found, pod) || isOfAnother(found, node)
       ? { kind: 'delete', mirror: found }

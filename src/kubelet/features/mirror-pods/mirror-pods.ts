@@ -18,9 +18,12 @@ import type { MirrorFacts } from './mirror-pod.ts';
 import { computeMirrorAction, mirrorHashOf } from './mirror-pod.ts';
 
 export interface MirrorPodsParts {
-  /** Its requests have a deadline. */
+  /** The API client. Its requests have a deadline. */
   readonly client: Pick<ApiClient, 'create' | 'delete'>;
-  /** undefined while the API server has not listed its pods: then no mirror is known to be missing. */
+  /**
+   * Returns the facts about a pod; undefined while the API server has not listed its pods, because no mirror is known
+   * to be missing then.
+   */
   readonly facts: (fullName: string) => MirrorFacts | undefined;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
@@ -30,7 +33,7 @@ export interface MirrorPodsParts {
 
 interface Trouble {
   failures: number;
-  /** The last reported problem. */
+  /** The last reported error. */
   said: string;
   retry: Timer | undefined;
 }
@@ -43,16 +46,17 @@ const RESTORE_DELAY_MS = 500;
 const retryCurve: BackoffCurve = { initialMs: 500, maxMs: 60_000, factor: 2 };
 
 /**
- * Shows the static pods of the node in the API, with one mirror each (upstream: pod/mirror_client.go).
- * 1. A mirror of an earlier manifest is replaced at once, a deleted one after a moment; one without a pod is deleted.
- * 2. Whatever happens to a mirror, its pod runs on.
- * 3. Only a mirror that was seen is deleted: its uid is a precondition.
+ * Shows the static pods of the node in the API, with one mirror each (upstream: pod/mirror_client.go). Invariants:
+ * 1. A mirror of an earlier manifest is replaced immediately, and a deleted one after a moment. A mirror without a pod
+ *    is deleted.
+ * 2. Changes of a mirror never affect its pod.
+ * 3. Only a mirror that was read is deleted, with its UID as a precondition.
  * 4. A refusal causes one event of the pod and is retried with increasing delays.
  */
 export class MirrorPods {
   readonly #parts: MirrorPodsParts;
   readonly #troubles = new Map<string, Trouble>();
-  /** By full name: the hash of the mirror that the API last had. */
+  /** The hash of the mirror that the API last had, by full name. */
   readonly #shown = new Map<string, string>();
   readonly #restores = new Map<string, Timer>();
   readonly #workers: KeyedWorkers<string, undefined>;
@@ -68,14 +72,14 @@ export class MirrorPods {
     });
   }
 
-  /** A static pod of this full name, or its mirror in the API, may have changed. */
+  /** Compares the static pod of this full name with its mirror, because one of them may have changed. */
   reconcile(fullName: string): void {
     if (this.#stopped) return;
     this.#troubles.get(fullName)?.retry?.cancel();
     this.#workers.submit(fullName, undefined);
   }
 
-  /** Sends no more requests; pending answers are not awaited. */
+  /** Stops sending requests. Pending answers are not awaited. */
   stop(): void {
     this.#stopped = true;
     for (const { retry } of this.#troubles.values()) retry?.cancel();
@@ -98,7 +102,7 @@ export class MirrorPods {
         case 'delete':
           log.info('Trying to delete pod', { pod: podKey(action.mirror), podUid: action.mirror.metadata.uid });
           await this.#delete(action.mirror);
-          // The watch reports when it is gone, and starts the next turn.
+          // The watch reports the deletion and starts the next pass.
           break;
         case 'create':
           if (this.#waitsForRestore(fullName, action.mirror)) break;
@@ -131,7 +135,7 @@ export class MirrorPods {
         preconditions: { uid: mirror.metadata.uid },
       });
     } catch (error) {
-      // Gone, or replaced by another.
+      // The mirror was deleted, or replaced by another one.
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
     }
   }

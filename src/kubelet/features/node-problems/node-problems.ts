@@ -9,24 +9,24 @@ import type { ProblemCondition } from './problem-rules.ts';
 export interface NodeProblemsParts {
   readonly kernelLog: KernelLog;
   readonly recorder: NodeEventRecorder;
-  /** The conditions have changed. */
+  /** Called when the conditions changed. */
   readonly onChange: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const RETRY_MS = 60_000;
-/** A disk that dies reports each block. */
+/** The minimum time between two events of one reason, because a failing disk reports each block. */
 const EVENT_PAUSE_MS = 60_000;
 const MESSAGE_LIMIT = 256;
 
 /**
  * Reports problems of the machine that the kernel logs, as conditions and events of the node, in the words of
- * node-problem-detector.
- * 1. Only records of the kernel count: a privileged container may write others.
- * 2. A condition holds until the machine boots: the log is read from its beginning at each start, and conditions of
- *    another boot are not remembered.
- * 3. Events are those of records written since the start, at most one a minute for each reason.
+ * node-problem-detector. Invariants:
+ * 1. Only records of the kernel count, because a privileged container can write others.
+ * 2. A condition stays until the next boot. The log is read from its beginning at each start, and conditions of an
+ *    earlier boot are not kept.
+ * 3. Events are recorded only for lines written since the start, at most one per minute for each reason.
  */
 export class NodeProblems {
   readonly #parts: NodeProblemsParts;

@@ -1,4 +1,4 @@
-/** Problems of the machine that the kernel reports, under the names that node-problem-detector gives them. */
+/** The problems of the machine that the kernel reports, with the names of node-problem-detector. */
 
 export interface ProblemCondition {
   readonly type: string;
@@ -7,7 +7,7 @@ export interface ProblemCondition {
   readonly message: string;
 }
 
-/** Without a problem. */
+/** The conditions of a machine without problems. */
 export const healthyConditions: readonly ProblemCondition[] = [
   { type: 'KernelDeadlock', status: 'False', reason: 'KernelHasNoDeadlock', message: 'kernel has no deadlock' },
   {
@@ -21,13 +21,13 @@ export const healthyConditions: readonly ProblemCondition[] = [
 
 interface ProblemRule {
   readonly reason: string;
-  /** Linear in the line: no part can match a text in several ways. */
+  /** The cost of the pattern is linear in the line: no part can match a text in several ways. */
   readonly pattern: RegExp;
-  /** The condition that becomes true until the machine boots; without it the problem is an event. */
+  /** The condition that becomes true until the next boot. Without it, the problem is only an event. */
   readonly condition?: string;
 }
 
-/** The first that matches counts. */
+/** The rules. The first one that matches is used. */
 const rules: readonly ProblemRule[] = [
   {
     reason: 'DockerHung',
@@ -55,7 +55,10 @@ const rules: readonly ProblemRule[] = [
   { reason: 'MemoryReadError', pattern: /CE memory read error / },
 ];
 
-/** What a line of the kernel reports; undefined for the usual lines. Kills for lack of memory are the OOM watcher's. */
+/**
+ * Reads a line of the kernel; undefined if it reports no problem. Kills for lack of memory are handled by the OOM
+ * watcher.
+ */
 export function readProblem(text: string): { readonly reason: string; readonly condition?: string } | undefined {
   return rules.find(({ pattern }) => pattern.test(text));
 }
@@ -63,8 +66,8 @@ export function readProblem(text: string): { readonly reason: string; readonly c
 const MESSAGE_LIMIT = 256;
 
 /**
- * The conditions after a line; the same list where it changes nothing. The first report of a problem stays: what
- * follows are its consequences.
+ * Adds the problem of a line to the conditions. Returns the same list if nothing changes. The first report of a problem
+ * is kept, because later ones are its consequences.
  */
 export function addProblem(conditions: readonly ProblemCondition[], text: string): readonly ProblemCondition[] {
   const { condition, reason } = readProblem(text) ?? {};

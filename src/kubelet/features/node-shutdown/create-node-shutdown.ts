@@ -15,10 +15,10 @@ import type { ShutdownState } from './shutdown-state.ts';
 export interface NodeShutdown {
   start(): Promise<void>;
   stop(): void;
-  /** Ends all pods in order, because the agent's process is asked to end and the machine goes down with it. */
+  /** Ends all pods in order, because the agent's process is asked to terminate and the machine will shut down. */
   shutDown(): Promise<void>;
   times(): ShutdownTimes;
-  /** Why a shutdown of the machine would not wait for its pods, as a text for users. */
+  /** Returns why a shutdown of the machine would not wait for its pods, as a text for users. */
   problems(): { message: string; blocking: boolean }[];
 }
 
@@ -30,13 +30,13 @@ export interface CreateNodeShutdownParts
   readonly state: ShutdownState;
   readonly rootDir: string;
   readonly files: HostFiles;
-  /** Absent: nothing announces a shutdown of the machine. */
+  /** The login manager; absent if nothing announces a shutdown of the machine. */
   readonly loginManager: LoginManager | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Graceful node shutdown as this node is configured; without grace periods it does nothing. */
+/** Creates graceful node shutdown as this node is configured. Without grace periods it does nothing. */
 export function createNodeShutdown(parts: CreateNodeShutdownParts): NodeShutdown {
   const { config, state, rootDir, files, loginManager, clock, log } = parts;
   const graces = computePriorityGraces(config.shutdown, config.gates);

@@ -10,24 +10,23 @@ import { killGraceMs, totalGraceMs } from './priority-groups.ts';
 export interface EndPodsParts {
   /** Stops the pod permanently, with this grace period. */
   readonly end: (pod: Pod, graceMs: number) => void;
-  /** Nothing of the pod runs, and its volumes are unmounted. */
+  /** Whether nothing of the pod runs and its volumes are unmounted. */
   readonly hasFinished: (uid: PodUid) => boolean;
-  /** Calls `listener` when a pod's life cycle advances; returns the function that unsubscribes. */
+  /** Calls `listener` when the life cycle of a pod advances. Returns a function that unsubscribes. */
   readonly onAdvance: (listener: (uid: PodUid) => void) => () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * A container that ignores SIGTERM is killed at the end of its grace period, and its pod ends a moment later. A group
- * may take this much of the time that earlier groups left.
+ * The additional time of a group, if earlier groups left some. A container that ignores SIGTERM is killed at the end of
+ * its grace period, and its pod ends a moment later.
  */
 const SETTLE_MS = 2000;
 
 /**
- * Ends the groups one after another: a group begins when all pods of the one before have ended, or its time is over.
- * All groups together take no longer than the sum of their times. Stops early when `signal` aborts (upstream:
- * killPods).
+ * Ends the groups one after another. A group begins when all pods of the previous one have ended, or its time is over.
+ * All groups together take at most the sum of their times. Stops early when `signal` aborts (upstream: killPods).
  */
 export async function endPods(
   parts: EndPodsParts,

@@ -9,31 +9,32 @@ import type { InhibitorLock, LoginConnection, LoginManager } from '../../ports/l
 
 export interface LogindWatchParts {
   readonly loginManager: LoginManager;
-  /** For how long logind is to wait, in milliseconds. */
+  /** How long logind should wait, in milliseconds. */
   readonly wantedMs: number;
-  /** Called when the machine will go down within `availableMs`. Resolves when the machine may go down. */
+  /** Called when the machine will shut down within `availableMs`. Resolves when it may shut down. */
   readonly begin: (availableMs: number) => Promise<void>;
   readonly cancel: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Upstream: InhibitShutdown. */
+/** The lock that delays a shutdown (upstream: InhibitShutdown). */
 const inhibitorLock = { who: 'kubelet', why: 'Kubelet needs time to handle node shutdown' };
-/** Upstream reconnects each second (dbusReconnectPeriod). */
+/** The back-off of connections. Upstream reconnects each second (dbusReconnectPeriod). */
 const reconnect: BackoffCurve = { initialMs: 1000, maxMs: 30_000, factor: 2 };
-/** logind reads its configuration some time after the request to do so. */
+/** The number of checks for a new configuration, because logind reads it some time after the request. */
 const RELOAD_TRIES = 20;
 const RELOAD_PAUSE_MS = 100;
 /** How long the start of the agent waits for the first connection. */
 const FIRST_LIMIT_MS = 5000;
 
 /**
- * Follows systemd-logind and delays the shutdown of the machine until the pods have ended.
- * 1. While the agent runs and no shutdown is in progress it holds one lock.
- * 2. A lost connection, a lost lock and a logind that is away are retried, with a back-off of up to 30 s; an earlier
- *    lock is released only once the next one is held.
- * 3. An agent that starts during a shutdown notices it: the state is read, not only its signal.
+ * Follows systemd-logind and delays the shutdown of the machine until the pods have ended. Invariants:
+ * 1. While the agent runs and no shutdown is in progress, it holds one lock.
+ * 2. A lost connection, a lost lock and an unavailable logind are retried, with a back-off of up to 30 s. An earlier
+ *    lock is released only when the next one is held.
+ * 3. An agent that starts during a shutdown notices it, because it reads the state and does not rely on the signal
+ *    alone.
  * 4. If logind grants less time than configured, the pods get that time.
  */
 export class LogindWatch {
@@ -71,7 +72,7 @@ export class LogindWatch {
     this.#lock?.release();
   }
 
-  /** Why a shutdown of the machine would not wait for its pods; undefined when it would. */
+  /** Returns why a shutdown of the machine would not wait for its pods, or undefined if it would. */
   problem(): string | undefined {
     return this.#problem;
   }
@@ -114,7 +115,7 @@ export class LogindWatch {
     });
   }
 
-  /** How long logind waits, at most what is wanted (upstream: start). */
+  /** Ensures that logind waits long enough. Resolves to its delay, at most the requested one (upstream: start). */
   async #ensureDelay(connection: LoginConnection): Promise<number> {
     const { wantedMs, clock, log } = this.#parts;
     let delayMs = await connection.inhibitDelayMaxMs();

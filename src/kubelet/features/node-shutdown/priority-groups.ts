@@ -3,7 +3,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { PriorityOf } from '../../../api/pod-priority.ts';
 import type { ShutdownConfig } from '../../model/config/kubelet-config.ts';
 
-/** The pods from this priority upwards, to the next higher row, have this time to stop. */
+/** A row of the configuration: pods from this priority up to the next higher row have this time to stop. */
 export interface PriorityGrace {
   readonly priority: number;
   readonly graceMs: number;
@@ -19,8 +19,8 @@ interface Gates {
 }
 
 /**
- * The configured times in ascending order of priority; none when graceful shutdown is off. The two periods are rows for
- * ordinary and for critical pods (upstream: nodeshutdown_manager.go migrateConfig).
+ * Computes the configured times in ascending order of priority; none when graceful shutdown is off. The two configured
+ * periods become rows for ordinary and for critical pods (upstream: nodeshutdown_manager.go migrateConfig).
  */
 export function computePriorityGraces(config: ShutdownConfig, gates: Gates): readonly PriorityGrace[] {
   if (!gates.enabled('GracefulNodeShutdown')) return [];
@@ -33,12 +33,12 @@ export function computePriorityGraces(config: ShutdownConfig, gates: Gates): rea
   ];
 }
 
-/** What all groups need one after another, in milliseconds. */
+/** Returns the time of all groups one after another, in milliseconds. */
 export function totalGraceMs(graces: readonly PriorityGrace[]): number {
   return graces.reduce((sum, { graceMs }) => sum + graceMs, 0);
 }
 
-/** The times shortened to fit into `availableMs`, each by the same share, so that critical pods also get theirs. */
+/** Shortens the times to fit into `availableMs`, all by the same share, so that critical pods also get time. */
 export function fitGraces(graces: readonly PriorityGrace[], availableMs: number): readonly PriorityGrace[] {
   const totalMs = totalGraceMs(graces);
   if (totalMs <= availableMs) return graces;
@@ -49,7 +49,7 @@ export function fitGraces(graces: readonly PriorityGrace[], availableMs: number)
 }
 
 /**
- * Divides pods by priority, lowest group first. A pod belongs to the highest row that is not above its priority; one
+ * Divides pods by priority, lowest group first. A pod belongs to the highest row that is not above its priority. A pod
  * below all rows belongs to the lowest (upstream: groupByPriority). `graces` are in ascending order.
  */
 export function groupByPriority(
@@ -62,7 +62,7 @@ export function groupByPriority(
   return groups;
 }
 
-/** The row of one pod; undefined without rows. */
+/** Returns the row of one pod; undefined if there are no rows. */
 export function rowOf<Row extends PriorityGrace>(
   pod: Pod,
   rows: readonly Row[],
@@ -72,7 +72,7 @@ export function rowOf<Row extends PriorityGrace>(
   return rows.findLast((row) => row.priority <= priority) ?? rows[0];
 }
 
-/** A pod has its own grace period, but at most that of its group (upstream: killPods). */
+/** Returns the grace period of a pod: its own, but at most that of its group (upstream: killPods). */
 export function killGraceMs({ spec }: Pod, { graceMs }: PriorityGrace): number {
   const { terminationGracePeriodSeconds: own } = spec;
   return own === undefined ? graceMs : Math.min(Number(own) * 1000, graceMs);

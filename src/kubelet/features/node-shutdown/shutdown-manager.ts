@@ -17,45 +17,45 @@ import { noShutdown } from './shutdown-record.ts';
 import type { ShutdownState } from './shutdown-state.ts';
 
 export interface ShutdownManagerParts {
-  /** In ascending order of priority; not empty. */
+  /** The times in ascending order of priority; not empty. */
   readonly graces: readonly PriorityGrace[];
   readonly priorityOf: PriorityOf;
   readonly state: ShutdownState;
   readonly record: Pick<ShutdownRecord, 'load' | 'save'>;
   readonly pods: {
-    /** The pods that have a place on the node. */
+    /** Returns the pods that have a place on the node. */
     active(): readonly Pod[];
     byUid(uid: PodUid): Pod | undefined;
-    /** Calls `listener` for each pod that gets, or has, a place. */
+    /** Calls `listener` for each pod that has a place now or gets it later. */
     onAdmitted(listener: (pod: Pod) => void): () => void;
   };
   readonly workers: {
     kill(uid: PodUid, kill: { cause: 'evicted'; graceMs: number }): void;
-    /** Starts the pod again once it has ended. */
+    /** Starts the pod again when it has ended. */
     restart(pod: Pod): void;
     hasFinished(uid: PodUid): boolean;
     onAdvance(listener: (uid: PodUid) => void): () => void;
   };
-  /** Resolves when no status of a pod is on its way to the API server. */
+  /** Resolves when no pod status is being sent to the API server. */
   readonly whenStatusesSent: () => Promise<void>;
   readonly recorder: NodeEventRecorder;
-  /** The status of the node changed. */
+  /** Requests a new status of the node. */
   readonly statusChanged: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** After the pods have ended: how long the machine waits for the disk and the API server. */
+/** How long the machine waits, after the pods have ended, for the disk and the API server. */
 const AFTERMATH_LIMIT_MS = 3000;
 
 /**
- * Ends all pods in order before the machine goes down.
- * 1. One shutdown at a time: a second request waits for the first.
- * 2. From the beginning of a shutdown the node is not ready and takes no new pod; pods of an agent that was restarted
- *    meanwhile end as they are found.
+ * Ends all pods in order before the machine shuts down. Invariants:
+ * 1. There is one shutdown at a time. A second request waits for the first.
+ * 2. During a shutdown the node is not ready and accepts no new pod. An agent that is restarted meanwhile ends the pods
+ *    that it finds.
  * 3. Groups of pods end from the lowest priority to the highest, within the configured time.
- * 4. A shutdown that is cancelled ends no more pods. Static pods that it ended start again, because nothing replaces
- *    them; other pods stay ended.
+ * 4. A cancelled shutdown ends no more pods. Static pods that it ended start again, because nothing replaces them.
+ *    Other pods stay ended.
  */
 export class ShutdownManager {
   readonly #parts: ShutdownManagerParts;
@@ -71,18 +71,18 @@ export class ShutdownManager {
     this.#times = await this.#parts.record.load();
   }
 
-  /** When the present or the last shutdown began and ended. */
+  /** The times of the current or last shutdown. */
   get times(): ShutdownTimes {
     return this.#times;
   }
 
-  /** How long all pods may take, in milliseconds. */
+  /** The time of all pods together, in milliseconds. */
   get totalMs(): number {
     return totalGraceMs(this.#parts.graces);
   }
 
   /**
-   * Ends all pods, within `availableMs` where the machine gives less time than is configured. Resolves when they have
+   * Ends all pods, within `availableMs` if the machine grants less time than is configured. Resolves when they have
    * ended or their time is over.
    */
   begin(availableMs = this.totalMs): Promise<void> {
@@ -93,7 +93,7 @@ export class ShutdownManager {
     return done;
   }
 
-  /** The machine stays up. */
+  /** Cancels the shutdown, because the machine keeps running. */
   cancel(): void {
     const { state, recorder, statusChanged, pods, workers, log } = this.#parts;
     if (this.#running === undefined) return;
@@ -111,7 +111,7 @@ export class ShutdownManager {
     }
   }
 
-  /** Aborts a running shutdown without starting anything again: the agent's process ends. */
+  /** Aborts a running shutdown without starting pods again, because the agent's process ends. */
   stop(): void {
     this.#running?.abort.abort();
   }
@@ -143,13 +143,16 @@ export class ShutdownManager {
     workers.kill(uid, { cause: 'evicted', graceMs });
   }
 
-  /** During a shutdown only pods from before a restart of the agent get here; new pods are rejected. */
+  /**
+   * Ends a pod that is admitted during a shutdown. It is a pod from before a restart of the agent, because new pods are
+   * rejected.
+   */
   #admitted(pod: Pod): void {
     const { state, graces, priorityOf, log } = this.#parts;
     const row = state.isShuttingDown ? rowOf(pod, graces, priorityOf) : undefined;
     if (row === undefined) return;
     state.end(podUid(pod.metadata.uid));
-    // Its worker is made right after this.
+    // The worker of the pod is created immediately after this call.
     inBackground(
       log,
       'stopping a pod that was found during a shutdown',

@@ -2,7 +2,7 @@ import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 
-/** When the last graceful shutdown began and ended, in wall milliseconds; undefined: it did not. */
+/** When the last graceful shutdown began and ended, in wall-clock milliseconds; undefined if it did not. */
 export interface ShutdownTimes {
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
@@ -10,22 +10,22 @@ export interface ShutdownTimes {
 
 export const noShutdown: ShutdownTimes = { startMs: undefined, endMs: undefined };
 
-/** Go's zero time. */
+/** The zero time of Go. */
 const UNSET = '0001-01-01T00:00:00Z';
 const FILE_LIMIT_BYTES = 4096;
 
-/** In the format of upstream's file (upstream: nodeshutdown/storage.go, state). */
+/** Encodes the times in the format of upstream's file (upstream: nodeshutdown/storage.go, state). */
 export function encodeTimes({ startMs, endMs }: ShutdownTimes): string {
   return JSON.stringify({ startTime: goTime(startMs), endTime: goTime(endMs) });
 }
 
-/** Undefined for a text that is no such state. */
+/** Decodes the times; undefined if the text is not such a state. */
 export function decodeTimes(text: string): ShutdownTimes | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return undefined; // A file that was cut off: the caller sets it aside.
+    return undefined; // return undefined; // The text is truncated, so the caller sets the file aside.
   }
   if (typeof value !== 'object' || value === null) return undefined;
   const { startTime = UNSET, endTime = UNSET } = value as { startTime?: unknown; endTime?: unknown };
@@ -44,8 +44,8 @@ function wallMs(text: unknown): number | undefined | 'invalid' {
 }
 
 /**
- * The file `graceful_node_shutdown_state`, which survives the shutdown. One that is corrupt is set aside and logged;
- * one that cannot be written is only logged, because a shutdown must go on.
+ * Reads and writes the file `graceful_node_shutdown_state`, which survives the shutdown. A corrupt file is renamed and
+ * logged. A failed write is only logged, because the shutdown must continue.
  */
 export class ShutdownRecord {
   readonly #place: { path: string; files: HostFiles; log: Logger };

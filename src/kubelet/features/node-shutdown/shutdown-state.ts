@@ -3,7 +3,7 @@ import { podConditionReasons, podReasons } from '../../../api/reasons.ts';
 import type { PodEnding } from '../../model/pod-ending.ts';
 import type { PodUid } from '../../model/ids.ts';
 
-/** Upstream: nodeshutdown_manager.go. */
+/** The message in the pod's status (upstream: nodeshutdown_manager.go). */
 const MESSAGE = 'Pod was terminated in response to imminent node shutdown.';
 const condition: PodCondition = {
   type: 'DisruptionTarget',
@@ -13,14 +13,14 @@ const condition: PodCondition = {
 };
 const ending: PodEnding = { reason: podReasons.terminated, message: MESSAGE, condition: condition };
 
-/** Whether a status kept from an earlier run says that the pod ended because the node was shut down. */
+/** Whether a saved status of an earlier run says that the pod ended because of a node shutdown. */
 export function reportsShutdown(status: Pick<PodStatus, 'conditions'> | undefined): boolean {
   return status?.conditions?.some(({ type, message }) => type === condition.type && message === MESSAGE) === true;
 }
 
 /**
- * Whether the node is shutting down, and which pods ended for it. Admission, the status of the node and those of pods
- * read it; only the ShutdownManager writes it.
+ * Stores whether the node is shutting down, and which pods ended because of it. Admission, the status of the node and
+ * those of pods read it. Only the ShutdownManager writes it.
  */
 export class ShutdownState {
   #isShuttingDown = false;
@@ -34,28 +34,28 @@ export class ShutdownState {
     this.#isShuttingDown = value;
   }
 
-  /** Why the node is not ready. */
+  /** Returns why the node is not ready. */
   problem(): string | undefined {
     return this.#isShuttingDown ? 'node is shutting down' : undefined;
   }
 
-  /** Why the node takes no new pod (upstream: Admit). */
+  /** Returns why the node accepts no new pod (upstream: Admit). */
   rejection(): { reason: string; message: string } | undefined {
     if (!this.#isShuttingDown) return undefined;
     return { reason: podReasons.nodeShutdown, message: 'Pod was rejected as the node is shutting down.' };
   }
 
-  /** The pod ends because of the shutdown. */
+  /** Records that the pod ends because of the shutdown. */
   end(uid: PodUid): void {
     this.#ended.add(uid);
   }
 
-  /** Why the pod ends, as its status shows it. */
+  /** Returns why the pod ends, for its status. */
   get(uid: PodUid): PodEnding | undefined {
     return this.#ended.has(uid) ? ending : undefined;
   }
 
-  /** The pod is gone, or starts again. */
+  /** Forgets a pod that is removed or starts again. */
   forget(uid: PodUid): void {
     this.#ended.delete(uid);
   }

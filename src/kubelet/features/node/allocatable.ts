@@ -18,11 +18,11 @@ type Texts = Readonly<Record<string, string>>;
 export interface CapacityFacts {
   readonly cores: number;
   readonly memoryBytes: number;
-  /** Size of the file system of the root directory; undefined while it could not be read. */
+  /** The size of the root directory's file system; undefined while it could not be read. */
   readonly storageBytes: number | undefined;
   readonly hugePages: readonly { sizeBytes: number; totalBytes: number }[];
   readonly maxPods: number;
-  /** 0 means no limit per core. */
+  /** The limit of pods per core; 0 for no limit. */
   readonly podsPerCore: number;
 }
 
@@ -30,11 +30,11 @@ export interface CapacityFacts {
 export interface Reservations {
   readonly kube: Texts;
   readonly system: Texts;
-  /** Hard eviction thresholds by signal: quantities or percentages. */
+  /** The hard eviction thresholds by signal: quantities or percentages. */
   readonly evictionHard: Texts;
 }
 
-/** Upstream: cadvisor/util.go CapacityFromMachineInfo, nodestatus/setters.go MachineInfo. */
+/** Computes the capacity (upstream: cadvisor/util.go CapacityFromMachineInfo, nodestatus/setters.go MachineInfo). */
 export function computeCapacity(facts: CapacityFacts): ResourceList {
   const { cores, memoryBytes, storageBytes, hugePages, maxPods, podsPerCore } = facts;
   const capacity: ResourceList = { cpu: String(cores), memory: quantityOf(memoryBytes, 'BinarySI') };
@@ -46,7 +46,8 @@ export function computeCapacity(facts: CapacityFacts): ResourceList {
 }
 
 /**
- * The part of the hard eviction thresholds that pods can never use (upstream: cm/helpers.go hardEvictionReservation).
+ * Computes the part of the hard eviction thresholds that pods can never use (upstream: cm/helpers.go
+ * hardEvictionReservation).
  */
 function evictionReservation(thresholds: Texts, capacity: ResourceList): ResourceList {
   const reserved: ResourceList = {};
@@ -64,8 +65,8 @@ function evictionReservation(thresholds: Texts, capacity: ResourceList): Resourc
 }
 
 /**
- * Percentages are single-precision numbers upstream, so that nodes of the same size have the same allocatable to the
- * byte. 0 % and 100 % mean no threshold.
+ * Converts a threshold to an amount. Percentages are single-precision numbers, as upstream, so that nodes of the same
+ * size have exactly the same allocatable bytes. 0 % and 100 % mean no threshold.
  */
 function amountOf(threshold: string, whole: string): string | undefined {
   if (!threshold.endsWith('%')) return typeof tryParseQuantity(threshold) === 'string' ? undefined : threshold;
@@ -75,7 +76,7 @@ function amountOf(threshold: string, whole: string): string | undefined {
   return quantityOf(Math.trunc((Number(parseQuantity(whole).nanos) / 1e9) * share), 'BinarySI');
 }
 
-/** The total reservation, of each resource the node has (upstream: GetNodeAllocatableReservation). */
+/** Computes the total reservation of each resource that the node has (upstream: GetNodeAllocatableReservation). */
 export function computeReservation(capacity: ResourceList, reservations: Reservations): ResourceList {
   const parts = [reservations.system, reservations.kube, evictionReservation(reservations.evictionHard, capacity)];
   const total: ResourceList = {};
@@ -89,7 +90,9 @@ export function computeReservation(capacity: ResourceList, reservations: Reserva
   return total;
 }
 
-/** Upstream: validateNodeAllocatable; the agent does not start on a node that reserves more than it has. */
+/**
+ * Returns why the reservations exceed the capacity. The agent does not start then (upstream: validateNodeAllocatable).
+ */
 export function reservationProblem(capacity: ResourceList, reservation: ResourceList): string | undefined {
   const wrong = Object.entries(reservation).filter(
     ([resource, kept]) => compareParsed(parseQuantity(kept), parseQuantity(capacity[resource] ?? '0')) > 0,
@@ -103,7 +106,8 @@ export function reservationProblem(capacity: ResourceList, reservation: Resource
 }
 
 /**
- * What pods may request together. Huge pages are not available as ordinary memory (upstream: nodestatus/setters.go).
+ * Computes what pods may request together. Huge pages are not available as ordinary memory (upstream:
+ * nodestatus/setters.go).
  */
 export function computeAllocatable(capacity: ResourceList, reservation: ResourceList): ResourceList {
   const allocatable = withoutEach(capacity, reservation);
@@ -114,8 +118,8 @@ export function computeAllocatable(capacity: ResourceList, reservation: Resource
 }
 
 /**
- * The limits of all pods together, for their cgroup: reservations are subtracted, eviction thresholds are not, since
- * those watch usage (upstream: getNodeAllocatableAbsolute). Without `enforced` the whole capacity.
+ * Computes the limits for the cgroup of all pods. Reservations are subtracted, but not eviction thresholds, because
+ * those apply to usage (upstream: getNodeAllocatableAbsolute). Without `enforced` it is the whole capacity.
  */
 export function computePodsLimits(
   capacity: ResourceList,
@@ -132,15 +136,15 @@ function withoutEach(capacity: ResourceList, reservation: ResourceList): Resourc
   );
 }
 
-/** Never below 0. */
+/** Returns the difference, at least 0. */
 function without(whole: string, part: string): string {
   const left = formatQuantity(subtractQuantity(parseQuantity(whole), parseQuantity(part)));
   return quantitySign(left) < 0 ? '0' : left;
 }
 
 /**
- * CPUs reserved by number replace the CPU reservations by amount (upstream: server.go). Returns a string with the
- * reason if they cannot be reserved.
+ * Replaces the CPU reservations by amount with CPUs reserved by number (upstream: server.go). Returns a string with the
+ * reason if these cannot be reserved.
  */
 export function withReservedCpus(
   reserved: { kube: Texts; system: Texts; systemCpus: readonly number[] },

@@ -10,7 +10,7 @@ import { computeConditions } from './node-conditions.ts';
 
 /** Facts that do not change while the agent runs. */
 export interface NodeIdentity {
-  /** In Go's spelling: `amd64`. */
+  /** The architecture as Go names it, such as `amd64`. */
   readonly architecture: string;
   readonly machineId: string;
   readonly systemUuid: string;
@@ -18,15 +18,18 @@ export interface NodeIdentity {
   readonly kernelVersion: string;
   readonly osImage: string;
   readonly kubeletVersion: string;
-  /** Without the gate DisableNodeKubeProxyVersion the field contains the kubelet's own version, which is no proxy's. */
+  /**
+   * Whether the node reports a proxy version (the gate DisableNodeKubeProxyVersion is off). The field contains the
+   * kubelet's own version, not that of a proxy.
+   */
   readonly reportsProxyVersion: boolean;
   readonly swapBytes: number;
   readonly capacity: ResourceList;
   readonly reservation: ResourceList;
   readonly declaredFeatures: readonly string[];
-  /** 0 while there is no server. */
+  /** The port of the kubelet's server; 0 if there is none. */
   readonly serverPort: number;
-  /** Without it ephemeral storage is no resource of the node. */
+  /** Whether ephemeral storage is a resource of the node. */
   readonly reportsLocalStorage: boolean;
   readonly addresses: AddressRules;
 }
@@ -35,16 +38,16 @@ export interface NodeIdentity {
 export interface NodeFacts {
   readonly nowMs: number;
   readonly network: NetworkFacts;
-  /** `containerd://1.7.24`. */
+  /** For example `containerd://1.7.24`. */
   readonly runtimeVersion: string;
-  /** undefined before the runtime's first answer. */
+  /** The state of the runtime; undefined before its first answer. */
   readonly runtime:
     | {
         handlers: readonly { name: string; recursiveReadOnlyMounts: boolean; userNamespaces: boolean }[];
         supplementalGroupsPolicy: boolean;
       }
     | undefined;
-  /** undefined before the images were listed: the reported ones stay. */
+  /** The images; undefined before they were listed, and then the reported ones stay. */
   readonly images: readonly ContainerImage[] | undefined;
   readonly pressure: Pressure;
   readonly machine: ConditionFacts['machine'];
@@ -54,24 +57,27 @@ export interface NodeFacts {
     readonly allocatable: ResourceList;
     readonly removed: readonly string[];
   };
-  /** Why the node is not ready, beside missing capacities. */
+  /** The reasons why the node is not ready, except missing capacities. */
   problems: readonly string[];
-  /** Conditions that are only pending. They keep a node from becoming ready, but do not make a ready node unready. */
+  /**
+   * Conditions that are not known yet. They prevent a node from becoming ready, but do not make a ready node unready.
+   */
   readonly openQuestions: readonly string[];
   /**
-   * undefined before the volumes of pods are known: the reported ones stay (upstream: ReconcilerStatesHasBeenSynced).
+   * The volumes in use; undefined before the volumes of pods are known, and then the reported ones stay (upstream:
+   * ReconcilerStatesHasBeenSynced).
    */
   readonly volumesInUse: readonly string[] | undefined;
 }
 
 export interface ComputedNode {
   readonly node: Node;
-  /** Facts that could not be read; their fields stay as they were. */
+  /** The reasons why facts could not be read. Their fields stay as they were. */
   readonly problems: readonly string[];
 }
 
 /**
- * The wanted node in the API, derived from the existing one: everything that others own stays (upstream:
+ * Computes the node object for the API from the existing one. Everything that other clients own stays (upstream:
  * kubelet_node_status.go updateNode and the setters of nodestatus). volumesAttached belongs to the attach controller
  * and is never changed.
  */
@@ -107,14 +113,14 @@ export function computeNode(before: Node, identity: NodeIdentity, facts: NodeFac
   };
 }
 
-/** The labels of the operating system and the architecture are restored when another client removes them. */
+/** Restores the labels of the operating system and the architecture if another client removed them. */
 function metadataOf({ metadata }: Node, { architecture, addresses }: NodeIdentity): Node['metadata'] {
   const annotations = withAddressHint(metadata.annotations, addresses);
   const labels = { ...metadata.labels, [nodeLabels.os]: 'linux', [nodeLabels.arch]: architecture };
   return { ...metadata, labels, ...(annotations !== undefined && { annotations }) };
 }
 
-/** Resources that others added to the node stay. */
+/** Merges the capacity. Resources that other clients added to the node stay. */
 function capacityOf(
   { capacity }: NodeStatus,
   identity: NodeIdentity,
@@ -123,7 +129,10 @@ function capacityOf(
   return { ...capacity, ...identity.capacity, ...devices, ...Object.fromEntries(removed.map((name) => [name, '0'])) };
 }
 
-/** The allocatable amount of a removed extended resource is 0; of all others it is what is not reserved. */
+/**
+ * Merges the allocatable amounts. That of a removed extended resource is 0; that of others is the capacity minus the
+ * reservations.
+ */
 function allocatableOf(
   { allocatable = {} }: NodeStatus,
   capacity: ResourceList,
@@ -158,7 +167,10 @@ function nodeInfoOf(identity: NodeIdentity, { runtimeVersion }: NodeFacts): NonN
   };
 }
 
-/** Sorted by name, so that a runtime that lists its handlers in varying order changes nothing. */
+/**
+ * Returns the runtime's fields, sorted by name, so that a runtime that lists its handlers in varying order causes no
+ * change.
+ */
 function runtimeFields({ runtime }: NodeFacts): Pick<NodeStatus, 'runtimeHandlers' | 'features'> {
   if (runtime === undefined) return {};
   const handlers = runtime.handlers.toSorted((left, right) => (left.name < right.name ? -1 : 1));

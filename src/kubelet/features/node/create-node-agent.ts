@@ -24,21 +24,23 @@ import type { ContainerRuntime, RuntimeHealth } from '../../ports/runtime.ts';
 import type { NodeParts } from './create-node.ts';
 import { networkOf } from './create-node.ts';
 
-/** Makes the machine a node of a cluster: its registration, status and lease. */
+/** Registers the machine as a node of a cluster, and maintains its status and lease. */
 export interface NodeAgent {
   start(): void;
   stop(): Promise<void>;
-  /** The runtime or its network changed its state, or its pods were read for the first time. */
+  /** Handles a change of the state of the runtime or its network, or the first list of its pods. */
   runtimeChanged(): void;
   imagesChanged(): void;
-  /** The steps of the node's start, for metrics; a standalone node is not registered. */
+  /**
+   * Returns the durations of the node's start, for metrics; none on a standalone node, because it is not registered.
+   */
   startup(): readonly StartupSeconds[];
 }
 
 export interface NodeAgentParts {
   readonly config: Pick<KubeletConfig, 'node' | 'gates'>;
   readonly rootDir: string;
-  /** Absent on a standalone node. */
+  /** The API; absent on a standalone node. */
   readonly cluster: Pick<ClusterApi, 'heartbeat' | 'reconnect' | 'whenJoined'> | undefined;
   readonly machine: MachineFacts;
   readonly network: NodeNetwork | undefined;
@@ -66,7 +68,7 @@ export function createNodeAgent(parts: NodeAgentParts): NodeAgent {
   return cluster === undefined ? createLone(parts) : createMember(parts, cluster);
 }
 
-/** A standalone node publishes nothing, but its runtime gets the configured pod CIDR. */
+/** Creates the agent of a standalone node. It publishes nothing, but passes the configured pod CIDR to the runtime. */
 function createLone({ config, runtime, log }: NodeAgentParts): NodeAgent {
   const { podCidr: configured } = config.node;
   const podCidr = new PodCidr((cidr) => runtime.updatePodCidr(cidr), log);
@@ -115,7 +117,7 @@ function createMember(parts: NodeAgentParts, cluster: NonNullable<NodeAgentParts
     recorder,
     startup,
     onReported: ({ metadata, spec = {}, status = {} }) => {
-      // Again, because the runtime may have refused.
+      // This is repeated, because the runtime may have refused.
       podCidr.offer(spec.podCIDRs ?? []);
       parts.statusSources.volumesReported(status.volumesInUse ?? []);
       lease.nodeIs(metadata.uid);
@@ -124,7 +126,7 @@ function createMember(parts: NodeAgentParts, cluster: NonNullable<NodeAgentParts
   });
   const lease = createLease(parts, cluster, reporter);
   node.statusChanges.onChange(wake);
-  // Before the node has joined there is no API server to receive it.
+  // Before the node has joined, there is no API server to receive it.
   const joined = cluster.whenJoined?.() ?? Promise.resolve();
   return {
     start: () => {
@@ -189,7 +191,7 @@ function createSource(
   ownName: OwnName,
 ): NodeSource {
   const identity = node.identity;
-  // Without a name to resolve: the addresses are configured.
+  // If the addresses are configured, no name is resolved.
   const named = (): readonly string[] =>
     identity.addresses.nodeIps.some((ip) => !/^[0:.]+$/.test(ip)) ? [] : ownName.addresses();
   const facts = (): NodeFacts => {
@@ -229,7 +231,7 @@ function createSource(
   };
 }
 
-/** The device manager's checkpoint (upstream: devicemanager ShouldResetExtendedResourceCapacity). */
+/** Whether the device manager has a checkpoint (upstream: devicemanager ShouldResetExtendedResourceCapacity). */
 async function hasDeviceCheckpoint(files: Pick<HostFiles, 'stat'>, rootDir: string): Promise<boolean> {
   return (await files.stat(`${rootDir}/device-plugins/kubelet_internal_checkpoint`)) !== undefined;
 }

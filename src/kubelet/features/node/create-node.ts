@@ -28,31 +28,31 @@ import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { MachineFacts } from '../../ports/machine-facts.ts';
 import type { NodeNetwork } from '../../ports/node-network.ts';
 
-/** The node itself: its capacity and reservations, and its state for other components. */
+/** The node: its capacity and reservations, and its state for other components. */
 export interface NodeParts {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
-  /** Memory less what is reserved for the system and Kubernetes, whether or not that is enforced. */
+  /** The memory minus the reservations for the system and Kubernetes, even if these are not enforced. */
   readonly memoryForPodsBytes: number;
-  /** Limits of all pods together, for the cgroup above them. */
+  /** The limits of all pods together, for their common cgroup. */
   readonly podsCgroupLimits: CgroupLimits;
   /**
-   * The node for admission: the API server's, because labels and taints are set there, with this machine's own facts;
-   * on a standalone node and while none is registered the one built here (upstream: getNodeAnyWay). Includes the
-   * current state of the runtime.
+   * Returns the node for admission: the API server's object, which has the labels and taints, with this machine's own
+   * facts. On a standalone node, and while the node is not registered, it is the object built here (upstream:
+   * getNodeAnyWay). It includes the current state of the runtime.
    */
   readonly object: (health: RuntimeHealth | undefined) => Node;
-  /** The node as built here, without changes by others. */
+  /** Returns the node as built here, without changes by other clients. */
   readonly local: (health: RuntimeHealth | undefined) => Node;
-  /** The node in the API. Pods of the API are admitted once it has synced. */
+  /** The watch of the node in the API. Pods of the API are admitted only after it has synced. */
   readonly watch: NodeWatch;
-  /** Its addresses for pods, primary family first. */
+  /** Returns the node's addresses for pods, primary family first. */
   readonly hostIps: () => readonly string[];
-  /** Probes and hooks of pods on the host's network go here. */
+  /** Returns the address for probes and hooks of pods on the host's network. */
   readonly hostIp: () => string;
-  /** The part of its status that does not change while the agent runs. */
+  /** The part of the node's status that does not change while the agent runs. */
   readonly identity: NodeIdentity;
-  /** Features report here that the status of the node changes. */
+  /** Notified by features when the status of the node changes. */
   readonly statusChanges: NodeStatusChanges;
 }
 
@@ -60,18 +60,18 @@ export interface NodeParts {
 export interface NodeSettings {
   readonly labels: Readonly<Record<string, string>>;
   readonly externalCloudProvider: boolean;
-  /** None, one, or one of each family; `0.0.0.0` and `::` only choose a family. */
+  /** The addresses of --node-ip: none, one, or one of each family. `0.0.0.0` and `::` only choose a family. */
   readonly nodeIps: readonly string[];
-  /** The Kubernetes version that it reports. */
+  /** The Kubernetes version that the node reports. */
   readonly version: string;
-  /** --experimental-allocatable-ignore-eviction */
+  /** The flag --experimental-allocatable-ignore-eviction. */
   readonly ignoreEviction: boolean;
 }
 
 interface NodePorts {
   readonly machine: MachineFacts;
   readonly network?: NodeNetwork;
-  /** Absent on a standalone node. */
+  /** The API; absent on a standalone node. */
   readonly cluster?: Pick<ClusterApi, 'objects'>;
   readonly clock: Clock;
   readonly random: Random;
@@ -79,8 +79,8 @@ interface NodePorts {
 }
 
 /**
- * Throws `Invalid` when the configuration reserves more than the machine has: as upstream, the agent does not start
- * then.
+ * Creates the parts of the node. Throws `Invalid` if the configuration reserves more than the machine has; as upstream,
+ * the agent does not start then.
  */
 export function createNode(config: KubeletConfig, ports: NodePorts, settings: NodeSettings): NodeParts {
   const { machine } = ports;
@@ -140,7 +140,7 @@ export function createNode(config: KubeletConfig, ports: NodePorts, settings: No
     memoryForPodsBytes: groupLimitsOf(computePodsLimits(capacity, reserved, true)).memoryBytes ?? 0,
     podsCgroupLimits: groupLimitsOf(
       computePodsLimits(
-        // Processes are no resource that pods request, but their number can be reserved.
+        // Processes are not a resource that pods request, but their number can be reserved.
         machine.maxPids === undefined ? capacity : { ...capacity, pid: String(machine.maxPids) },
         reserved,
         config.cgroups.perQos && config.reserved.enforce.includes('pods'),
@@ -157,8 +157,8 @@ export function createNode(config: KubeletConfig, ports: NodePorts, settings: No
 }
 
 /**
- * The node's addresses in the API; before that is known, those that will be published. A standalone node has all
- * addresses of the machine.
+ * Returns the node's addresses in the API or, before these are known, the addresses that will be published. A
+ * standalone node has all addresses of the machine.
  */
 function hostIpsFor(
   { cluster, network, machine }: NodePorts,
@@ -174,7 +174,7 @@ function hostIpsFor(
   };
 }
 
-/** A machine without network facts has the configured addresses. */
+/** Returns the network facts. A machine without any has the configured addresses. */
 export function networkOf({
   network,
   machine,

@@ -1,6 +1,6 @@
 /**
- * Optional features of a node that this node declares, sorted by name. Facts: component-helpers/nodedeclaredfeatures.
- * The user-namespace one needs a runtime that offers it, which CRI v1 of containerd 2 does not report yet.
+ * The optional features that this node can declare, sorted by name (source: component-helpers/nodedeclaredfeatures).
+ * The user-namespace feature needs a runtime that reports it, which containerd 2 does not yet do in CRI v1.
  */
 const declarable = [
   'ExtendWebSocketsToKubelet',
@@ -9,7 +9,7 @@ const declarable = [
   'RestartAllContainersOnContainerExits',
 ] as const;
 
-/** For `node.status.declaredFeatures`. */
+/** Returns the features for `node.status.declaredFeatures`. */
 export function declaredFeatures(gates: { enabled(name: string): boolean }): string[] {
   return gates.enabled('NodeDeclaredFeatures') ? declarable.filter((name) => gates.enabled(name)) : [];
 }

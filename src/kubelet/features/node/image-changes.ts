@@ -1,6 +1,6 @@
 import type { ImageRuntime } from '../../ports/images.ts';
 
-/** Notifies of images that were added or removed by the agent. Created before the image runtime is used. */
+/** Notifies of images that the agent added or removed. It is created before the image runtime is used. */
 export class ImageChanges {
   readonly #listeners = new Set<() => void>();
 
@@ -9,7 +9,7 @@ export class ImageChanges {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** The same image runtime; each successful pull and removal is reported. */
+  /** Wraps the image runtime, and reports each successful pull and removal. */
   followed(images: ImageRuntime): ImageRuntime {
     const after = async <T>(work: Promise<T>): Promise<T> => {
       const result = await work;

@@ -3,7 +3,7 @@ import type { NodeAddress } from '../../../api/core/node.ts';
 import { addressScope, isSameIp, parseIp } from '../../../base/ip-address.ts';
 import type { AddressScope } from '../../../base/ip-address.ts';
 
-/** Facts about the machine's network. */
+/** The facts about the machine's network. */
 export interface NetworkFacts {
   /** All addresses of all interfaces. */
   readonly own: readonly string[];
@@ -15,9 +15,9 @@ export interface NetworkFacts {
 
 export interface AddressRules {
   readonly hostname: string;
-  /** Of `--node-ip`: none, one, or one of each family. `0.0.0.0` and `::` only choose a family. */
+  /** The addresses of `--node-ip`: none, one, or one of each family. `0.0.0.0` and `::` only choose a family. */
   readonly nodeIps: readonly string[];
-  /** A cloud controller sets the addresses. */
+  /** Whether a cloud controller sets the addresses. */
   readonly externalCloudProvider: boolean;
 }
 
@@ -37,7 +37,7 @@ const problems: ReadonlyMap<AddressScope, string> = new Map<AddressScope, string
   ['unspecified', "nodeIP can't be an all zeros address"],
 ]);
 
-/** Why an address cannot be the node's; undefined when it can (upstream: validateNodeIP). */
+/** Returns why an address cannot be the node's, or undefined if it can (upstream: validateNodeIP). */
 function addressProblem(address: string, own: readonly string[]): string | undefined {
   const bytes = parseIp(address);
   const problem = bytes === undefined ? undefined : problems.get(addressScope(bytes));
@@ -47,7 +47,7 @@ function addressProblem(address: string, own: readonly string[]): string | undef
     : `node IP: "${address}" not found in the host's network interfaces`;
 }
 
-/** Upstream: nodestatus.NodeAddress. `known` are the addresses the API server has. */
+/** Computes the addresses (upstream: nodestatus.NodeAddress). `known` are those in the API. */
 export function computeAddresses(
   rules: AddressRules,
   facts: NetworkFacts,
@@ -61,7 +61,7 @@ export function computeAddresses(
       return { kind: 'unknown', why: `failed to validate ${index === 0 ? 'nodeIP' : 'secondaryNodeIP'}: ${problem}` };
   }
   if (externalCloudProvider && known.length > 0) return { kind: 'keep' };
-  // Without a hint the node waits for the cloud controller.
+  // Without a hint, the node waits for the cloud controller.
   if (externalCloudProvider && nodeIps.length === 0)
     return { kind: 'set', addresses: [{ type: 'Hostname', address: hostname }] };
   const internal = given.length > 0 ? given : [chooseAddress(rules, facts)].filter((address) => address !== undefined);
@@ -79,7 +79,10 @@ export function computeAddresses(
   };
 }
 
-/** In upstream's order: a name that is an address, the addresses of the name, the address of the default route. */
+/**
+ * Chooses the address in upstream's order: a name that is an address, the addresses of the name, the address of the
+ * default route.
+ */
 function chooseAddress(
   { hostname, nodeIps }: AddressRules,
   { own, named, defaults }: NetworkFacts,
@@ -91,7 +94,7 @@ function chooseAddress(
   return byName ?? (wantsV6 ? (defaults.v6 ?? defaults.v4) : (defaults.v4 ?? defaults.v6));
 }
 
-/** The annotations with the hint for a cloud controller, or without one from an earlier run. */
+/** Sets the annotation with the hint for a cloud controller, or removes one of an earlier run. */
 export function withAddressHint(
   given: Readonly<Record<string, string>> | undefined,
   { nodeIps, externalCloudProvider }: AddressRules,
@@ -104,7 +107,7 @@ export function withAddressHint(
 }
 
 /**
- * The node's own addresses for its pods: the first one, and the first of the other family (upstream: util/node
+ * Returns the node's addresses for its pods: the first one, and the first of the other family (upstream: util/node
  * GetNodeHostIPs).
  */
 export function hostIpsOf(addresses: readonly NodeAddress[]): string[] {

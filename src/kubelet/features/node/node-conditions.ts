@@ -2,7 +2,7 @@ import type { NodeCondition } from '../../../api/core/node.ts';
 import { nodeConditionReasons } from '../../../api/reasons.ts';
 import { formatTime } from '../../../api/time.ts';
 
-/** The resources that the node lacks. */
+/** The resources of which the node has too little. */
 export interface Pressure {
   readonly memory: boolean;
   readonly disk: boolean;
@@ -12,9 +12,9 @@ export interface Pressure {
 export interface ConditionFacts {
   readonly nowMs: number;
   readonly pressure: Pressure;
-  /** Why the node is not ready, in upstream's order: runtime, network, storage, shutdown, capacities. */
+  /** The reasons why the node is not ready, in upstream's order: runtime, network, storage, shutdown, capacities. */
   readonly problems: readonly string[];
-  /** Problems of the machine; empty where they are not reported. */
+  /** The conditions of the machine; empty if they are not reported. */
   readonly machine: readonly Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>[];
 }
 
@@ -41,8 +41,8 @@ const pressures: readonly { type: string; of: keyof Pressure; short: Words; enou
 ];
 
 /**
- * The conditions with the kubelet's own four updated; those of others stay as they are, and each keeps its position.
- * New ones are appended, Ready last (upstream: nodestatus setters, whose texts these are).
+ * Computes the conditions. The kubelet's own four are updated, other conditions stay, and each keeps its position. New
+ * ones are appended, Ready last (upstream: nodestatus setters, which have the same texts).
  */
 export function computeConditions(before: readonly NodeCondition[], facts: ConditionFacts): NodeCondition[] {
   const now = formatTime(facts.nowMs);
@@ -51,7 +51,7 @@ export function computeConditions(before: readonly NodeCondition[], facts: Condi
     const status = facts.pressure[of] ? 'True' : 'False';
     const old = before.find((condition) => condition.type === type);
     const [reason, message] = facts.pressure[of] ? short : enough;
-    // A change by another client (the node was unreachable for a while) causes a new transition time.
+    // A change by another client (for example, the node was marked unreachable) causes a new transition time.
     if (old?.status === status) own.set(type, { ...old, lastHeartbeatTime: now });
     else own.set(type, { type, status, lastHeartbeatTime: now, lastTransitionTime: now, reason, message });
   }
@@ -79,7 +79,7 @@ function readyCondition(problems: readonly string[]): { status: 'True' | 'False'
   return { status: 'False', reason: nodeConditionReasons.kubeletNotReady, message: aggregateMessage(problems) };
 }
 
-/** In the format of Go's error aggregates: each once, in brackets when there are several. */
+/** Joins messages as Go's error aggregates do: each once, in brackets if there are several. */
 function aggregateMessage(problems: readonly string[]): string {
   const unique = [...new Set(problems)];
   return unique.length === 1 ? (unique[0] ?? '') : `[${unique.join(', ')}]`;

@@ -17,7 +17,7 @@ const conditionEvents: Readonly<Record<string, { True: NodeEvent; False: NodeEve
 });
 
 /**
- * The differences between the API server's node and the new status that are worth an event (upstream: the setters of
+ * Computes the events for the differences between the API server's node and the new status (upstream: the setters of
  * nodestatus). As upstream, a node without a Ready condition becomes ready without an event.
  */
 export function computeNodeEvents(before: Node, after: Node): NodeEventMessage[] {

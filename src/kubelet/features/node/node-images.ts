@@ -1,11 +1,11 @@
 import type { ContainerImage } from '../../../api/core/node.ts';
 import type { Image } from '../../ports/images.ts';
 
-/** Upstream: nodestatus.MaxNamesPerImageInNodeStatus. */
+/** The maximum number of names per image (upstream: nodestatus.MaxNamesPerImageInNodeStatus). */
 const MAX_NAMES = 5;
 
 /**
- * The largest images, digests before tags; `maximum` -1 takes all (upstream: sliceutils.ByImageSize,
+ * Selects the largest images, with digests before tags. -1 as `maximum` selects all (upstream: sliceutils.ByImageSize,
  * nodestatus.Images).
  */
 export function selectNodeImages(images: readonly Image[], maximum: number): ContainerImage[] {

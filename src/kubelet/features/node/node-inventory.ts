@@ -10,7 +10,7 @@ import type { ImageRuntime } from '../../ports/images.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 import { selectNodeImages } from './node-images.ts';
 
-/** Upstream: image manager, every 30 s; the runtime's version is valid for 60 s. */
+/** The interval of reading images (upstream: image manager, every 30 s). The runtime's version is valid for 60 s. */
 const IMAGES_PERIOD_MS = 30_000;
 const VERSION_FRESH_MS = 60_000;
 const ANSWER_LIMIT_MS = 20_000;
@@ -18,7 +18,7 @@ const ANSWER_LIMIT_MS = 20_000;
 export interface NodeInventoryOptions {
   readonly runtime: Pick<ContainerRuntime, 'version'>;
   readonly images: Pick<ImageRuntime, 'listImages'>;
-  /** -1 means all. */
+  /** The maximum number of reported images; -1 means all. */
   readonly maxImages: number;
   /** Called when the inventory changed. */
   readonly onChange: () => void;
@@ -28,8 +28,8 @@ export interface NodeInventoryOptions {
 }
 
 /**
- * The part of the node's status that has to be read from the runtime: read separately from the status, so that a
- * runtime that hangs does not delay the report of that. Values that cannot be read keep their last state.
+ * Reads the part of the node's status that comes from the runtime. It is read separately from the status, so that a
+ * runtime that hangs does not delay the status. Values that cannot be read keep their last state.
  */
 export class NodeInventory {
   readonly #options: NodeInventoryOptions;
@@ -56,18 +56,18 @@ export class NodeInventory {
     return this.#loop.stop();
   }
 
-  /** The runtime's availability changed: it may be another one now. */
+  /** Reads the runtime again after its availability changed, because it may be another one now. */
   runtimeChanged(): void {
     this.#version = this.#version === undefined ? undefined : { ...this.#version, atMs: -Infinity };
     this.#loop.wake();
   }
 
-  /** An image was pulled or removed. */
+  /** Reads the images again after a pull or a removal. */
   imagesChanged(): void {
     this.#loop.wake();
   }
 
-  /** undefined before the runtime's first answer. */
+  /** The version of the runtime; undefined before its first answer. */
   get runtimeVersion(): string | undefined {
     return this.#version?.text;
   }

@@ -18,9 +18,9 @@ interface Bench {
   readonly api: FakeApiClient;
   readonly lease: NodeLease;
   readonly log: RecordingLog;
-  /** Each notification whether the API server was reached. */
+  /** Whether the API server was reached, for each notification. */
   readonly reached: boolean[];
-  /** The node became another one, or is gone. */
+  /** Replaces the node by another one, or removes it. */
   be(uid: string | undefined): void;
   now(): Lease | undefined;
 }

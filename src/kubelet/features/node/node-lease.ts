@@ -13,23 +13,26 @@ import type { Logger } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 
 const NAMESPACE = 'kube-node-lease';
-/** Upstream: nodeLeaseRenewIntervalFraction. */
+/** The number of renewals within the lease's duration (upstream: nodeLeaseRenewIntervalFraction). */
 const RENEWALS_PER_LEASE = 4;
-/** Upstream: component-helpers lease controller: 200 ms doubling to 7 s, five tries, jitter of 4 %. */
+/**
+ * The back-off of retries (upstream: component-helpers lease controller): 200 ms doubling to 7 s, five tries, jitter of
+ * 4 %.
+ */
 const retry: BackoffCurve = { initialMs: 200, maxMs: 7000, factor: 2 };
 const TRIES = 5;
 const JITTER = 0.04;
 
 export interface LeaseFacts {
   readonly nodeName: string;
-  /** undefined while the node is not known: an existing lease is renewed all the same. */
+  /** The UID of the node; undefined while it is not known. An existing lease is renewed even then. */
   readonly nodeUid: string | undefined;
   readonly durationMs: number;
-  /** Wall time. */
+  /** A wall-clock time. */
   readonly nowMs: number;
 }
 
-/** The lease renewed, or created: owned by the current node, so that it is removed with it. */
+/** Computes the renewed or new lease. The current node owns it, so that it is removed with the node. */
 function computeLease(base: Lease | undefined, { nodeName, nodeUid, durationMs, nowMs }: LeaseFacts): Lease {
   const { metadata, spec } = base ?? {
     metadata: { name: nodeName, namespace: NAMESPACE, uid: '' },
@@ -56,8 +59,8 @@ export interface NodeLeaseOptions {
   readonly nodeUid: () => string | undefined;
   readonly durationMs: number;
   /**
-   * Called with true when a renewal succeeded after failures, with false each time the API server could again not be
-   * reached (upstream: onRepeatedHeartbeatFailure).
+   * Called with true when a renewal succeeded after failures, and with false at each repeated failure to reach the API
+   * server (upstream: onRepeatedHeartbeatFailure).
    */
   readonly onReach: (isReached: boolean) => void;
   readonly clock: Clock;
@@ -66,8 +69,8 @@ export interface NodeLeaseOptions {
 }
 
 /**
- * Keeps the node's lease, by which the control plane sees that the node is alive. Renewed from the last written state,
- * read again only when refused.
+ * Renews the node's lease, from which the control plane knows that the node is alive. A renewal starts from the last
+ * written state, which is read again only if the renewal is refused.
  */
 export class NodeLease {
   readonly #options: NodeLeaseOptions;
@@ -92,12 +95,12 @@ export class NodeLease {
     this.#loop.start();
   }
 
-  /** The lease is not deleted: it shows when the agent was last running. */
+  /** Stops renewing. The lease is not deleted, because it shows when the agent was last running. */
   stop(): Promise<void> {
     return this.#loop.stop();
   }
 
-  /** The current uid of the node in the API: when it changed, the lease gets the new owner at once. */
+  /** Sets the current UID of the node in the API. If it changed, the lease gets the new owner immediately. */
   nodeIs(uid: string): void {
     if (uid === this.#nodeUid) return;
     this.#nodeUid = uid;
@@ -127,7 +130,10 @@ export class NodeLease {
     else log.debug(2, 'Failed to ensure lease exists, will retry', fields);
   }
 
-  /** False when there is nothing to do yet: no lease, and no node that could own it. */
+  /**
+   * Renews the lease. Resolves to false if that is not possible yet, because there is neither a lease nor a node that
+   * could own it.
+   */
   async #renew(): Promise<boolean> {
     const { client, clock, nodeName, nodeUid, durationMs } = this.#options;
     const base = this.#latest ?? (await this.#read());
@@ -148,6 +154,6 @@ export class NodeLease {
   }
 }
 
-/** No answer; a refusal is an answer. */
+/** Whether the error means that there was no answer. A refusal is an answer. */
 const isUnanswered = (error: unknown): boolean =>
   isApiError(error, 'ServiceUnavailable') || isApiError(error, 'Timeout');

@@ -2,21 +2,21 @@ import { annotations, nodeLabels } from '../../../api/annotations.ts';
 import type { Node, NodeAddress, Taint } from '../../../api/core/node.ts';
 import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 
-/** The description of the node, for admission and for the API server. */
+/** The facts from which the node object is built, for admission and for the API server. */
 export interface NodeFactsForObject {
   readonly name: string;
   readonly hostname: string;
-  /** In Go's spelling: `amd64`. */
+  /** The architecture as Go names it, such as `amd64`. */
   readonly architecture: string;
-  /** From the flag; they take precedence over the agent's own. */
+  /** The labels of the flag. They have precedence over the agent's own. */
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
-  /** A cloud controller has yet to initialize the node. */
+  /** Whether a cloud controller must initialize the node. */
   readonly externalCloudProvider: boolean;
   readonly providerId: string;
-  /** Volumes are attached by the controller and not by the agent. */
+  /** Whether the controller attaches volumes, and not the agent. */
   readonly controllerAttaches: boolean;
-  /** Primary family first. */
+  /** The addresses, primary family first. */
   readonly addresses: readonly string[];
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
@@ -35,7 +35,7 @@ const uninitialized: Taint = {
   effect: 'NoSchedule',
 };
 
-/** The node as an object, with or without an API server (upstream: kubelet_node_status.go initialNode). */
+/** Builds the node object, with or without an API server (upstream: kubelet_node_status.go initialNode). */
 export function buildNode(facts: NodeFactsForObject): Node {
   const taints = [...facts.taints, ...(facts.externalCloudProvider ? [uninitialized] : [])];
   const node: Node = {
@@ -66,8 +66,8 @@ export function buildNode(facts: NodeFactsForObject): Node {
 }
 
 /**
- * The API server's node, with the machine's own facts: a status from before a restart, or one that was never written,
- * must not keep pods away.
+ * Merges the API server's node with the machine's own facts. A status from before a restart, or one that was never
+ * written, must not prevent the admission of pods.
  */
 export function mergeSeenNode(seen: Node | undefined, local: Node): Node {
   if (seen === undefined) return local;

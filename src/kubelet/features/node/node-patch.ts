@@ -5,8 +5,8 @@ import type { Node } from '../../../api/core/node.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Whether more than heartbeats changed (upstream: nodeStatusHasChanged); metadata counts as well, for the labels and
- * annotations that the kubelet manages.
+ * Whether more than heartbeats changed (upstream: nodeStatusHasChanged). Metadata counts too, because the kubelet
+ * manages labels and annotations.
  */
 export function nodeHasChanged(before: Node, after: Node): boolean {
   const bare = ({ metadata, status }: Node): unknown => ({
@@ -20,7 +20,7 @@ export function nodeHasChanged(before: Node, after: Node): boolean {
   return !sameContent(normal(bare(before)), normal(bare(after)));
 }
 
-/** Empty lists and maps are absent ones in the API. */
+/** Removes empty lists and maps, because the API leaves them out. */
 function normal(value: unknown): unknown {
   if (!isRecord(value)) return value;
   return Object.fromEntries(
@@ -31,9 +31,9 @@ function normal(value: unknown): unknown {
 }
 
 /**
- * The strategic merge patch of `nodes/NAME/status` from one node to the other (upstream: component-helpers
- * PatchNodeStatus). It leaves out the spec and unchanged fields, so concurrent changes by others stay. The uid prevents
- * it from applying to a new node of the same name.
+ * Computes the strategic merge patch of `nodes/NAME/status` from one node to the other (upstream: component-helpers
+ * PatchNodeStatus). It leaves out the spec and unchanged fields, so that concurrent changes by other clients stay. The
+ * UID prevents it from applying to a new node of the same name.
  */
 export function computeNodePatch(before: Node, after: Node): { metadata: Json; status?: Json } {
   const metadata: Record<string, unknown> = before.metadata.uid === '' ? {} : { uid: before.metadata.uid };
@@ -49,12 +49,12 @@ export function computeNodePatch(before: Node, after: Node): { metadata: Json; s
     return Object.keys(changed).length === 0 ? [] : [{ ...changed, type: condition.type }];
   });
   if (changedConditions.length > 0) status['conditions'] = changedConditions;
-  // The API merges addresses by type, so for two of one type the list must be replaced as a whole.
+  // The API merges addresses by type. If there are two of one type, the list must be replaced as a whole.
   if (!sameContent(oldAddresses, addresses)) status['addresses'] = [...addresses, { $patch: 'replace' }];
   return { metadata, ...(Object.keys(status).length > 0 && { status }) };
 }
 
-/** The merge patch from `before` to `after`: null for removed fields, lists as a whole. */
+/** Computes the merge patch from `before` to `after`: null for removed fields, and lists as a whole. */
 function diff(before: Json, after: Json): Record<string, unknown> {
   const changed: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {

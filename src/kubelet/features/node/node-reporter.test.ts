@@ -35,11 +35,11 @@ interface Bench {
   readonly log: RecordingLog;
   node(): Node | undefined;
   ready(): string | undefined;
-  /** Writes of the node since the last read. */
+  /** Returns the writes of the node since the last call. */
   writes(): string[];
 }
 
-/** `hurry`: by which share of their time timers are early. */
+/** `hurry` is the share of their time by which timers fire early. */
 function bench(settings: Partial<NodeReporterSettings> = {}, existing?: Node, hurry = 0): Bench {
   const clock = new FakeClock();
   const hasty: Clock = {

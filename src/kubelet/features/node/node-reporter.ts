@@ -31,10 +31,10 @@ export interface NodeReporterSettings {
 }
 
 export interface NodeSource {
-  /** The node to create when there is none. */
+  /** Returns the node object to create when there is none. */
   readonly initial: () => Node;
   readonly compute: (before: Node) => ComputedNode;
-  /** Whether something that Ready depends on has not reported yet since the agent started. */
+  /** Whether something on which Ready depends has not reported yet since the agent started. */
   readonly isUndetermined: () => boolean;
   readonly resetExtended: () => Promise<boolean>;
 }
@@ -46,32 +46,37 @@ export interface NodeReporterOptions {
   readonly settings: NodeReporterSettings;
   readonly recorder: NodeEventRecorder;
   readonly startup: NodeStartup;
-  /** Called with the API server's node, whenever it was confirmed. */
+  /** Called with the API server's node each time it is confirmed. */
   readonly onReported: (node: Node) => void;
   readonly time: { clock: Clock; random: Random; log: Logger };
 }
 
-/** Upstream: registerWithAPIServer, 100 ms doubling to 7 s. A failed status update is retried the same way. */
+/**
+ * The back-off of registrations and failed status updates (upstream: registerWithAPIServer, 100 ms doubling to 7 s).
+ */
 const retry: BackoffCurve = { initialMs: 100, maxMs: 7000, factor: 2 };
-/** Upstream: nodeStatusUpdateRetry. */
+/** The number of tries of one update (upstream: nodeStatusUpdateRetry). */
 const TRIES = 5;
-/** Upstream: JitterUntil of syncNodeStatus. */
+/** The jitter of the period (upstream: JitterUntil of syncNodeStatus). */
 const JITTER = 0.04;
 /**
- * While the restarted agent lacks facts, a ready node stays ready for this long. The runtime counts as down after the
- * same time.
+ * How long a ready node stays ready while the restarted agent does not know all facts. The runtime counts as down after
+ * the same time.
  */
 const START_GRACE_MS = 30_000;
-/** Changes by others are answered at most this often: two agents of one name must not drive each other. */
+/**
+ * The minimum time between two answers to changes by other clients, so that two agents with one name do not trigger
+ * each other endlessly.
+ */
 const ANSWER_SPACING_MS = 1000;
 
 /**
- * Registers the node and publishes its status.
- * 1. One pass at a time; a reported change wakes it, the period is the fallback. A wake does not shorten the wait after
- *    a failure.
- * 2. The API server's state comes from the watch and from the answers to own writes, and is read again after a refusal.
+ * Registers the node and publishes its status. Invariants:
+ * 1. One pass runs at a time. A reported change wakes it, and the period is the fallback. A wake-up does not shorten
+ *    the wait after a failure.
+ * 2. The API server's state comes from the watch and from the answers to own writes. It is read again after a refusal.
  * 3. Only changes are written, and all heartbeats once per report period. A deleted node is registered again.
- * 4. Only the last known node is kept: an outage of any length costs nothing.
+ * 4. Only the last known node is stored, so the cost of an outage does not depend on its duration.
  */
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
@@ -97,7 +102,7 @@ export class NodeReporter {
     this.#loop = createLoop({
       name: 'node status',
       ...time,
-      // Never 0: fractions of a millisecond may keep a timer from reaching its time.
+      // The period is never 0, because a timer may fire a fraction of a millisecond early.
       periodMs: () =>
         this.#failures === 0 ? settings.updatePeriodMs : Math.max(1, this.#retryAtMs - time.clock.monotonicMs()),
       jitterFactor: JITTER,
@@ -116,27 +121,27 @@ export class NodeReporter {
     await this.#loop.stop();
   }
 
-  /** Something of the node changed. */
+  /** Starts a pass after a change of the node. */
   wake(): void {
     this.#loop.wake();
   }
 
-  /** The API server is known to be back: ends the wait. */
+  /** Ends the wait, because the API server is known to be available again. */
   retryNow(): void {
     this.#retryAtMs = 0;
-    // Meanwhile the node may have been marked as unreachable, and the watch that would report it may still be in its
+    // The node may have been marked unreachable meanwhile, and the watch that would report it may still be in its
     // back-off.
     this.#latest = undefined;
     this.#loop.wake();
   }
 
-  /** Of the node in the API; undefined while none is known. */
+  /** The UID of the node in the API; undefined while none is known. */
   get uid(): string | undefined {
     return this.#latest?.metadata.uid;
   }
 
   #seen(node: Node | undefined): void {
-    // A component that watches the node reached the API server again.
+    // Another watch of the node reached the API server again.
     this.#retryAtMs = 0;
     if (node === undefined) {
       this.#latest = undefined;
@@ -166,7 +171,7 @@ export class NodeReporter {
     this.#retryAtMs = clock.monotonicMs() + backoffDelayMs(retry, this.#failures) * (1 - random.next() / 4);
   }
 
-  /** Logs each failure once, however often it repeats in a row. */
+  /** Logs a failure once, even if it is repeated. */
   #failed(message: string, error: string): false {
     const { log } = this.#options.time;
     const fields = { node: this.#options.settings.nodeName, error };
@@ -222,7 +227,7 @@ export class NodeReporter {
     return this.#failed('Unable to update node status', errorMessage(error));
   }
 
-  /** Upstream: tryUpdateNodeStatus. */
+  /** Makes one try of an update (upstream: tryUpdateNodeStatus). */
   async #reportOnce(attempt: number): Promise<void> {
     const { client, settings, source, onReported, startup, time } = this.#options;
     const key = { namespace: '', name: settings.nodeName };
@@ -246,7 +251,8 @@ export class NodeReporter {
       { type: 'strategic', body: computeNodePatch(before, node) },
       { subresource: 'status' },
     );
-    // After a change the next report comes at random, so that nodes that changed together do not report together.
+    // After a change, the next report comes at a random time, so that nodes that changed together do not report
+    // together.
     this.#lastReport = {
       atMs: nowMs,
       extraMs: changed || first ? settings.reportPeriodMs * (time.random.next() - 0.5) : 0,
@@ -256,14 +262,16 @@ export class NodeReporter {
     onReported(updated);
   }
 
-  /** The watch may have returned a later version meanwhile, or the deletion of the node. */
+  /** Handles an answer. The watch may have returned a later version meanwhile, or the deletion of the node. */
   #answered(node: Node): void {
     const known = this.#latest;
     if (known !== undefined && !isOlderVersion(node.metadata.resourceVersion, known.metadata.resourceVersion))
       this.#latest = node;
   }
 
-  /** A restart of the agent is no reason to report a ready node as not ready, as long as its state is unknown. */
+  /**
+   * Whether a ready node is not yet reported as not ready, because after a restart of the agent its state is unknown.
+   */
   #holdsBack(before: Node, node: Node): boolean {
     const { source, time } = this.#options;
     return (
@@ -293,7 +301,9 @@ export class NodeReporter {
     this.#lastProblems = text;
   }
 
-  /** Each once per version of the node: a status that cannot be published is computed many times. */
+  /**
+   * Records each event once per version of the node, because a status that cannot be published is computed many times.
+   */
   #say(sayings: readonly NodeEventMessage[], version: string): void {
     if (this.#said.version !== version) this.#said = { version, reasons: new Set() };
     for (const { type, reason, message } of sayings) {
@@ -306,8 +316,8 @@ export class NodeReporter {
 }
 
 /**
- * Errors that a new read of the node does not fix: a server that is unavailable or refuses is left alone until the
- * back-off is over.
+ * Errors that a new read of the node does not fix. If the server is unavailable or refuses, the next request waits for
+ * the end of the back-off.
  */
 const hopeless = [
   'ServiceUnavailable',

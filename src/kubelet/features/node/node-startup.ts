@@ -1,15 +1,15 @@
 import type { Clock } from '../../../base/clock.ts';
 
 /**
- * The steps of the node's start, in wall milliseconds; undefined for steps that have not happened (upstream:
+ * The times of the node's start, in wall-clock milliseconds; undefined for steps that have not happened (upstream:
  * node_startup_latency_tracker.go).
  */
 export interface NodeStartupTimes {
   readonly startedAtMs: number;
   firstAttemptAtMs?: number;
-  /** Only for a node that this run of the agent created. */
+  /** When the node was registered, if this run of the agent created it. */
   registeredAtMs?: number;
-  /** Likewise. */
+  /** When the node was ready, if this run of the agent created it. */
   readyAtMs?: number;
 }
 
@@ -21,8 +21,8 @@ export interface StartupSeconds {
 }
 
 /**
- * How long each step took, under upstream's names: nothing for a node that existed before, nor for facts that the
- * machine does not provide.
+ * Computes how long each step took, under upstream's names. A node that existed before has none, and facts that the
+ * machine does not provide are left out.
  */
 export function computeStartupSeconds(
   { startedAtMs, firstAttemptAtMs, registeredAtMs, readyAtMs }: NodeStartupTimes,

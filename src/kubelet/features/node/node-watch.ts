@@ -4,17 +4,17 @@ import { createInformer } from '../../../api/client/informer.ts';
 import { nodes } from '../../../api/client/resource-types.ts';
 import type { Node } from '../../../api/core/node.ts';
 
-/** This node as the API server has it. A standalone node is never there, and that is known at once. */
+/** The watch of this node in the API. On a standalone node it is empty and synced from the start. */
 export interface NodeWatch {
-  /** undefined before the first list, and while no such node is registered. */
+  /** Returns the node; undefined before the first list, and while no such node is registered. */
   current(): Node | undefined;
   /**
-   * Whether the API server has answered: pods of a node with unknown labels would be admitted wrongly (upstream:
+   * Whether the API server has answered. Before, the labels are unknown and pods would be admitted wrongly (upstream:
    * nodeHasSynced).
    */
   hasSynced(): boolean;
   whenSynced(): Promise<void>;
-  /** Calls `listener` for each version, with undefined for a deletion; returns the function that unsubscribes. */
+  /** Calls `listener` for each version, with undefined for a deletion. Returns a function that unsubscribes. */
   onChange(listener: (node: Node | undefined) => void): () => void;
   start(): void;
   stop(): Promise<void>;
@@ -29,7 +29,10 @@ export const noNodeWatch: NodeWatch = {
   stop: () => Promise.resolve(),
 };
 
-/** Follows the one node by name: nodes may watch no others (upstream: kubelet.go, field metadata.name). */
+/**
+ * Creates the watch. It selects the node by name, because nodes may not watch other nodes (upstream: kubelet.go, field
+ * metadata.name).
+ */
 export function createNodeWatch(options: InformersOptions & { readonly nodeName: string }): NodeWatch {
   const { nodeName } = options;
   const informer = createInformer<Node>({

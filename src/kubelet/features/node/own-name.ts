@@ -4,12 +4,12 @@ import { withDeadline } from '../../../base/clock.ts';
 import { isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 
-/** How long an answer is valid; a resolver that hangs is not queried more often. */
+/** How long an answer is valid. A resolver that hangs is not queried more often. */
 const FRESH_MS = 60_000;
 /** How long to wait for the first answer, so that the node does not register with one address and change to another. */
 const FIRST_LIMIT_MS = 2000;
 
-/** The addresses of the node's own name, available without waiting for the resolver. */
+/** Resolves the addresses of the node's own name without waiting for the resolver. */
 export class OwnName {
   readonly #resolve: () => Promise<readonly string[]>;
   readonly #onChange: () => void;
@@ -26,7 +26,7 @@ export class OwnName {
     this.#log = options.log;
   }
 
-  /** The last answer; starts a new lookup when it is outdated. */
+  /** Returns the last answer, and starts a new lookup if it is outdated. */
   addresses(): readonly string[] {
     const nowMs = this.#clock.monotonicMs();
     if (this.#asking === undefined && (this.#askedMs === undefined || nowMs - this.#askedMs >= FRESH_MS)) {
@@ -37,7 +37,7 @@ export class OwnName {
     return this.#addresses;
   }
 
-  /** Resolves with the first answer, or when that takes too long. */
+  /** Resolves with the first answer, or when it takes too long. */
   async whenAsked(): Promise<void> {
     this.addresses();
     try {

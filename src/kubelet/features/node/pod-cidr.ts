@@ -2,7 +2,7 @@ import { inBackground } from '../../../base/background.ts';
 import { errorMessage } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 
-/** Passes the pod CIDR to the runtime when it is known and when it changes (upstream: updatePodCIDR). */
+/** Passes the pod CIDR to the runtime when it is first known and when it changes (upstream: updatePodCIDR). */
 export class PodCidr {
   readonly #update: (podCidr: string) => Promise<void>;
   readonly #log: Logger;
@@ -17,7 +17,8 @@ export class PodCidr {
   }
 
   /**
-   * From the configuration or the node; an empty one is not passed on. To be called repeatedly: a failure is retried.
+   * Passes the CIDR of the configuration or the node to the runtime, unless it is empty. Call it repeatedly, so that a
+   * failure is retried.
    */
   offer(podCidrs: readonly string[]): void {
     const wanted = podCidrs.join(',');

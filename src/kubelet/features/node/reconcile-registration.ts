@@ -4,7 +4,7 @@ import type { ResourceList } from '../../../api/core/resource-requirements.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import { isExtendedResource, isHugePageResource } from '../../../api/resources.ts';
 
-/** The labels that a kubelet updates on an existing node; its other labels apply at the creation only. */
+/** The labels that a kubelet updates on an existing node. Its other labels are set only at the creation. */
 const reconciledLabels: readonly string[] = [
   nodeLabels.hostname,
   nodeLabels.zone,
@@ -20,8 +20,9 @@ const reconciledLabels: readonly string[] = [
 ];
 
 /**
- * The changes to an existing node when the kubelet registers (upstream: tryRegisterWithAPIServer). `resetExtended`: the
- * state of devices is lost, so extended resources count again only when their plugins report them.
+ * Computes the changes to an existing node when the kubelet registers (upstream: tryRegisterWithAPIServer).
+ * `resetExtended` means that the state of devices is lost, so extended resources count only when their plugins report
+ * them again.
  */
 export function reconcileRegistration(initial: Node, existing: Node, resetExtended: boolean): Node {
   const status = { ...existing.status };
@@ -45,7 +46,7 @@ export function reconcileRegistration(initial: Node, existing: Node, resetExtend
   };
 }
 
-/** Page sizes may change with a reboot. */
+/** Updates the sizes of huge pages, which may change with a reboot. */
 function reconcileHugePages({ status: wanted = {} }: Node, capacity: ResourceList, allocatable: ResourceList): void {
   for (const name of Object.keys(capacity).filter(isHugePageResource)) {
     if (wanted.capacity?.[name] !== undefined) continue;

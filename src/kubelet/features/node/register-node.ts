@@ -9,10 +9,11 @@ import { reconcileRegistration } from './reconcile-registration.ts';
 export interface RegistrationRequest {
   readonly client: Pick<ApiClient, 'create' | 'get' | 'patch'>;
   readonly initial: Node;
-  /** Whether extended resources of an existing node are set to zero. */
+  /** Whether the extended resources of an existing node are set to zero. */
   readonly resetExtended: boolean;
   /**
-   * Gate KubeletRegistrationGetOnExistsOnly: an agent that may not create nodes does not check whether its own exists.
+   * The gate KubeletRegistrationGetOnExistsOnly: an agent that may not create nodes does not check whether its own
+   * exists.
    */
   readonly getOnExistsOnly: boolean;
 }
@@ -21,7 +22,7 @@ export type Registration =
   | { kind: 'created' | 'existed'; node: Node }
   | { kind: 'failed'; message: string; error: string };
 
-/** One attempt, with upstream's messages (tryRegisterWithAPIServer). Never throws for a refusal of the API. */
+/** Makes one attempt, with upstream's messages (tryRegisterWithAPIServer). It never throws if the API refuses. */
 export async function registerNode(request: RegistrationRequest): Promise<Registration> {
   const { client, initial, getOnExistsOnly } = request;
   try {

@@ -10,11 +10,14 @@ export interface CreateOomWatcherParts extends Omit<OomWatcherParts, 'pods'> {
   readonly cache: {
     get(uid: PodUid): { readonly containers: readonly { readonly id: string; readonly name: string }[] } | undefined;
   };
-  /** Undefined where pods have no cgroups of their own: then no kill can be attributed to one. */
+  /**
+   * The cgroup paths of pods; undefined if pods have no cgroups of their own, and then no kill can be attributed to a
+   * pod.
+   */
   readonly podPaths: { of(pod: Pod): string } | undefined;
 }
 
-/** Reports processes that the kernel killed for lack of memory, and in which pods they ran. */
+/** Creates the reporter of processes that the kernel killed for lack of memory, with the pods in which they ran. */
 export function createOomWatcher(parts: CreateOomWatcherParts): OomWatcher {
   const { directory, cache, podPaths, ...rest } = parts;
   const placed = (pod: Pod): OomPod[] => {
@@ -23,7 +26,7 @@ export function createOomWatcher(parts: CreateOomWatcherParts): OomWatcher {
       const containers = cache.get(podUid(pod.metadata.uid))?.containers ?? [];
       return [{ pod, path: podPaths.of(pod), containers }];
     } catch {
-      return []; // A uid that names no cgroup has no processes.
+      return []; // return []; // An invalid UID names no cgroup and has no processes.
     }
   };
   return new OomWatcher({ pods: () => [...directory.visible()].flatMap(placed), ...rest });

@@ -1,20 +1,23 @@
 import type { OomPlace } from './oom-place.ts';
 import type { OomKill } from './oom-report.ts';
 
-/** Upstream's message (upstream: oom_watcher_linux.go Start). */
+/** Returns upstream's message (upstream: oom_watcher_linux.go Start). */
 export function systemOomMessage({ process, pid }: Pick<OomKill, 'process' | 'pid'>): string {
   return process === '' || pid === 0
     ? 'System OOM encountered'
     : `System OOM encountered, victim process: ${process}, pid: ${pid}`;
 }
 
-/** What was used of which limit, and what was killed. Without the pid, so that repeated kills count as one event. */
+/**
+ * Describes the usage, the limit and the killed process. It leaves out the PID, so that repeated kills count as one
+ * event.
+ */
 export function podOomMessage(kill: OomKill, { container, limit }: Pick<OomPlace, 'container' | 'limit'>): string {
   const victim = container === undefined ? 'a process' : `a process of container ${container.name}`;
   return `${exceeded(kill, { container, limit })}; the kernel killed ${victim}: ${kill.process}`;
 }
 
-/** For the status of a container that ended. */
+/** Returns the message for the status of a container that ended. */
 export function containerOomMessage(kill: OomKill, place: Pick<OomPlace, 'container' | 'limit'>): string {
   return `${exceeded(kill, place)}; process ${kill.process} (pid ${kill.pid}) used ${sizeText(kill.processBytes)}`;
 }
@@ -41,7 +44,7 @@ function ownerText(limit: Exclude<OomPlace['limit'], 'node'>, container: string 
   }
 }
 
-/** `32Mi`, `31.5Mi`, `1.2Gi`. */
+/** Formats a size: `32Mi`, `31.5Mi`, `1.2Gi`. */
 function sizeText(bytes: number): string {
   const [unit, name] = bytes >= 2 ** 30 ? [2 ** 30, 'Gi'] : bytes >= 2 ** 20 ? [2 ** 20, 'Mi'] : [2 ** 10, 'Ki'];
   return `${Math.round((bytes / unit) * 10) / 10}${name}`;

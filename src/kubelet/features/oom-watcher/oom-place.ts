@@ -1,26 +1,26 @@
 import type { Pod } from '../../../api/core/pod.ts';
 import type { OomKill } from './oom-report.ts';
 
-/** A pod with its cgroup and its containers, ended ones too. */
+/** A pod with its cgroup and its containers, including ended ones. */
 export interface OomPod {
   readonly pod: Pod;
-  /** The path of its cgroup, as the kernel names it. */
+  /** The kernel's path of its cgroup. */
   readonly path: string;
   readonly containers: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** Whose limit was exceeded. `inside`: of a cgroup that the container made for itself. */
+/** Whose limit was exceeded. `inside` is a cgroup that the container created. */
 export type OomLimit = 'container' | 'inside' | 'pod' | 'allPods' | 'node' | 'unknown';
 
 /** Where a killed process ran. */
 export interface OomPlace {
   readonly pod: Pod;
-  /** undefined for a sandbox, and for a container that is not known any more. */
+  /** The container; undefined for a sandbox, and for a container that is not known any more. */
   readonly container: { readonly id: string; readonly name: string } | undefined;
   readonly limit: OomLimit;
 }
 
-/** Finds the pod and the container of a killed process. undefined for a process of no pod. */
+/** Finds the pod and the container of a killed process; undefined if the process belongs to no pod. */
 export function locateOomKill(kill: OomKill, pods: Iterable<OomPod>): OomPlace | undefined {
   const { victimGroup } = kill;
   if (victimGroup === undefined) return undefined;
@@ -45,7 +45,9 @@ function isAtOrBelow(path: string, parent: string): boolean {
   return path === parent || path.startsWith(`${parent}/`);
 }
 
-/** `<id>`, or `cri-containerd-<id>.scope` with the systemd driver. */
+/**
+ * Whether the folder is the cgroup of the container: `<id>`, or `cri-containerd-<id>.scope` with the systemd driver.
+ */
 function isGroupOf(folder: string, id: string): boolean {
   return id !== '' && (folder === id || folder.endsWith(`-${id}.scope`));
 }

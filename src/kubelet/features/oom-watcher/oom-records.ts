@@ -5,10 +5,10 @@ import { containerOomMessage, podOomMessage } from './oom-message.ts';
 import type { OomPlace } from './oom-place.ts';
 import type { OomKill } from './oom-report.ts';
 
-/** Pods and containers with a kill that are remembered; the oldest are forgotten first. */
+/** The maximum number of pods and containers with a kill that are remembered. The oldest are forgotten first. */
 const MOST_KEPT = 1000;
 
-/** What the status of a pod says of processes that the kernel killed in it. */
+/** Stores the kills in pods, for the status of the pods. */
 export class OomRecords {
   readonly #pods = new Map<PodUid, { kills: number; message: string }>();
   readonly #containers = new Map<string, string>();
@@ -19,12 +19,12 @@ export class OomRecords {
     if (place.container !== undefined) keep(this.#containers, place.container.id, containerOomMessage(kill, place));
   }
 
-  /** The last kill in this container; undefined without one. */
+  /** Returns the message of the last kill in this container, or undefined if there was none. */
   containerMessage(id: string): string | undefined {
     return this.#containers.get(id);
   }
 
-  /** This project's own condition: upstream shows no kill that left the container running. */
+  /** Returns a condition that only this agent has. Upstream does not report a kill that left the container running. */
   condition(uid: PodUid): PodCondition | undefined {
     const known = this.#pods.get(uid);
     if (known === undefined) return undefined;
@@ -37,7 +37,7 @@ export class OomRecords {
     };
   }
 
-  /** For the status of one pod. */
+  /** Returns the records for the status of one pod. */
   of(uid: PodUid): { containerMessage(id: string): string | undefined; readonly condition: PodCondition | undefined } {
     return { containerMessage: (id) => this.containerMessage(id), condition: this.condition(uid) };
   }

@@ -1,21 +1,21 @@
 /** One process that the kernel killed because memory ran out. */
 export interface OomKill {
-  /** `system`: the memory of the node ran out; `cgroup`: a cgroup exceeded its limit. */
+  /** `system`: the memory of the node ran out. `cgroup`: a cgroup exceeded its limit. */
   readonly scope: 'system' | 'cgroup';
-  /** The cgroup of the process, as a path of the kernel; undefined where the kernel does not name one clearly. */
+  /** The kernel's path of the process's cgroup; undefined if the log does not name it clearly. */
   readonly victimGroup: string | undefined;
-  /** The cgroup whose limit was exceeded; undefined for `system`, and where the kernel does not name one clearly. */
+  /** The cgroup whose limit was exceeded; undefined for `system`, and if the log does not name it clearly. */
   readonly limitGroup: string | undefined;
   readonly process: string;
   readonly pid: number;
-  /** The resident memory of the process. */
+  /** The resident memory of the process, in bytes. */
   readonly processBytes: number;
-  /** What `limitGroup` used, and its limit. */
+  /** The usage of `limitGroup` and its limit, in bytes. */
   readonly usedBytes: number | undefined;
   readonly limitBytes: number | undefined;
 }
 
-/** What the lines of one report have said so far. Of constant size, however long the report is. */
+/** The content of one report so far. Its size does not depend on the length of the report. */
 export interface OomReport {
   readonly usedBytes?: number;
   readonly limitBytes?: number;
@@ -32,21 +32,22 @@ const KIB = 1024;
 const START = ' invoked oom-killer: ';
 const SUMMARY = 'oom-kill:constraint=';
 const usage = /^memory: usage (\d{1,16})kB, limit (\d{1,16})kB,/;
-/** Kernels before 5.0. */
+/** The start of a report in kernels before 5.0. */
 const LEGACY_START = 'Task in ';
 const LEGACY_LIMIT = ' killed as a result of limit of ';
 /**
- * `Memory cgroup out of memory: ` since 4.4, with the UID before the sizes in older kernels, and without any prefix in
- * those before 5.0. A process name has at most 15 characters, so it cannot imitate the sizes that follow it.
+ * Matches the line of a kill. It has the prefix `Memory cgroup out of memory: ` since 4.4, the UID before the sizes in
+ * older kernels, and no prefix in those before 5.0. A process name has at most 15 characters, so it cannot imitate the
+ * sizes that follow it.
  */
 const killed =
   /^(?:(Memory cgroup out of memory|Out of memory(?: \([a-z_]{1,40}\))?): )?Killed process (\d{1,10})(?:, UID \d{1,10},)? \((.{0,64}?)\),?(?: UID \d{1,10},)? total-vm:\d{1,16}kB, anon-rss:(\d{1,16})kB, file-rss:(\d{1,16})kB(?:, shmem-rss:(\d{1,16})kB)?/;
 
 /**
- * Reads the next line of the kernel's log. Returns the report that it belongs to, undefined outside of one, and the
- * kill that it completes. Lines of other subsystems may be between those of a report. A kill that the kernel describes
- * in one line is only reported when it concerns the node: the kernel omits the details after ten kills in five seconds,
- * and for the other processes of a container with memory.oom.group. Source: mm/oom_kill.c and mm/memcontrol.c of Linux
+ * Reads the next line of the kernel's log. Returns the report to which the line belongs, undefined outside of a report,
+ * and the kill that the line completes. Lines of other subsystems may be between those of a report. The kernel omits
+ * the details after ten kills in five seconds, and for the other processes of a container with memory.oom.group. A kill
+ * without details is reported only if the node ran out of memory. Source: mm/oom_kill.c and mm/memcontrol.c of Linux
  * 3.10 to 6.18.
  */
 export function readOomLine(
@@ -71,9 +72,9 @@ function usageOf(line: string): Pick<OomReport, 'usedBytes' | 'limitBytes'> {
 }
 
 /**
- * `oom-kill:constraint=C,nodemask=N,cpuset=S,mems_allowed=M,oom_memcg=L,task_memcg=V,task=P,pid=1,uid=0`, with
- * `global_oom` instead of `oom_memcg=L` for the node. The kernel escapes no comma, and containers may choose the names
- * of their sub-groups and processes: a key that occurs twice makes the groups unclear.
+ * Parses `oom-kill:constraint=C,nodemask=N,cpuset=S,mems_allowed=M,oom_memcg=L,task_memcg=V,task=P,pid=1,uid=0`, with
+ * `global_oom` instead of `oom_memcg=L` for the node. The kernel does not escape commas, and containers may choose the
+ * names of their sub-groups and processes. So a key that occurs twice makes the groups unclear.
  */
 function summaryGroups(line: string): Groups {
   const limit = only(line, ',oom_memcg=');
@@ -98,7 +99,7 @@ function legacyGroups(line: string): Groups {
   return { victim: line.slice(LEGACY_START.length, split), limit, isSystem: limit === '/' };
 }
 
-/** Where the text has this part, if it has it exactly once. */
+/** Returns the position of this part, if the text contains it exactly once. */
 function only(text: string, part: string): number | undefined {
   const at = text.indexOf(part);
   return at < 0 || text.includes(part, at + 1) ? undefined : at;

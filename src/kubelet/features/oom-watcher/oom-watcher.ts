@@ -14,12 +14,12 @@ import type { OomKill, OomReport } from './oom-report.ts';
 import { readOomLine } from './oom-report.ts';
 
 export interface OomWatcherParts {
-  /** Undefined where it is not followed. */
+  /** The kernel log; undefined if it is not followed. */
   readonly kernelLog: KernelLog | undefined;
-  /** The pods of this node with their containers. */
+  /** Returns the pods of this node with their containers. */
   readonly pods: () => Iterable<OomPod>;
   readonly recorder: EventRecorder & NodeEventRecorder;
-  /** Another process was killed in this pod. */
+  /** Called when a process was killed in this pod. */
   readonly onKill: (uid: PodUid) => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -31,11 +31,11 @@ const LOOK_AGAIN_MS = 100;
 const MOST_LOOKS = 10;
 
 /**
- * Watches the kernel's log for processes that it killed because memory ran out (upstream: oom/oom_watcher_linux.go). A
+ * Follows the kernel's log for processes that it killed because memory ran out (upstream: oom/oom_watcher_linux.go). A
  * kill for lack of memory on the node becomes upstream's event SystemOOM. A kill in a pod, which upstream does not
- * report, becomes an event of the pod and a condition of its status.
- * 1. Only records of the kernel count: a privileged container may write others.
- * 2. Kills from before the start are not reported; upstream reports those since boot again at each start.
+ * report, becomes an event of the pod and a condition of its status. Invariants:
+ * 1. Only records of the kernel count, because a privileged container can write others.
+ * 2. Kills from before the start are not reported. Upstream reports those since boot again at each start.
  */
 export class OomWatcher {
   readonly records = new OomRecords();
@@ -106,8 +106,8 @@ export class OomWatcher {
   }
 
   /**
-   * A process may be killed before the agent knows its container: then it is looked for again, for a second. A kill in a
-   * sandbox is reported that much later.
+   * Finds the pod of a kill. A process may be killed before the agent knows its container, so the search is repeated
+   * for one second. A kill in a sandbox is therefore reported one second later.
    */
   #locate(kill: OomKill, looks: number): void {
     const { recorder, log, onKill, clock } = this.#parts;

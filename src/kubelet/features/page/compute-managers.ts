@@ -4,9 +4,9 @@ import type { PodUid } from '../../model/ids.ts';
 import { podUid } from '../../model/ids.ts';
 import type { PageManagers } from './page-state.ts';
 
-/** What the managers of the node have assigned. */
+/** The assignments of the node's managers. */
 export interface ManagersView {
-  /** Undefined with the CPU manager's policy `none`: every container may use all CPUs. */
+  /** The CPUs; undefined with the CPU manager's policy `none`, with which every container may use all CPUs. */
   readonly cpus:
     | {
         readonly topology: MachineTopology;
@@ -15,16 +15,16 @@ export interface ManagersView {
       }
     | undefined;
   readonly devices: {
-    /** By resource. */
+    /** Returns the devices of a container by resource. */
     devicesOf(uid: PodUid, container: string): ReadonlyMap<string, { readonly ids: readonly string[] }>;
-    /** Healthy devices by resource, whether in use or not. */
+    /** Returns healthy devices by resource, whether in use or not. */
     healthy(): ReadonlyMap<string, readonly { readonly id: string }[]>;
   };
 }
 
 type Owner = NonNullable<NonNullable<PageManagers['cpus']>[number]['owner']>;
 
-/** Which CPUs and devices belong to which container. */
+/** Computes which CPUs and devices belong to which container. */
 export function computeManagers({ cpus, devices }: ManagersView, pods: readonly Pod[]): PageManagers {
   const owners = pods.flatMap(({ metadata, spec }) =>
     [...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => ({ uid: metadata.uid, container: name })),
@@ -53,7 +53,10 @@ function cpuList(
   );
 }
 
-/** Held devices that are not healthy are listed too; free ones cannot be allocated and are left out. */
+/**
+ * Lists the devices. Unhealthy devices are listed only if a container holds them, because free ones cannot be
+ * allocated.
+ */
 function deviceList(devices: ManagersView['devices'], owners: readonly Owner[]): NonNullable<PageManagers['devices']> {
   const held = new Map<string, Map<string, Owner>>();
   for (const owner of owners)

@@ -21,15 +21,15 @@ export interface PageFacts extends Pick<PageSources, 'nodeName' | 'kubeletVersio
   readonly node: Node | undefined;
   readonly pods: readonly { readonly pod: Pod; readonly explanation: PodExplanation }[];
   readonly problems: readonly { readonly message: string }[];
-  /** By signal, as far as they were measured. */
+  /** The measured capacities by signal. */
   readonly capacities: Capacities;
   readonly managersView: ManagersView;
 }
 
-/** A text of an API object is cut here: one pod must not fill the page of all. */
+/** The maximum length of a text of an API object, so that one pod does not fill the page. */
 const TEXT_LIMIT = 1000;
 
-/** What the page shows beside the figures: the node, its pods by namespace and name, thresholds, managers. */
+/** Computes what the page shows beside the figures: the node, its pods by namespace and name, thresholds, managers. */
 export function computePageState(facts: PageFacts): PageState {
   const pods = facts.pods.map(({ pod, explanation }) => podOf(pod, explanation)).sort(byName);
   return {
@@ -153,7 +153,7 @@ function resourcesOf(requests: ResourceList | undefined, limits: ResourceList | 
   };
 }
 
-/** undefined for a missing, zero or unreadable quantity. */
+/** Returns the number of a quantity; undefined if it is missing, zero or invalid. */
 function numberOf(
   list: ResourceList | undefined,
   name: 'cpu' | 'memory' | 'ephemeral-storage' | 'pods',

@@ -13,10 +13,10 @@ export interface UsageFacts {
   readonly disks: Omit<PageDisks, 'ask'> | undefined;
 }
 
-/** The counters of the previous sampling, by `node`, the pod's UID, or UID and container. */
+/** The counters of the previous sample, by `node`, the pod's UID, or UID and container. */
 export type CounterRecord = ReadonlyMap<string, Counters>;
 
-/** The figures of one sampling, and the counters from which the next one computes its rates. */
+/** Computes the figures of one sample, and the counters from which the next one computes its rates. */
 export function computePageUsage(
   facts: UsageFacts,
   before: CounterRecord,
@@ -84,7 +84,7 @@ function pressureOf({ cpu, memory, io }: GroupUse): PagePressure | undefined {
 
 const someOf = (pressure: Pressure | undefined): number | undefined => pressure?.some.avg10;
 
-/** Without a cgroup of the pod, its containers are all that is measured. */
+/** Sums up the containers of a pod that has no cgroup of its own. */
 function sumOf(containers: readonly PageUse[]): PageUse {
   const sum = (which: 'cpuMillis' | 'memoryBytes'): number | undefined =>
     containers.some((container) => container[which] === undefined)
@@ -99,7 +99,7 @@ function containerDisk(disks: UsageFacts['disks'], uid: string, name: string, id
   return layer === undefined && logs === undefined ? undefined : (layer ?? 0) + (logs ?? 0);
 }
 
-/** What counts as ephemeral storage: writable layers, logs, and volumes on the node's own disks. */
+/** Sums up what counts as ephemeral storage: writable layers, logs, and volumes on the node's own disks. */
 function podDisk(disks: UsageFacts['disks'], { pod, containers }: PageSampledPod): number | undefined {
   const own = containers.map(({ container: { name, id } }) => containerDisk(disks, pod.uid, name, id));
   const volumes = (disks?.volumes.get(pod.uid) ?? []).flatMap(({ volume, usage }) =>

@@ -1,6 +1,6 @@
 import type { DeviceCounts, GroupUse, InterfaceUse } from '../../ports/stats.ts';
 
-/** Totals of one pod, container or node at one moment. */
+/** The totals of one pod, container or node at one moment. */
 export interface Counters {
   readonly atMs: number;
   readonly readBytes?: number;
@@ -16,10 +16,13 @@ export interface Rates {
   readonly txBps?: number;
 }
 
-/** A rate over a shorter time would be noise. */
+/** The minimum time of a rate. Over a shorter time it would be noise. */
 const SHORTEST_MS = 500;
 
-/** Rates per second between two readings. A counter that decreased belongs to something new, and has no rate yet. */
+/**
+ * Computes rates per second between two readings. A counter that decreased belongs to a new pod or container, and has
+ * no rate yet.
+ */
 export function computeRates(before: Counters | undefined, now: Counters): Rates {
   const elapsedMs = before === undefined ? 0 : now.atMs - before.atMs;
   if (before === undefined || elapsedMs < SHORTEST_MS) return {};
@@ -33,7 +36,7 @@ export function computeRates(before: Counters | undefined, now: Counters): Rates
   };
 }
 
-/** The counters of a cgroup, and of the network of which its pod is the only user. */
+/** Returns the counters of a cgroup, and of the network that only its pod uses. */
 export function countersOf(
   use: GroupUse | undefined,
   interfaces: readonly InterfaceUse[] | undefined,

@@ -3,10 +3,10 @@ import { tryParseQuantity } from '../../../api/quantity.ts';
 import type { EvictionConfig } from '../../model/config/kubelet-config.ts';
 import type { PageThreshold } from './page-state.ts';
 
-/** What each signal is a part of. An unknown capacity leaves out the thresholds in percent. */
+/** The capacity of each signal. Thresholds in percent of an unknown capacity are left out. */
 export type Capacities = ReadonlyMap<string, number | undefined>;
 
-/** The thresholds of the configuration as amounts. */
+/** Converts the thresholds of the configuration to amounts. */
 export function computeThresholds(
   { hard, soft, softGraceMs }: Pick<EvictionConfig, 'hard' | 'soft' | 'softGraceMs'>,
   capacities: Capacities,

@@ -23,9 +23,9 @@ export interface CreatePageParts<Measured extends PageMeasuredPod> {
   readonly sources: PageSources<Measured>;
   readonly readLog: ReadLog;
   readonly readAsset: ReadAsset;
-  /** Undefined where no client could authenticate at the kubelet's server. */
+  /** The guard of the kubelet's server; undefined if no client can authenticate there. */
   readonly guard: RequestGuard | undefined;
-  /** Accepted at the login; undefined: there is none. */
+  /** The token that the login accepts; undefined if there is none. */
   readonly token: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -38,7 +38,7 @@ export interface NodePage {
   readonly feed: PageFeed;
 }
 
-/** The page of the node. It opens no port itself; the caller that serves it provides TLS. */
+/** Creates the page of the node. It opens no port: the caller serves it and provides TLS. */
 export function createPage<Measured extends PageMeasuredPod>(parts: CreatePageParts<Measured>): NodePage {
   const { sources, readLog, readAsset, guard: serverGuard, token, clock, random, log } = parts;
   const sessions = new PageSessions(() => clock.monotonicMs());
@@ -95,7 +95,7 @@ function capacitiesOf<Measured extends PageMeasuredPod>({ machine, disks, tasks 
   ]);
 }
 
-/** Each sampling computes its rates from the counters of the one before. */
+/** Creates the sampler. Each sample computes its rates from the counters of the previous one. */
 function sampler<Measured extends PageMeasuredPod>(
   { stats, disks, tasks, interfaces }: PageSources<Measured>,
   clock: Clock,
@@ -103,7 +103,7 @@ function sampler<Measured extends PageMeasuredPod>(
   let counters: CounterRecord = new Map();
   return async () => {
     const measured = stats?.measuredPods() ?? [];
-    // Shows the disk figures that are known: a sampling does not wait for them.
+    // A sample shows the known disk figures and does not wait for new ones.
     void disks?.ask(measured);
     const pods = (await stats?.sample(measured, 'all')) ?? [];
     const computed = computePageUsage(

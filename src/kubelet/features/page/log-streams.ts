@@ -16,7 +16,7 @@ export interface LogRequest {
   readonly tailLines: number;
 }
 
-/** Rejects with NotFound or Invalid before anything is read; `signal` ends the iteration. */
+/** Reads a log. Rejects with NotFound or Invalid before anything is read. `signal` ends the iteration. */
 export type ReadLog = (
   target: LogTarget,
   request: LogRequest,
@@ -25,10 +25,10 @@ export type ReadLog = (
 
 const MOST_STREAMS = 16;
 const MOST_LINES = 5000;
-/** A followed log ends after this long, and its reader is authorized again. */
+/** The maximum duration of a followed log. Its reader must be authorized again afterwards. */
 const LIFE_MS = 3_600_000;
 
-/** Logs of containers as plain text, a bounded number at a time. */
+/** Streams logs of containers as plain text. The number of concurrent streams is limited. */
 export class LogStreams {
   readonly #read: ReadLog;
   readonly #clock: Clock;
@@ -71,7 +71,7 @@ export class LogStreams {
         this.#open--;
       }
     });
-    // The body of HEAD is dropped unread: the log must not stay open until it ends.
+    // The body of HEAD is dropped unread, so that the log is closed immediately.
     if (context.req.method === 'HEAD') void answer.body?.cancel();
     return answer;
   }

@@ -1,4 +1,4 @@
-/** Attempts that an address has at once, and after how long it has one more. */
+/** The maximum number of immediate attempts per address, and the time until one more is allowed. */
 const AT_ONCE = 10;
 const ONE_MORE_MS = 6000;
 const MOST_ADDRESSES = 1024;
@@ -11,7 +11,7 @@ interface Bucket {
 /** Limits how often each address may try to log in. */
 export class LoginAttempts {
   readonly #nowMs: () => number;
-  /** The address that tried last is last. */
+  /** The addresses, ordered by their last attempt. */
   readonly #buckets = new Map<string, Bucket>();
 
   /** `nowMs` is monotonic. */
@@ -19,7 +19,7 @@ export class LoginAttempts {
     this.#nowMs = nowMs;
   }
 
-  /** Counts an attempt; false if it must be refused. */
+  /** Counts an attempt. Returns false if it must be refused. */
   take(address: string): boolean {
     const nowMs = this.#nowMs();
     const before = this.#buckets.get(address) ?? { left: AT_ONCE, atMs: nowMs };

@@ -18,19 +18,21 @@ export interface PageAppParts {
   readonly feed: PageFeed;
   readonly guard: PageGuard;
   readonly sessions: PageSessions;
-  /** undefined for an unknown pod. */
+  /** Returns the explanation; undefined for an unknown pod. */
   readonly explain: (uid: string) => PodExplanation | undefined;
   readonly evictionReport: () => Promise<unknown>;
   readonly readLog: ReadLog;
   readonly clock: Clock;
 }
 
-/** Tokens of service accounts have about 1 KiB. */
+/** The size limit of a login. Tokens of service accounts have about 1 KiB. */
 const LOGIN_LIMIT_BYTES = 16_384;
 const NO_STORE = 'no-store';
 const PROBLEM_MARK = '<!-- problem -->';
 
-/** The page, its files, its login and its data. The guard has decided about each request before. */
+/**
+ * Creates the app with the page, its files, its login and its data. The guard has already decided about each request.
+ */
 export function createPageApp(parts: PageAppParts): Hono {
   const app = new Hono();
   app.use('*', async (context, next) => {
@@ -85,14 +87,17 @@ function addLogin(app: Hono, parts: PageAppParts): void {
   });
 }
 
-/** Another site must not log a browser in or out. Clients that are no browsers do not send the header. */
+/**
+ * Refuses a request from another site, which must not log a browser in or out. Clients other than browsers do not send
+ * the header.
+ */
 async function refuseCrossSite(context: Context, next: () => Promise<void>): Promise<Response | void> {
   const site = context.req.header('sec-fetch-site') ?? 'same-origin';
   if (site !== 'same-origin' && site !== 'none') return context.text('Forbidden\n', 403);
   return next();
 }
 
-/** `problem` is a text of this file and contains no markup. */
+/** Builds the login page. `problem` is a text of this file and contains no markup. */
 async function loginPage(
   context: Context,
   { assets }: PageAppParts,
@@ -115,7 +120,7 @@ function addData(app: Hono, { feed, explain, evictionReport, readLog, clock }: P
     await next();
     context.res.headers.set('Cache-Control', NO_STORE);
   });
-  // Tells a page whose stream was refused why: the guard answers before this.
+  // A page whose stream was refused requests this path to read the reason, because the guard answers first.
   app.get('/api/session', (context) => context.json({}));
   app.get('/api/events', (context) => eventStream(context, feed, clock));
   app.get('/api/pods/:uid', (context) => {
@@ -126,10 +131,10 @@ function addData(app: Hono, { feed, explain, evictionReport, readLog, clock }: P
   app.get('/api/logs/:namespace/:pod/:container', (context) => logs.answer(context));
 }
 
-/** Its readings cost more than figures in memory. */
+/** How long a report is reused, because its readings cost more than figures in memory. */
 const REPORT_AGE_MS = 5000;
 
-/** One report for all who ask at about the same time. */
+/** Shares one report between all requests within that time. */
 function shared<Report>(read: () => Promise<Report>, clock: Clock): () => Promise<Report> {
   let reading: Promise<Report> | undefined;
   let atMs = Number.NEGATIVE_INFINITY;

@@ -14,7 +14,7 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
 
-/** Every file of the page with its type. No other file can be asked for. */
+/** Every file of the page with its type. Other files cannot be requested. */
 export const assetTypes: ReadonlyMap<string, string> = new Map([
   ['page.html', HTML],
   ['login.html', HTML],
@@ -40,7 +40,7 @@ export const assetTypes: ReadonlyMap<string, string> = new Map([
   ['uPlot.min.css', STYLE],
 ]);
 
-/** The files of the page, read when first asked for. */
+/** Reads the files of the page when they are first requested. */
 export class PageAssets {
   readonly #read: ReadAsset;
   readonly #kept = new Map<string, Promise<PageAsset>>();
@@ -49,7 +49,7 @@ export class PageAssets {
     this.#read = read;
   }
 
-  /** undefined for a file that does not belong to the page. Rejects when it cannot be read. */
+  /** Returns a file; undefined if it does not belong to the page. Rejects if it cannot be read. */
   get(name: string): Promise<PageAsset> | undefined {
     const type = assetTypes.get(name);
     if (type === undefined) return undefined;

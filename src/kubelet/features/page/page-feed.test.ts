@@ -50,7 +50,7 @@ interface Received extends FeedClient {
   isClosed: boolean;
 }
 
-/** `take` resolves when the client has taken an event. */
+/** `take` resolves when the client has received an event. */
 function client(take: () => Promise<void> = async () => undefined): Received {
   const received: Received = {
     events: [],

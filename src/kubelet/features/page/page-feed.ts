@@ -7,17 +7,17 @@ import type { Random } from '../../../base/random.ts';
 import type { PageState, PageUsage } from './page-state.ts';
 
 export interface PageFeedParts {
-  /** One sampling of all figures. */
+  /** Takes one sample of all figures. */
   readonly sample: () => Promise<PageUsage>;
   readonly state: () => PageState;
-  /** Calls `onChange` when the state may have changed; returns the function that unsubscribes. */
+  /** Calls `onChange` when the state may have changed. Returns a function that unsubscribes. */
   readonly watch: (onChange: () => void) => () => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** Sends one event; resolves once the client has taken it. */
+/** Sends one event. Resolves when the client has received it. */
 export type SendEvent = (event: 'state' | 'history' | 'usage', json: string) => Promise<void>;
 
 export interface FeedClient {
@@ -29,24 +29,26 @@ export interface FeedClient {
 const MOST_CLIENTS = 32;
 const PERIOD_MS = 2000;
 const FIRST_PERIOD_MS = 1100;
-/** A sampling may take this share of one processor: the pause is at least so many times its duration. */
+/** The pause after a sample is at least this many times its duration, which limits the share of a processor. */
 const PAUSE_PER_COST = 50;
 const LONGEST_PERIOD_MS = 15_000;
 /** Changes within this time are sent together. */
 const GATHER_MS = 300;
-/** The state is computed again after this long without an event: some of it, such as node conditions, has none. */
+/**
+ * The state is computed again after this time without an event, because parts of it, such as node conditions, cause no
+ * event.
+ */
 const STATE_AGE_MS = 10_000;
-/** A client that has not taken an event for so long is disconnected. */
+/** A client that does not read an event for this long is disconnected. */
 const SLOW_MS = 20_000;
-/** Samplings of the node that a new client receives: five minutes at the usual period. */
+/** The number of samples that a new client receives: five minutes at the usual period. */
 const HISTORY = 150;
 
 /**
- * Feeds all clients from one sampling.
- *
+ * Sends one sample to all clients. Invariants:
  * 1. Nothing is read, computed or scheduled while no client is connected.
- * 2. A client holds at most one waiting event of each kind, the newest.
- * 3. A client that does not read for 20 s is disconnected; there are at most 32.
+ * 2. A client has at most one waiting event of each kind, the newest.
+ * 3. A client that does not read for 20 s is disconnected. There are at most 32 clients.
  */
 export class PageFeed {
   readonly #parts: PageFeedParts;
@@ -64,7 +66,10 @@ export class PageFeed {
     this.#parts = parts;
   }
 
-  /** Returns the function that disconnects; undefined when there are as many clients as there may be. */
+  /**
+   * Connects a client. Returns a function that disconnects it, or undefined when the maximum number of clients is
+   * connected.
+   */
   connect(client: FeedClient): (() => void) | undefined {
     if (this.#clients.size >= MOST_CLIENTS) return undefined;
     const connection = new Connection(client, this.#parts.clock);
@@ -104,7 +109,7 @@ export class PageFeed {
     this.#loop.start();
   }
 
-  /** The first pause is short: rates need two samplings. */
+  /** Returns the period. The first pause is short, because rates need two samples. */
   #periodMs(): number {
     const usualMs = this.#history.length < 2 ? FIRST_PERIOD_MS : PERIOD_MS;
     return Math.min(LONGEST_PERIOD_MS, Math.max(usualMs, this.#costMs * PAUSE_PER_COST));
@@ -182,7 +187,7 @@ class Connection {
   readonly #clock: Clock;
   readonly #waiting = new Map<EventKind, string>();
   #isOver = false;
-  /** Monotonic time since which one event is being sent; Infinity when none is. */
+  /** The monotonic time since which an event is being sent; Infinity when none is. */
   sendingSinceMs = Infinity;
 
   constructor(client: FeedClient, clock: Clock) {

@@ -9,7 +9,7 @@ const TOKEN = 'the-token-of-the-page';
 const alice = { name: 'alice', groups: [] };
 const refused = (status: 401 | 403): GuardVerdict => ({ outcome: 'refused', status, body: '' });
 
-/** Knows the token `alice`, who may get the paths in `may`. */
+/** A guard that knows the token `alice`, whose owner may get the paths in `may`. */
 function serverGuard(may: readonly string[]): RequestGuard & { readonly asked: string[] } {
   const asked: string[] = [];
   return {

@@ -4,17 +4,17 @@ import { isSameToken } from './page-sessions.ts';
 import type { PageSessions, SessionCredential } from './page-sessions.ts';
 
 export interface PageGuardParts {
-  /** Undefined where no client could authenticate at the kubelet's server. */
+  /** The guard of the kubelet's server; undefined if no client can authenticate there. */
   readonly guard: RequestGuard | undefined;
-  /** The token of the page; undefined: there is none. */
+  /** The token of the page; undefined if there is none. */
   readonly token: string | undefined;
   readonly sessions: PageSessions;
   readonly attempts: LoginAttempts;
 }
 
 /**
- * Paths of the kubelet's server that show the same data. A client needs the rights for all of them: `nodes/stats` and
- * `nodes/pods` for the page, `nodes/log` for logs, which are below /var/log.
+ * Paths of the kubelet's server that show the same data. A client must be authorized for all of them: `nodes/stats` and
+ * `nodes/pods` for the page, and `nodes/log` for logs, which are below /var/log.
  */
 const dataNeeds: readonly string[] = ['/stats/summary', '/pods'];
 const logNeeds: readonly string[] = ['/logs/pods'];
@@ -24,8 +24,8 @@ const pageUser: GuardVerdict = { outcome: 'allowed', user: { name: 'kubelet:page
 const unauthorized: GuardVerdict = { outcome: 'refused', status: 401, body: 'Unauthorized' };
 
 /**
- * Decides about each request to the page's port. The page without data and its login are open; everything else needs a
- * session or a credential that the kubelet's server accepts.
+ * Decides about each request to the page's port. The page without data and its login are public. All other requests
+ * need a session, or credentials that the kubelet's server accepts.
  */
 export class PageGuard implements RequestGuard<ListenedRequest> {
   readonly #parts: PageGuardParts;
@@ -46,10 +46,10 @@ export class PageGuard implements RequestGuard<ListenedRequest> {
     return this.#ask(needs, { ...request, authorization: request.authorization ?? session?.authorization });
   }
 
-  /** What a token given at the login stands for; undefined: it is not accepted. */
+  /** Returns the credential of a token given at the login, or undefined if it is not accepted. */
   async judgeToken(token: string): Promise<SessionCredential | undefined> {
     if (this.#parts.token !== undefined && isSameToken(token, this.#parts.token)) return { kind: 'page' };
-    // A token is one word; anything else would be another header.
+    // A token is one word. Any other text could inject a header.
     if (!/^[\x21-\x7e]+$/.test(token)) return undefined;
     const authorization = `Bearer ${token}`;
     const verdict = await this.#ask(dataNeeds, {

@@ -1,6 +1,6 @@
 /**
- * Everything comes from this server, and nothing is evaluated: no inline script or style, no frame, no form to
- * elsewhere, and no text can become markup (trusted types).
+ * The content security policy: all resources come from this server, and nothing is evaluated. It forbids inline scripts
+ * and styles, frames, forms to other sites, and conversions of text to markup (trusted types).
  */
 const policy = [
   "default-src 'none'",
@@ -15,7 +15,7 @@ const policy = [
   "trusted-types 'none'",
 ].join('; ');
 
-/** Headers of every response of the page. */
+/** The headers of every response of the page. */
 export const pageHeaders: readonly (readonly [name: string, value: string])[] = [
   ['Content-Security-Policy', policy],
   ['X-Content-Type-Options', 'nosniff'],

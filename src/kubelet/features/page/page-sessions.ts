@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Buffer } from 'node:buffer';
 
-/** What a session stands for: the token of the page, or a bearer token that is checked again with every request. */
+/** The credential of a session: the token of the page, or a bearer token that is checked again with every request. */
 export type SessionCredential = { readonly kind: 'page' } | { readonly kind: 'bearer'; readonly authorization: string };
 
 interface Session {
@@ -9,15 +9,18 @@ interface Session {
   readonly endsAtMs: number;
 }
 
-/** `__Host-`: the browser sends it only to this address over TLS. */
+/** The name of the cookie. With `__Host-`, the browser sends it only to this address over TLS. */
 const COOKIE = '__Host-kubelet-page';
 const MOST_SESSIONS = 64;
 export const SESSION_MS = 12 * 3_600_000;
 const ID_BYTES = 32;
-/** Cookies of a browser have at most 4 KiB each; a longer header is not searched. */
+/** The maximum length of a Cookie header that is searched. A browser's cookies have at most 4 KiB each. */
 const COOKIES_LIMIT = 16_384;
 
-/** Sessions of browsers, in memory only. Keys are digests: the time of a lookup says nothing about a session's id. */
+/**
+ * Stores the sessions of browsers, in memory only. The keys are digests, so that the time of a lookup reveals nothing
+ * about a session's id.
+ */
 export class PageSessions {
   readonly #nowMs: () => number;
   readonly #sessions = new Map<string, Session>();
@@ -27,7 +30,10 @@ export class PageSessions {
     this.#nowMs = nowMs;
   }
 
-  /** The value of the `Set-Cookie` header. The oldest session ends when there are too many. */
+  /**
+   * Opens a session, and returns the value of the `Set-Cookie` header. If there are too many sessions, the oldest one
+   * ends.
+   */
   open(credential: SessionCredential): string {
     const id = randomBytes(ID_BYTES).toString('base64url');
     for (const oldest of this.#sessions.keys()) {
@@ -47,7 +53,7 @@ export class PageSessions {
     return undefined;
   }
 
-  /** The value of the `Set-Cookie` header that removes the cookie. */
+  /** Closes a session, and returns the value of the `Set-Cookie` header that removes the cookie. */
   close(cookies: string | undefined): string {
     const key = sessionKey(cookies);
     if (key !== undefined) this.#sessions.delete(key);
@@ -72,7 +78,7 @@ function sessionKey(cookies = ''): string | undefined {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Takes the same time for every given token. An empty token of the page equals none. */
+/** Compares tokens in constant time. An empty token of the page equals no token. */
 export function isSameToken(given: string, token: string): boolean {
   return timingSafeEqual(digest(given), digest(token)) && token !== '';
 }

@@ -9,7 +9,7 @@ import type { FsUse, GroupUse, InterfaceUse, MachineIdentity, TreeUse } from '..
 /** A reading of one cgroup. */
 export interface PageGroupSample {
   readonly use: GroupUse;
-  /** undefined until two readings are far enough apart. */
+  /** The CPU rate; undefined until there were two readings with enough time between them. */
   readonly usageNanoCores: number | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface PageMeasuredPod {
 /** A pod with the readings of its cgroups. */
 export interface PageSampledPod {
   readonly pod: PageMeasuredPod;
-  /** undefined where pods have no cgroups of their own. */
+  /** The reading of the pod's cgroup; undefined if pods have no cgroups of their own. */
   readonly group: PageGroupSample | undefined;
   readonly containers: readonly {
     readonly container: { readonly name: string; readonly id: string };
@@ -29,21 +29,21 @@ export interface PageSampledPod {
   readonly interfaces: readonly InterfaceUse[] | undefined;
 }
 
-/** The statistics of the agent. `Measured` is its own description of a running pod. */
+/** The statistics of the agent. `Measured` is the agent's description of a running pod. */
 export interface PageStats<Measured extends PageMeasuredPod = PageMeasuredPod> {
   measuredPods(): readonly Measured[];
-  /** Reads every cgroup of these pods, in turns. */
+  /** Reads every cgroup of these pods, some at a time. */
   sample(pods: readonly Measured[], depth: 'all'): Promise<readonly PageSampledPod[]>;
   look(path: string, depth: 'all'): PageGroupSample | undefined;
 }
 
-/** Disk figures, which are measured in the background. */
+/** The disk figures, which are measured in the background. */
 export interface PageDisks<Measured extends PageMeasuredPod = PageMeasuredPod> {
   /** Starts the measurements that are due. */
   ask(pods: readonly Measured[]): Promise<void>;
   readonly rootFs: FsUse | undefined;
   readonly imageFs: { readonly fs: FsUse; readonly used: TreeUse } | undefined;
-  /** Writable layers by container id. */
+  /** The writable layers by container id. */
   readonly layers: ReadonlyMap<string, TreeUse>;
   readonly pods: ReadonlyMap<string, { readonly logs: ReadonlyMap<string, TreeUse> }>;
   readonly volumes: ReadonlyMap<
@@ -52,9 +52,9 @@ export interface PageDisks<Measured extends PageMeasuredPod = PageMeasuredPod> {
   >;
 }
 
-/** What the page shows, as small interfaces; the compose files pass the parts of the agent. */
+/** The sources of the page, as small interfaces. The compose files pass the parts of the agent. */
 export interface PageSources<Measured extends PageMeasuredPod = PageMeasuredPod> {
-  /** Undefined where nothing is measured. */
+  /** The statistics; undefined if nothing is measured. */
   readonly stats: PageStats<Measured> | undefined;
   readonly disks: PageDisks<Measured> | undefined;
   readonly machine: MachineIdentity | undefined;
@@ -63,16 +63,16 @@ export interface PageSources<Measured extends PageMeasuredPod = PageMeasuredPod>
   readonly nodeName: string;
   readonly kubeletVersion: string;
   readonly eviction: Pick<EvictionConfig, 'hard' | 'soft' | 'softGraceMs'>;
-  /** The node object; undefined on a standalone node. */
+  /** Returns the node object; undefined on a standalone node. */
   readonly node: () => Node | undefined;
-  /** With their latest statuses. */
+  /** Returns the pods with their latest statuses. */
   readonly pods: () => readonly Pod[];
   readonly explain: (pod: Pod) => PodExplanation;
-  /** Calls `onChange` when a pod changed; returns the function that unsubscribes. */
+  /** Calls `onChange` when a pod changed. Returns a function that unsubscribes. */
   readonly watch: (onChange: () => void) => () => void;
-  /** Why no pod is started or changed. */
+  /** Returns the reasons why no pod is started or changed. */
   readonly problems: () => readonly { readonly message: string }[];
-  /** What would be evicted, from fresh readings. Rejects where nothing can be measured. */
+  /** Returns what would be evicted, from new readings. Rejects if nothing can be measured. */
   readonly evictionReport: () => Promise<EvictionReport>;
   readonly managersView: ManagersView;
 }

@@ -1,5 +1,5 @@
-// What the page receives. Times are wall milliseconds, CPU is in millicores, rates are per second; a missing figure was
-// not measured.
+// The data that the page receives. Times are wall-clock milliseconds, CPU is in millicores, and rates are per second. A
+// missing figure was not measured.
 
 export interface PageResources {
   readonly cpuRequestMillis?: number;
@@ -15,7 +15,7 @@ export interface PageContainer extends PageResources {
   readonly kind: 'init' | 'sidecar' | 'container' | 'ephemeral';
   readonly image: string;
   readonly state: 'waiting' | 'running' | 'terminated';
-  /** Of the state: `CrashLoopBackOff`, `Completed`; empty for none. */
+  /** The reason of the state, such as `CrashLoopBackOff` or `Completed`; empty for none. */
   readonly reason: string;
   readonly ready: boolean;
   readonly restarts: number;
@@ -26,21 +26,21 @@ export interface PagePod extends PageResources {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
-  /** What kubectl shows in its STATUS column. */
+  /** The status that kubectl shows in its STATUS column. */
   readonly status: string;
   readonly phase: string;
-  /** Why it ended, of a failed pod. */
+  /** Why a failed pod ended. */
   readonly message?: string;
-  /** `1/2` */
+  /** Ready containers, for example `1/2`. */
   readonly ready: string;
   readonly qos: string;
   readonly priority: number;
   readonly startedAtMs?: number;
   readonly restarts: number;
   readonly settled: boolean;
-  /** What holds it up, with the last error or else the cause. */
+  /** What blocks the pod, with the last error or else the cause. */
   readonly blocker?: { readonly step: string; readonly cause: string; readonly sinceMs: number };
-  /** Differs after each new line of its timeline. */
+  /** A text that changes with each new line of the pod's timeline. */
   readonly timelineMark: string;
   readonly containers: readonly PageContainer[];
 }
@@ -48,7 +48,7 @@ export interface PagePod extends PageResources {
 export interface PageThreshold {
   readonly signal: string;
   readonly kind: 'hard' | 'soft';
-  /** The shortage begins when less than this is available. */
+  /** The shortage begins when less than this amount is available. */
   readonly amount: number;
   readonly graceMs: number;
 }
@@ -89,7 +89,7 @@ export interface PageManagers {
   }[];
 }
 
-/** Everything that changes by events: sent to a new client, and when something of it changed. */
+/** The part that changes by events. It is sent to a new client, and after each change. */
 export interface PageState {
   readonly node: PageNode;
   readonly thresholds: readonly PageThreshold[];
@@ -97,7 +97,7 @@ export interface PageState {
   readonly managers: PageManagers;
 }
 
-/** Percent of the last ten seconds in which some task waited for the resource. */
+/** The percentage of the last ten seconds in which a task waited for the resource. */
 export interface PagePressure {
   readonly cpu?: number;
   readonly memory?: number;
@@ -122,7 +122,7 @@ export interface PageDiskUse {
   readonly inodesFree: number;
 }
 
-/** Sent with every sampling. */
+/** The figures that are sent with every sample. */
 export interface PageUsage {
   readonly atMs: number;
   readonly node: PageUse & {

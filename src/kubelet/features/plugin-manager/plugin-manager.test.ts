@@ -59,9 +59,9 @@ function world() {
     random: seededRandom(1),
     log,
   });
-  /** Adds a socket as the kernel does: watches are not notified of seeded sockets, so a file is moved next to it. */
+  /** Adds a socket as the kernel does. Watches do not report seeded sockets, so a file is moved next to the socket. */
   const appear = async (path: string): Promise<void> => {
-    // As in the kernel: a new folder is reported to its parent's watch.
+    // As in the kernel, the watch of the parent reports a new folder.
     for (let at = path.indexOf('/', 1); at >= 0; at = path.indexOf('/', at + 1))
       await files.makeDirectory(path.slice(0, at), 0o755);
     files.seed({ [path]: 'socket' }, true);
@@ -125,7 +125,7 @@ test('a socket that is removed is deregistered; a recreated one is deregistered 
   assert.deepEqual(take(), ['deregister d.example']);
   await appear(SOCKET);
   assert.deepEqual(take(), REGISTERED);
-  // Removed and recreated before any check.
+  // The socket is removed and recreated before any check.
   const removed = files.remove(SOCKET);
   files.seed({ [SOCKET]: 'socket' }, true);
   await removed;

@@ -14,57 +14,58 @@ import { PluginTree } from './plugin-tree.ts';
 /** A plugin as passed to its handler. */
 export interface RegisteringPlugin {
   readonly name: string;
-  /** The socket of its own service; never ''. */
+  /** The socket of the plugin's service; never ''. */
   readonly endpoint: string;
   readonly versions: readonly string[];
-  /** Its registration socket: distinguishes two plugins with the same name. */
+  /** The registration socket, which distinguishes two plugins with the same name. */
   readonly socketPath: string;
 }
 
 /** Handles plugins of one type. */
 export interface PluginHandler {
-  /** Throws with the problem. */
+  /** Throws if the plugin is invalid. */
   validate(plugin: RegisteringPlugin): void;
-  /** Rejects with the failure; then nothing is registered. */
+  /** Registers the plugin. If it rejects, nothing is registered. */
   register(plugin: RegisteringPlugin): Promise<void>;
-  /** Also cancels a running `register`. An unknown plugin is allowed. */
+  /** Deregisters the plugin, and cancels a running `register`. The plugin may be unknown. */
   deregister(plugin: RegisteringPlugin): void;
 }
 
 export interface PluginManagerOptions {
-  /** `<root>/plugins_registry`. */
+  /** The folder `<root>/plugins_registry`. */
   readonly folder: string;
   readonly files: HostFiles;
   readonly dial: PluginDial;
-  /** By the plugin type: `CSIPlugin`. */
+  /** The handlers by plugin type, for example `CSIPlugin`. */
   readonly handlers: ReadonlyMap<string, PluginHandler>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** Upstream: operation_generator.go. */
+/** The time limit of a connection (upstream: operation_generator.go). */
 const DIAL_LIMIT_MS = 10_000;
 const GET_INFO_LIMIT_MS = 1_000;
 const NOTIFY_LIMIT_MS = 5_000;
-/** Longer than the handler's own limit. */
+/** The time limit of a registration. It is longer than the handler's own limit. */
 const REGISTER_LIMIT_MS = 130_000;
 
 interface PluginEntry {
   readonly path: string;
   state: PluginState;
-  /** Once registered. */
+  /** The handler and the plugin; undefined before the registration. */
   taken: { handler: PluginHandler; plugin: RegisteringPlugin } | undefined;
   timer: Timer | undefined;
   abort: AbortController;
 }
 
 /**
- * Plugins of the node: sockets that appear below the folder are asked for their info and passed to the handler of their
- * type; those that vanish or are recreated are deregistered first.
- * 1. At most one operation per socket; plugins never wait for each other.
- * 2. Desired state (the sockets on disk) and actual state (the state of each) are compared at each change of either;
- *    nothing polls.
+ * Manages the plugins of the node. It requests the info of each socket that appears below the folder, and passes the
+ * plugin to the handler of its type. If a socket vanishes or is recreated, the plugin is deregistered first.
+ * Invariants:
+ * 1. There is at most one operation per socket. Plugins do not wait for each other.
+ * 2. The desired state (the sockets on disk) and the actual state of each plugin are compared at each change of either,
+ *    without polling.
  * 3. A handler deregisters each registered plugin exactly once.
  */
 export class PluginManager {
@@ -84,7 +85,7 @@ export class PluginManager {
     this.#tree.start();
   }
 
-  /** Leaves the plugins registered: they are not notified that the agent stops. */
+  /** Stops the manager. Plugins stay registered, because they are not notified that the agent stops. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#tree.stop();
@@ -95,7 +96,7 @@ export class PluginManager {
     await Promise.all(this.#running);
   }
 
-  /** Sockets of plugins that want to be registered, and of registered ones. */
+  /** Returns the sockets of plugins that should be registered, and of registered ones. */
   counts(): { desired: readonly string[]; registered: readonly string[] } {
     return {
       desired: [...this.#sockets.keys()],
@@ -166,7 +167,7 @@ export class PluginManager {
     entry.taken = undefined;
   }
 
-  /** Never rejects. */
+  /** Registers a plugin. Never rejects. */
   async #register(entry: PluginEntry, signal: AbortSignal): Promise<void> {
     const { log } = this.#options;
     try {
@@ -246,7 +247,7 @@ export class PluginManager {
         `RegisterPlugin error -- plugin validation failed with err: ${errorMessage(error)}`,
       );
     }
-    // From here on it must be deregistered, however this ends.
+    // The plugin must be deregistered from here on, whatever the result.
     entry.taken = { handler, plugin };
     try {
       await withDeadline({ clock, limitMs: REGISTER_LIMIT_MS, op: 'register plugin' }, () =>
@@ -261,7 +262,7 @@ export class PluginManager {
     }
   }
 
-  /** The plugin is notified of the reason if it still listens; the error is the same either way. */
+  /** Refuses the plugin. It is notified of the reason if it still listens. The error is the same in both cases. */
   async #refuse(connection: PluginConnection, why: string): Promise<never> {
     await connection
       .notifyRegistrationStatus({ registered: false, error: why }, NOTIFY_LIMIT_MS)

@@ -1,7 +1,7 @@
 import type { BackoffCurve } from '../../../base/backoff.ts';
 import { backoffDelayMs } from '../../../base/backoff.ts';
 
-/** Upstream: goroutinemap/exponentialbackoff, 500 ms to 2 min 2 s. */
+/** The back-off of registrations (upstream: goroutinemap/exponentialbackoff, 500 ms to 2 min 2 s). */
 const registrationBackoff: BackoffCurve = { initialMs: 500, maxMs: 122_000, factor: 2 };
 
 /**
@@ -26,7 +26,7 @@ export type PluginEvent =
   | { kind: 'failed'; error: string }
   | { kind: 'ended' };
 
-/** What to do about a plugin now. */
+/** The next step for a plugin. */
 export type PluginStep =
   | { kind: 'register'; socket: string }
   | { kind: 'deregister' }
@@ -43,7 +43,7 @@ export const newPlugin: PluginState = {
   lastError: undefined,
 };
 
-/** Total: an event that does not apply to a phase changes nothing. `nowMs` is monotonic. */
+/** Returns the next state. An event that does not apply to a phase changes nothing. `nowMs` is monotonic. */
 export function nextPluginState(state: PluginState, event: PluginEvent, nowMs: number): PluginState {
   switch (event.kind) {
     case 'registering':
@@ -73,7 +73,7 @@ export function nextPluginState(state: PluginState, event: PluginEvent, nowMs: n
   }
 }
 
-/** `socket` is the one on disk now, undefined when there is none. */
+/** Computes the next step. `socket` is the one on disk now, or undefined if there is none. */
 export function computePluginStep(state: PluginState, socket: string | undefined, nowMs: number): PluginStep {
   switch (state.phase) {
     case 'registering':
@@ -84,7 +84,7 @@ export function computePluginStep(state: PluginState, socket: string | undefined
       return state.socket === socket ? { kind: 'nothing' } : { kind: 'deregister' };
     case 'waiting':
       if (socket === undefined) return { kind: 'forget' };
-      // A different socket from the one that failed starts again without back-off.
+      // A socket other than the one that failed starts without back-off.
       if (state.socket === socket && nowMs < state.retryAtMs) return { kind: 'wait', untilMs: state.retryAtMs };
       return { kind: 'register', socket };
   }

@@ -9,7 +9,7 @@ import type { FileInfo, HostFiles } from '../../ports/host-files.ts';
 export type FoundSockets = ReadonlyMap<string, string>;
 
 export interface PluginTreeOptions {
-  /** `<root>/plugins_registry`; created when missing. */
+  /** The folder `<root>/plugins_registry`, which is created when it is missing. */
   readonly folder: string;
   readonly files: HostFiles;
   readonly clock: Clock;
@@ -21,29 +21,27 @@ export interface PluginTreeOptions {
 interface Found {
   readonly folders: Set<string>;
   readonly sockets: Map<string, string>;
-  /** The number of names checked. */
+  /** The number of names that were checked. */
   entries: number;
 }
 
 const isCrowded = ({ folders, sockets, entries }: Found): boolean =>
   folders.size >= MAX_FOLDERS || sockets.size >= MAX_SOCKETS || entries > MAX_ENTRIES;
 
-/** The fallback for missed watch events, and while a folder cannot be watched. */
+/** The interval of checks, as a fallback for missed watch events and while a folder cannot be watched. */
 const SAFETY_PERIOD_MS = 60_000;
 const UNWATCHED_PERIOD_MS = 1_000;
 const FOLDER_MODE = 0o755;
-/** Deeper than any real nesting; limits the cost of a mistake. */
+/** The maximum depth. It exceeds any real nesting and limits the cost of a mistake. */
 const DEEPEST = 16;
-/**
- * A plugin may write into the folder: it must not be able to keep the agent busy with names, watches and connections.
- */
+/** The maximum number of names. A plugin can write to the folder and must not be able to overload the agent. */
 const MAX_ENTRIES = 5_000;
 const MAX_FOLDERS = 250;
 const MAX_SOCKETS = 250;
 
 /**
- * The sockets below a folder, sub-folders included. Events only trigger a check: each check watches every folder before
- * it lists it, so that nothing is missed in between. Names that begin with a dot are ignored (upstream:
+ * Finds the sockets below a folder, including sub-folders. Events only trigger a check. Each check watches every folder
+ * before it lists it, so that it misses nothing in between. Names that begin with a dot are ignored (upstream:
  * plugin_watcher.go).
  */
 export class PluginTree {
@@ -114,13 +112,13 @@ export class PluginTree {
   }
 
   async #note(path: string, own: FileInfo | undefined, found: Found): Promise<void> {
-    // A link to a socket is a socket (upstream: IsUnixDomainSocket).
+    // A link to a socket counts as a socket (upstream: IsUnixDomainSocket).
     const info = own?.type === 'symlink' ? await this.#options.files.stat(path).catch(() => undefined) : own;
     if (info?.type === 'socket')
       found.sockets.set(path, `${own?.device}:${own?.inode}:${own?.modifiedMs}:${info.inode}:${info.modifiedMs}`);
   }
 
-  /** Registered plugins are not displaced when others are added before them. */
+  /** Keeps registered plugins, even if other names come before them. */
   async #keepKnown(found: Found): Promise<void> {
     for (const path of this.#known.keys())
       if (!found.sockets.has(path)) await this.#note(path, await this.#options.files.lstat(path), found);
@@ -150,7 +148,7 @@ export class PluginTree {
         this.#watches.delete(folder);
         this.#watchedAll = false;
         log.debug(2, 'a folder of plugin sockets is no longer watched', { folder, reason });
-        // A watch that was lost at once would be lost again at once.
+        // A watch that was lost immediately would be lost again if it were opened without a pause.
         this.#retry?.cancel();
         this.#retry = clock.setTimer(Math.max(0, watch.sinceMs + UNWATCHED_PERIOD_MS - clock.monotonicMs()), () =>
           this.#loop.wake(),

@@ -3,11 +3,11 @@ import { parseTime } from '../../../api/time.ts';
 import { readPemBlocks } from '../../../base/pem-blocks.ts';
 import { toPem } from '../../../pki/pem.ts';
 
-/** A refresh that takes longer is reported. */
+/** A refresh that takes longer than this is reported. */
 export const REFRESH_OVERDUE_MS = 10 * 60_000;
 const LONGEST_JITTER_MS = 5 * 60_000;
 
-/** A certificate with its key. Times are wall time. */
+/** A certificate with its key. Times are wall-clock milliseconds. */
 export interface Credential {
   readonly key: string;
   readonly chain: string;
@@ -15,15 +15,15 @@ export interface Credential {
   readonly notAfterMs: number;
 }
 
-/** A request that the API server has, and the key it was made with. */
+/** A request that exists in the API server, and its key. */
 export interface PendingRequest {
   readonly name: string;
   readonly key: string;
 }
 
 /**
- * The life of one certificate: nothing → requested → issued ⟲ requested again with the old one in use. A request that a
- * signer has refused is not made again (upstream: podcertificatemanager.go projectionRecord).
+ * The state of one certificate: nothing → requested → issued ⟲ requested again while the old one is in use. A request
+ * that a signer has refused is not made again (upstream: podcertificatemanager.go projectionRecord).
  */
 export type CertificateState =
   | { readonly kind: 'nothing' }
@@ -36,10 +36,10 @@ export type CertificateState =
       readonly message: string;
     };
 
-/** How a certificate stands, in the words of upstream's metric (podcertificatemanager.go metricsState). */
+/** The phase of a certificate, as in upstream's metric (podcertificatemanager.go metricsState). */
 export type CertificatePhase = 'not_yet_issued' | 'denied' | 'failed' | 'fresh' | 'overdue_for_refresh' | 'expired';
 
-/** `nowMs` is wall time. */
+/** Returns the phase. `nowMs` is wall-clock time. */
 export function certificatePhase(state: CertificateState, nowMs: number): CertificatePhase {
   if (state.kind === 'refused') return state.verdict === 'Denied' ? 'denied' : 'failed';
   if (state.kind === 'nothing' || state.current === undefined) return 'not_yet_issued';
@@ -48,7 +48,7 @@ export function certificatePhase(state: CertificateState, nowMs: number): Certif
 }
 
 /**
- * What an answer makes of the state. `request` is undefined when it was deleted before it was answered; then it is made
+ * Returns the state after an answer. `request` is undefined if it was deleted before it was answered; then it is made
  * again. `chance` in [0, 1) spreads the refreshes of many pods.
  */
 export function nextCertificateState(

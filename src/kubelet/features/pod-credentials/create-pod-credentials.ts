@@ -12,11 +12,11 @@ import type { RequestedKey } from './issued-certificates.ts';
 import { TrustBundles } from './trust-bundles.ts';
 
 export interface CreatePodCredentialsParts {
-  /** Undefined on a standalone node. */
+  /** The API client; undefined on a standalone node. */
   readonly client: ApiClient | undefined;
   readonly gates: { enabled(name: 'ClusterTrustBundleProjection' | 'PodCertificateRequest'): boolean };
   readonly nodeName: string;
-  /** Absent: a real key. */
+  /** Creates a key. If it is absent, real keys are created. */
   readonly makeKey?: (keyType: string) => Promise<RequestedKey>;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
@@ -25,14 +25,14 @@ export interface CreatePodCredentialsParts {
 }
 
 export interface PodCredentials {
-  /** Undefined while its feature gate is off. */
+  /** The trust bundles; undefined while their feature gate is off. */
   readonly trust: TrustBundles | undefined;
   readonly certificates: IssuedCertificates | undefined;
   onChange(listener: (change: CredentialChange) => void): void;
   stop(): Promise<void>;
 }
 
-/** What projected volumes show of certificates.k8s.io. Nothing is followed until a pod needs it. */
+/** Creates the sources of certificates.k8s.io for projected volumes. Informers start when the first pod needs them. */
 export function createPodCredentials(parts: CreatePodCredentialsParts): PodCredentials {
   const { client, gates, nodeName, random } = parts;
   const listeners = new Set<(change: CredentialChange) => void>();
@@ -60,7 +60,7 @@ export function createPodCredentials(parts: CreatePodCredentialsParts): PodCrede
             namespace: '',
             fieldSelector: fieldEquals('spec.nodeName', nodeName),
           }),
-          // Its library costs memory that most nodes do not need.
+          // The library is loaded on demand, because it costs memory that most nodes do not need.
           makeKey: parts.makeKey ?? (async (keyType) => (await import('../../../pki/pod-key.ts')).makePodKey(keyType)),
           onChange,
         })

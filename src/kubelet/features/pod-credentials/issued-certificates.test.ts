@@ -42,7 +42,7 @@ function setUp() {
   made.onChange(({ kind, name }) => changes.push(`${kind} ${name}`));
   const { certificates } = made;
   assert.ok(certificates);
-  /** The result, in which a key is not shown, or the error. */
+  /** Returns the result without its key, or the error. */
   const get = (): Promise<IssuedCertificate | string> =>
     certificates.get({ pod, volume: 'v', sourceIndex: 0, source }).catch(errorMessage);
   const names = (): readonly string[] => api.all(podCertificateRequests).map(({ metadata }) => metadata.name);
@@ -64,7 +64,7 @@ function setUp() {
       beginRefreshAt: formatTime(clock.nowMs() + refreshMs),
       notAfter: formatTime(clock.nowMs() + lifeMs),
     });
-  /** What comes of a call that waits for the signer, who answers meanwhile. */
+  /** Returns the result of a call that waits for the signer, while `act` answers. */
   const getWhile = async (act: () => void): Promise<IssuedCertificate | string> => {
     const got = get();
     await clock.settle();

@@ -18,26 +18,26 @@ import type { EventRecorder } from '../../ports/recorder.ts';
 import { certificatePhase, nextCertificateState, REFRESH_OVERDUE_MS } from './certificate-state.ts';
 import type { CertificatePhase, CertificateState, Credential, PendingRequest } from './certificate-state.ts';
 
-/** A new volume waits so long for the signer before the pod gets an event about it. */
+/** How long a new volume waits for the signer before the pod gets an event about it. */
 const ANSWER_LIMIT_MS = 2_000;
 const REFRESH_RETRY_MS = 30_000;
-/** Timers of a clock end at 2^31 ms, and clocks are set. */
+/** The longest wait. Timers are limited to 2^31 ms, and the wall clock may be set. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 
 /** A new key, and the request (PKCS #10) for its certificate. */
 export interface RequestedKey {
-  /** PKCS #8 in PEM. */
+  /** The key as PKCS #8 in PEM. */
   readonly key: string;
-  /** DER in base64. */
+  /** The request as DER in base64. */
   readonly stub: string;
 }
 
 export interface IssuedCertificatesOptions {
   readonly client: ApiClient;
-  /** Requests for pods of this node. Started when the first pod needs it. */
+  /** The informer of requests for pods of this node. It starts when the first pod needs it. */
   readonly informer: OwnInformer<PodCertificateRequest>;
   readonly nodeName: string;
-  /** `keyType` is one of those that validation lets through. */
+  /** Creates a key. `keyType` is one of those that validation accepts. */
   readonly makeKey: (keyType: string) => Promise<RequestedKey>;
   readonly onChange: (change: CredentialChange) => void;
   readonly recorder: EventRecorder;
@@ -50,16 +50,16 @@ interface CertificateRecord {
   readonly podUid: string;
   readonly signerName: string;
   state: CertificateState;
-  /** Which events the pod has about its current certificate. */
+  /** The events that the pod got about its current certificate. */
   announced: { readonly chain: string; readonly states: Set<string> } | undefined;
   wake: (() => void) | undefined;
 }
 
 /**
- * Requests certificates for pods, and new ones in time.
- * 1. The key is made here, and stays in memory and in the volume.
- * 2. Nothing is stored: after a restart of the agent each volume gets a new certificate.
- * 3. A volume keeps the old certificate until there is a new one, also when a signer refuses or is away.
+ * Requests certificates for pods, and renews them in time. Invariants:
+ * 1. The key is created here, and stays in memory and in the volume.
+ * 2. Nothing is stored. After a restart of the agent each volume gets a new certificate.
+ * 3. A volume keeps the old certificate until there is a new one, also if a signer refuses or is unavailable.
  */
 export class IssuedCertificates implements PodCertificates {
   readonly #options: IssuedCertificatesOptions;
@@ -108,12 +108,12 @@ export class IssuedCertificates implements PodCertificates {
     for (const [key, record] of this.#records) if (record.podUid === podUid) this.#records.delete(key);
   }
 
-  /** Drops keys of other pods. Called when all wanted pods are known. */
+  /** Drops the keys of other pods. It is called when all wanted pods are known. */
   retain(known: Pick<ReadonlySet<string>, 'has'>): void {
     for (const [key, { podUid }] of this.#records) if (!known.has(podUid)) this.#records.delete(key);
   }
 
-  /** The signer and the phase of each certificate that a volume shows or waits for. */
+  /** Returns the signer and the phase of each certificate that a volume shows or waits for. */
   phases(): { readonly signerName: string; readonly phase: CertificatePhase }[] {
     const nowMs = this.#options.clock.nowMs();
     return [...this.#records.values()].map(({ signerName, state }) => ({
@@ -142,7 +142,10 @@ export class IssuedCertificates implements PodCertificates {
     return record;
   }
 
-  /** What the informer shows of the request that the record waits for; a request that it does not show may be too new. */
+  /**
+   * Reads the answer to the record's request from the informer. A request that the informer does not show may be too
+   * new.
+   */
   #readAnswer(record: CertificateRecord, pod: Pod): void {
     if (record.state.kind !== 'requested') return;
     const { name } = record.state.pending;
@@ -164,7 +167,7 @@ export class IssuedCertificates implements PodCertificates {
     );
   }
 
-  /** Until the signer has answered, but not long. */
+  /** Waits until the signer has answered, up to the limit. */
   async #answered(record: CertificateRecord, pod: Pod): Promise<void> {
     const limit = new AbortController();
     record.wake = () => limit.abort();
@@ -259,7 +262,7 @@ export class IssuedCertificates implements PodCertificates {
     };
   }
 
-  /** Each event once for a certificate. */
+  /** Records each event once per certificate. */
   #report(record: CertificateRecord, pod: Pod, current: Credential): void {
     if (record.announced?.chain !== current.chain) record.announced = { chain: current.chain, states: new Set() };
     const nowMs = this.#options.clock.nowMs();

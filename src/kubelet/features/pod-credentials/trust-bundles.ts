@@ -14,15 +14,15 @@ import type { CredentialChange, TrustAnchors } from '../../ports/pod-credentials
 const SYNC_LIMIT_MS = 1_000;
 
 export interface TrustBundlesOptions {
-  /** Started when the first pod needs it. */
+  /** The informer of bundles. It starts when the first pod needs it. */
   readonly informer: OwnInformer<ClusterTrustBundle>;
   readonly clock: Clock;
-  /** Decides the order of certificates, so that no pod relies on one. */
+  /** A random text that determines the order of certificates, so that no pod relies on an order. */
   readonly salt: string;
   readonly onChange: (change: CredentialChange) => void;
 }
 
-/** ClusterTrustBundles as volumes show them (upstream: clustertrustbundle_manager.go). */
+/** Supplies ClusterTrustBundles for volumes (upstream: clustertrustbundle_manager.go). */
 export class TrustBundles implements TrustAnchors {
   readonly #options: TrustBundlesOptions;
   readonly #end: () => void;

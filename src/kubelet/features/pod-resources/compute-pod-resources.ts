@@ -13,14 +13,14 @@ import type {
 
 /** The devices of device plugins that a container has. */
 export interface DeviceUse {
-  /** By resource. Devices without topology are listed under node -1. */
+  /** Returns the devices by resource. Devices without topology are listed under node -1. */
   devicesOf(
     uid: PodUid,
     container: string,
   ): ReadonlyMap<string, { readonly ids: readonly string[]; readonly byNode: ReadonlyMap<number, readonly string[]> }>;
 }
 
-/** What the managers of the node gave to containers; a manager that is off gives nothing. */
+/** What the node's managers allocated to containers. A manager that is off allocates nothing. */
 export interface ResourceUse {
   readonly devices: DeviceUse;
   readonly cpus?: { exclusive(uid: PodUid, container: string): readonly number[] };
@@ -28,13 +28,13 @@ export interface ResourceUse {
   readonly claims?: { usedBy(pod: Pod, container: Container): readonly ResourceClaimUse[] };
 }
 
-/** Sidecars, then regular containers: those that may run now (upstream: server_v1.go List). */
+/** Returns the containers that may run now: sidecars, then regular containers (upstream: server_v1.go List). */
 export function computePodResources(pod: Pod, use: ResourceUse): PodResourceUse {
   const sidecars = (pod.spec.initContainers ?? []).filter(isRestartableInit);
   return withContainers(pod, [...sidecars, ...pod.spec.containers], use);
 }
 
-/** As v1alpha1 has it: regular containers only. */
+/** Returns the answer of v1alpha1, which has regular containers only. */
 export function computeOldPodResources(pod: Pod, use: ResourceUse): PodResourceUse {
   return withContainers(pod, pod.spec.containers, use);
 }

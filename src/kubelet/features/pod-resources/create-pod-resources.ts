@@ -15,43 +15,43 @@ export type PodResourcesCall = 'list' | 'get' | 'get_allocatable';
 
 export interface CreatePodResourcesParts {
   readonly rootDir: string;
-  /** Absent: the API is not served. */
+  /** The server; absent if the API is not served. */
   readonly server: PodResourcesServer | undefined;
   readonly files: Pick<HostFiles, 'makeDirectory' | 'lstat' | 'remove'>;
   readonly devices: DeviceUse & {
-    /** Healthy devices by resource. */
+    /** Returns healthy devices by resource. */
     healthy(): ReadonlyMap<string, readonly PluginDevice[]>;
-    /** Frees the devices of pods that ended. */
+    /** Frees the devices of ended pods. */
     releaseInactive(): void;
   };
   readonly cpus: {
     exclusive(uid: PodUid, container: string): CpuSet | undefined;
-    /** Those that may become exclusive. */
+    /** Returns the CPUs that can be allocated exclusively. */
     allocatable(): CpuSet;
   };
   readonly memory: NonNullable<ResourceUse['memory']> & { allocatable(): readonly ResourceMemory[] };
   readonly claims: NonNullable<ResourceUse['claims']>;
   readonly store: { pods(): readonly Pod[]; byName(namespace: string, name: string): Pod | undefined };
-  /** Knows the pods that have not ended. */
+  /** Lists the pods that have not ended. */
   readonly directory: { live(): readonly Pod[] };
-  /** Gate KubeletPodResourcesListUseActivePods: pods that ended are not listed. */
+  /** The gate KubeletPodResourcesListUseActivePods, with which ended pods are not listed. */
   readonly listsActive: boolean;
-  /** `call` is undefined for requests of v1alpha1, which upstream counts in total only. */
+  /** Counts a request. `call` is undefined for requests of v1alpha1, which upstream counts in total only. */
   readonly onRequest: (version: 'v1' | 'v1alpha1', call: PodResourcesCall | undefined) => void;
-  /** A request for a pod that does not exist. */
+  /** Counts a request for a pod that does not exist. */
   readonly onNotFound: () => void;
   readonly log: Logger;
 }
 
 export interface PodResourcesService {
-  /** Never rejects: without it, monitoring agents do not see devices. */
+  /** Serves the API. Never rejects: if it fails, monitoring agents do not see devices. */
   start(): Promise<void>;
   stop(): void;
 }
 
 const FOLDER_MODE = 0o750;
 
-/** Serves which container has which devices, CPUs and memory (upstream: apis/podresources). */
+/** Creates the API that lists the devices, CPUs and memory of containers (upstream: apis/podresources). */
 export function createPodResources(parts: CreatePodResourcesParts): PodResourcesService {
   const { server, files, log } = parts;
   const folder = `${folderPrefix(parts.rootDir)}/pod-resources`;
@@ -94,7 +94,7 @@ export function createPodResourcesApi(
       const pod = store.byName(namespace, name);
       if (pod !== undefined) return computePodResources(pod, use);
       parts.onNotFound();
-      // As upstream, with the code Unknown.
+      // As upstream, the code of this error is Unknown.
       throw new KubeletError('Internal', `pod ${name} in namespace ${namespace} not found`);
     },
     allocatable: () => {

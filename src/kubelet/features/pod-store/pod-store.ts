@@ -6,9 +6,9 @@ import { podUid } from '../../model/ids.ts';
 import type { ClusterKind } from '../../ports/cluster-objects.ts';
 
 /**
- * The pods this node should run, as their sources want them (upstream: pod/pod_manager.go). A mirror pod is kept next
- * to the static pod of the same full name and is never run itself.
- * 1. A UID is in exactly one of the two indexes: pods to run, or mirror pods.
+ * Stores the pods that this node should run, as their sources want them (upstream: pod/pod_manager.go). A mirror pod is
+ * stored beside the static pod of the same full name and is never run. Invariants:
+ * 1. A UID is in exactly one of two indexes: pods to run, or mirror pods.
  * 2. The index of references covers only pods to run.
  */
 export class PodStore {
@@ -18,7 +18,7 @@ export class PodStore {
   readonly #mirrorsByFullName = new Map<string, Pod>();
   readonly #references = new Map<string, Set<PodUid>>();
 
-  /** Adds a pod or replaces the one of the same UID. */
+  /** Adds a pod, or replaces the one with the same UID. */
   set(pod: Pod): void {
     const uid = podUid(pod.metadata.uid);
     this.remove(uid);
@@ -35,7 +35,7 @@ export class PodStore {
     }
   }
 
-  /** A missing pod is success. */
+  /** Removes a pod. A missing pod is not an error. */
   remove(uid: PodUid): void {
     const pod = this.#byUid.get(uid);
     if (pod !== undefined) {
@@ -49,7 +49,7 @@ export class PodStore {
     this.#dropName(this.#mirrorsByFullName, mirror);
   }
 
-  /** The pods to run, without mirror pods. */
+  /** Returns the pods to run, without mirror pods. */
   pods(): Pod[] {
     return [...this.#byUid.values()];
   }
@@ -66,12 +66,12 @@ export class PodStore {
     return this.#byUid.size;
   }
 
-  /** A pod to run, by UID. */
+  /** Returns a pod to run, by UID. */
   byUid(uid: PodUid): Pod | undefined {
     return this.#byUid.get(uid);
   }
 
-  /** A pod to run, by `name_namespace`; when a successor has the name, that one. */
+  /** Returns a pod to run, by `name_namespace`. If a successor has the name, it is the successor. */
   byFullName(fullName: string): Pod | undefined {
     return this.#byFullName.get(fullName);
   }
@@ -84,19 +84,19 @@ export class PodStore {
     return this.#mirrorsByUid.get(uid);
   }
 
-  /** The mirror pod of a static pod. */
+  /** Returns the mirror pod of a static pod. */
   mirrorOf(pod: Pod): Pod | undefined {
     return this.#mirrorsByFullName.get(podFullName(pod));
   }
 
-  /** The static pod a mirror pod stands for. */
+  /** Returns the static pod of a mirror pod. */
   staticOf(mirror: Pod): Pod | undefined {
     const pod = this.#byFullName.get(podFullName(mirror));
     return pod !== undefined && isStaticPod(pod) ? pod : undefined;
   }
 
   /**
-   * The UID of the pod that actually runs: a mirror pod's UID is translated to that of its static pod, any other stays
+   * Returns the UID of the pod that actually runs: that of the static pod for a mirror pod, else the same UID
    * (upstream: TranslatePodUID).
    */
   runningUid(uid: PodUid): PodUid {
@@ -105,12 +105,12 @@ export class PodStore {
     return pod === undefined ? uid : podUid(pod.metadata.uid);
   }
 
-  /** Mirror pods without a static pod: their full names, to be deleted from the API. */
+  /** Returns the mirror pods without a static pod, which must be deleted from the API. */
   orphanMirrors(): Pod[] {
     return this.mirrorPods().filter((mirror) => this.staticOf(mirror) === undefined);
   }
 
-  /** The pods whose spec names this object. Empty for kinds that pods do not name directly. */
+  /** Returns the pods whose spec names this object. The result is empty for kinds that pods do not name directly. */
   podsUsing(kind: ClusterKind, namespace: string, name: string): Pod[] {
     const users = this.#references.get(referenceKey(kind, namespace, name)) ?? [];
     return [...users].map((uid) => this.#byUid.get(uid)).filter((pod) => pod !== undefined);

@@ -8,26 +8,26 @@ import { watchPods } from './watch-pods.ts';
 
 export interface CreatePodsApiParts {
   readonly rootDir: string;
-  /** Gate PodsAPI. */
+  /** The gate PodsAPI. */
   readonly isEnabled: boolean;
-  /** Absent: the API is not served. */
+  /** The server; absent if the API is not served. */
   readonly server: PodsApiServer | undefined;
   readonly files: Pick<HostFiles, 'makeDirectory' | 'lstat' | 'remove'>;
   readonly source: PodSource;
-  /** A watch was cut off because its reader was too slow. */
+  /** Called when a watch was ended because its client was too slow. */
   readonly onDropped: () => void;
   readonly log: Logger;
 }
 
 export interface PodsApiService {
-  /** Never rejects: without it, programs on the node do not see its pods this way. */
+  /** Serves the API. Never rejects: if it fails, programs on the node cannot use it. */
   start(): Promise<void>;
   stop(): void;
 }
 
 const FOLDER_MODE = 0o750;
 
-/** Serves the pods of the node to programs on it, without a way over the API server (upstream: apis/pods). */
+/** Serves the pods of the node to programs on it, without the API server (upstream: apis/pods). */
 export function createPodsApi(parts: CreatePodsApiParts): PodsApiService {
   const { server, files, log } = parts;
   const folder = `${folderPrefix(parts.rootDir)}/pods-api`;

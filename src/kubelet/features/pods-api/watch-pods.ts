@@ -3,20 +3,22 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { PodEvent } from '../../ports/pods-api.ts';
 
 export interface PodSource {
-  /** The pods of the node with their latest statuses. */
+  /** Returns the pods of the node with their latest statuses. */
   pods(): readonly Pod[];
-  /** Calls `onChange` with each published status and each removed pod; returns the function that unsubscribes. */
+  /** Calls `onChange` for each published status and each removed pod. Returns a function that unsubscribes. */
   watch(onChange: (change: { readonly type: 'MODIFIED' | 'DELETED'; readonly pod: Pod }) => void): () => void;
 }
 
-/** What a watch of all pods may have waiting beyond the first list (upstream: 100). */
+/** The maximum number of waiting events of a watch, beyond the first list (upstream: 100). */
 const MAX_WAITING = 1000;
 
 /**
  * Sends each pod as ADDED, then INITIAL_SYNC_COMPLETE, then each change (upstream: apis/pods/server.go WatchPods).
- * 1. The first event of a pod is ADDED, the last one DELETED, and none follows it.
- * 2. No change between the list and the events is lost: the watch begins before the list is read.
- * 3. A reader that lets more than a thousand events wait is cut off with `Unavailable`, and `onDropped` is called.
+ * Invariants:
+ * 1. The first event of a pod is ADDED, the last one is DELETED, and no event follows it.
+ * 2. No change between the list and the events is lost, because the watch begins before the list is read.
+ * 3. The watch of a client that lets more than a thousand events wait ends with `Unavailable`, and `onDropped` is
+ *    called.
  */
 export async function* watchPods(
   source: PodSource,
@@ -63,7 +65,7 @@ export async function* watchPods(
   }
 }
 
-/** As upstream: of a pod that is gone, only its identity is sent. */
+/** Returns only the identity of a removed pod, as upstream sends it. */
 function nameOnly({ metadata: { name, namespace, uid } }: Pod): Pod {
   return { metadata: { name, namespace, uid } } as Pod;
 }

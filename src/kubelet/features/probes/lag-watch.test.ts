@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { LagWatch } from './lag-watch.ts';
 
-/** A clock whose time can pass without any timer firing: a blocked event loop. */
+/** A clock whose time can pass while no timer fires, as with a blocked event loop. */
 class BlockedClock extends FakeClock {
   #blockedMs = 0;
   override monotonicMs(): number {

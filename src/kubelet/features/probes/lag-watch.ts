@@ -1,13 +1,13 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 
 const PULSE_MS = 50;
-/** Less than this is within the normal precision of timers. */
+/** The normal precision of timers. A smaller lag is ignored. */
 const NOISE_MS = 10;
 const KEEP_MS = 300_000;
 
 /**
- * Measures how late the agent's own event loop was while something was running, with a timer that runs only then. A
- * deadline missed because the agent was late to check proves nothing about the probed container.
+ * Measures how late the agent's own event loop was during a measurement, with a timer that runs only then. If the agent
+ * was late, a missed deadline says nothing about the probed container.
  */
 export class LagWatch {
   readonly #clock: Clock;
@@ -21,14 +21,14 @@ export class LagWatch {
   }
 
   /**
-   * Begins a measurement; every one must be ended. The caller passes the time: reading it a thousand times a second is
-   * costly.
+   * Begins a measurement, which the caller must end. The caller passes the time, because reading it a thousand times a
+   * second is costly.
    */
   begin(startMs = this.#clock.monotonicMs()): { end: (nowMs?: number) => number } {
     if (this.#underWay++ === 0) this.#arm(startMs);
     let ended = false;
     return {
-      /** Milliseconds since `begin` in which the event loop was blocked or the process stopped. */
+      /** Returns the milliseconds since `begin` in which the event loop was blocked or the process was stopped. */
       end: (nowMs = this.#clock.monotonicMs()) => {
         const lagMs = this.#lagSince(startMs, nowMs);
         if (!ended && --this.#underWay === 0) this.#rest();
@@ -58,10 +58,10 @@ export class LagWatch {
   }
 
   #lagSince(startMs: number, nowMs: number): number {
-    // A tick that is overdue right now counts too: the missed deadline may be noticed before it.
+    // A tick that is overdue now counts too, because the missed deadline may be handled before it.
     const running = nowMs - this.#dueMs;
     let sumMs = running > NOISE_MS ? Math.min(running, nowMs - startMs) : 0;
-    // Newest first: on a busy node there are many old ones.
+    // The newest are searched first, because a busy node has many old ones.
     for (let index = this.#lags.length - 1; index >= 0; index--) {
       const lag = this.#lags[index];
       if (lag === undefined || lag.atMs <= startMs) break;

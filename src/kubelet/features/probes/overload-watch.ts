@@ -1,17 +1,17 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { NodeLoad, ReadNodeLoad } from '../../ports/node-load.ts';
 
-/** A reading younger than this is used as the start value of a new measurement. */
+/** The maximum age of a reading that is used as the start of a new measurement. */
 const FRESH_MS = 1_000;
 /**
- * A node is overloaded when tasks waited for a processor for this share of the time, and the processors were almost
- * never idle.
+ * The share of the time in which tasks waited for a processor that makes a node overloaded, if its processors were
+ * almost never idle.
  */
 const STALLED_SHARE = 0.8;
 const IDLE_SHARE = 0.05;
-/** Where the kernel does not count stalls: this many runnable tasks per processor. */
+/** The number of runnable tasks per processor that makes a node overloaded, if the kernel does not count stalls. */
 const QUEUE_PER_CORE = 3;
-/** Counters tick each 10 ms: a shorter time gives no result. */
+/** The minimum time of a measurement. Counters are updated every 10 ms, so a shorter time gives no result. */
 const SHORTEST_MS = 200;
 
 export interface LoadMark {
@@ -20,8 +20,8 @@ export interface LoadMark {
 }
 
 /**
- * Whether the node had spare processors while something was running. Both values count: waiting alone also comes from a
- * pod that uses up its own limit, and busy processors alone are normal.
+ * Whether the node had no spare processor during a measurement. Both values are needed: tasks also wait if a pod uses
+ * up its own limit, and busy processors alone are normal.
  */
 export function isOverloaded(before: LoadMark, after: LoadMark): boolean {
   const spanMs = after.atMs - before.atMs;
@@ -46,7 +46,7 @@ export class OverloadWatch {
     this.#read = read;
   }
 
-  /** To be called when a measurement begins. */
+  /** Returns the load at the beginning of a measurement. */
   mark(atMs = this.#clock.monotonicMs()): LoadMark {
     if (this.#latest === undefined || atMs - this.#latest.atMs >= FRESH_MS) this.#latest = { atMs, load: this.#read() };
     return this.#latest;

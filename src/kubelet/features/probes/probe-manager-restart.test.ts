@@ -6,7 +6,7 @@ import { uid, WEB, http, podWith, StallingClock, bench, get, running } from './t
 
 // ---- an overloaded node ----
 
-/** Two processors, never idle; `overloaded` sets whether tasks wait for one. */
+/** Creates a node with two processors that are never idle. `overloaded` sets whether tasks wait for one. */
 function loadedNode(clock: StallingClock, node: { overloaded: boolean }): ReadNodeLoad {
   let [stalledMs, lastMs] = [0, clock.monotonicMs()];
   return () => {

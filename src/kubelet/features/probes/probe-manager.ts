@@ -25,12 +25,12 @@ import { ProbeWorker } from './probe-worker.ts';
 import type { ProbeOutcome } from './run-probe.ts';
 
 /**
- * Containers younger than this when the agent started may not have been probed by the agent before it (upstream:
- * kubeletRestartGracePeriod).
+ * The minimum age of a container at the start of the agent. Younger containers may not have been probed by the agent
+ * before it (upstream: kubeletRestartGracePeriod).
  */
 const ADOPTION_AGE_MS = 10_000;
 const LATE_LOG_PAUSE_MS = 10_000;
-/** How long after the start a saved result waits for its container to be seen. */
+/** How long after the start a saved result is kept for a container that has not been seen yet. */
 const REMEMBER_MS = 300_000;
 
 export interface ProbeUpdate {
@@ -47,24 +47,25 @@ export interface ProbeManagerOptions {
   readonly recorder: EventRecorder;
   readonly runtime: Pick<ContainerRuntime, 'execSync'>;
   readonly dial: Pick<NetDial, 'httpProbe' | 'tcpProbe' | 'grpcProbe'>;
-  /** The node's load; without it, no missed deadline is attributed to the node. */
+  /** Reads the node's load. Without it, no missed deadline is attributed to the node. */
   readonly nodeLoad?: ReadNodeLoad;
-  /** The node's address, where pods on the host's network are probed. */
+  /** Returns the node's address, where pods on the host's network are probed. */
   readonly hostIp: () => string;
-  /** A result changed. Not called for the initial result of a container. */
+  /** Called when a result changed, but not for the initial result of a container. */
   readonly onUpdate: (update: ProbeUpdate) => void;
-  /** Called after each probe, for measuring. */
+  /** Called after each probe, for metrics. */
   readonly onProbe?: (
     probe: { type: ProbeType; pod: Pod; container: string },
     outcome: ProbeOutcome['kind'] | 'inconclusive',
     facts: ProbeFacts,
   ) => void;
-  /** The change to what `snapshot` returns. */
+  /** Called with each change of what `snapshot` returns. */
   readonly onSnapshotChange?: (change: ProbeEntry) => void;
 }
 
 /**
- * One probe of one container, as it is now. Times are wall milliseconds; `lastOutput` is from the last failed probe.
+ * The state of one probe of one container. Times are wall-clock milliseconds. `lastOutput` is that of the last failed
+ * probe.
  */
 export interface ProbeReport {
   readonly container: string;
@@ -75,7 +76,10 @@ export interface ProbeReport {
   readonly nextTryAtMs?: number;
 }
 
-/** Since the agent started. `inconclusive`: deadlines missed because the agent was late or the node overloaded. */
+/**
+ * The outcomes since the agent started. `inconclusive` counts deadlines that were missed because the agent was late or
+ * the node overloaded.
+ */
 export type ProbeCounters = Readonly<Record<ProbeOutcome['kind'] | 'inconclusive', number>>;
 
 interface PodProbes {
@@ -86,11 +90,11 @@ interface PodProbes {
 const types: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];
 
 /**
- * All probes of the node (upstream: prober/prober_manager.go). It is notified of what runs (`noteStatus`) and reports
- * what changed (`onUpdate`); nothing is polled.
- * 1. Results are kept by container, so that one of an earlier container never applies to its successor.
- * 2. Results survive a restart of the agent through snapshot and restore; a lost snapshot does not turn a container not
- *    ready.
+ * Manages all probes of the node (upstream: prober/prober_manager.go). It is notified of running containers
+ * (`noteStatus`) and reports changed results (`onUpdate`), without polling. Invariants:
+ * 1. Results are stored by container, so that the result of an earlier container never applies to its successor.
+ * 2. Results survive a restart of the agent through snapshot and restore. A lost snapshot does not make a container
+ *    unready.
  */
 export class ProbeManager {
   readonly #options: ProbeManagerOptions;
@@ -98,8 +102,8 @@ export class ProbeManager {
   readonly #states = new Map<string, ProbeState>();
   readonly #latest = new Map<PodUid, PodRuntimeStatus>();
   /**
-   * The containers that existed when a pod was first seen; later ones were created by this agent, whatever the wall
-   * clock says.
+   * The containers that existed when a pod was first seen. This agent created the later ones, whatever their creation
+   * times on the wall clock.
    */
   readonly #found = new Map<PodUid, ReadonlySet<ContainerId>>();
   readonly #schedule: ProbeSchedule;
@@ -116,7 +120,7 @@ export class ProbeManager {
   };
   readonly #startedMonotonicMs: number;
   #remembered: RememberedProbes['verdicts'] = new Map();
-  /** For older containers the saved results may be incomplete; for younger ones they are not. */
+  /** The wall-clock time since when the saved results are complete. They may be incomplete for older containers. */
   #completeSinceMs: number;
   #lateLoggedMs = Number.NEGATIVE_INFINITY;
 
@@ -142,8 +146,8 @@ export class ProbeManager {
   }
 
   /**
-   * Creates a worker for each probe of the pod's regular containers and sidecars. Known pods are only refreshed: probes
-   * cannot change.
+   * Creates a worker for each probe of the pod's regular containers and sidecars. A known pod is only refreshed,
+   * because probes cannot change.
    */
   addPod(pod: Pod): void {
     const uid = podUid(pod.metadata.uid);
@@ -168,8 +172,8 @@ export class ProbeManager {
   }
 
   /**
-   * The runtime status of a pod changed: containers were created, started, or exited. Call it whenever the runtime
-   * cache changes; it is cheap.
+   * Handles a change of a pod's runtime status: containers were created, started, or exited. It must be called at each
+   * change of the runtime cache, and is cheap.
    */
   noteStatus(status: PodRuntimeStatus): void {
     if (!this.#found.has(status.uid))
@@ -179,7 +183,7 @@ export class ProbeManager {
   }
 
   /**
-   * The pod is being terminated: readiness probes continue, the others end as successes (upstream:
+   * Handles the termination of a pod: readiness probes continue, and the others end as successes (upstream:
    * StopLivenessAndStartup).
    */
   stopLivenessAndStartup(uid: PodUid): void {
@@ -201,21 +205,21 @@ export class ProbeManager {
     this.#found.delete(uid);
   }
 
-  /** Removes every pod that is not listed. */
+  /** Removes all pods that are not listed. */
   cleanUpPods(desired: Pick<ReadonlySet<PodUid>, 'has'>): void {
     for (const uid of new Set([...this.#pods.keys(), ...this.#latest.keys()]))
       if (!desired.has(uid)) this.removePod(uid);
   }
 
   /**
-   * The result for this very container; undefined when it has no such probe or was never seen. Before the first probe:
-   * liveness success, readiness failure, startup unknown.
+   * Returns the result of exactly this container; undefined if it has no such probe or was never seen. Before the first
+   * probe, liveness is success, readiness failure, and startup unknown.
    */
   get(type: ProbeType, id: ContainerId): ProbeVerdict | undefined {
     return this.#states.get(verdictKey(type, id))?.verdict;
   }
 
-  /** The state of each probe of a pod, for `explain`. */
+  /** Returns the state of each probe of a pod, for `explain`. */
   report(uid: PodUid): ProbeReport[] {
     return (this.#pods.get(uid)?.workers ?? []).map((worker) => ({
       container: worker.container.name,
@@ -229,14 +233,14 @@ export class ProbeManager {
     return { ...this.#counters };
   }
 
-  /** What to save for the next start of the agent: every result of an actual probe. */
+  /** Returns what must be saved for the next start of the agent: the result of every probe that ran. */
   snapshot(): ProbeEntry[] {
     const { clock } = this.#options;
     if (this.#remembered.size > 0 && clock.monotonicMs() - this.#startedMonotonicMs > REMEMBER_MS) {
       this.#remembered.clear();
       this.#completeSinceMs = clock.nowMs();
     }
-    // A crash right after the start must not lose the results of containers that were not seen yet.
+    // A crash right after the start must not lose the results of containers that have not been seen yet.
     const waiting = [...this.#remembered].map(([key, verdict]) => ({ ...splitVerdictKey(key), verdict }));
     const verdicts = [...this.#pods.values()].flatMap(({ workers }) =>
       workers.flatMap(({ type, state }) =>
@@ -249,8 +253,8 @@ export class ProbeManager {
   }
 
   /**
-   * Loads the saved results of an earlier agent, before any pod is added; `isWhole` false: some were lost. Invalid
-   * entries are skipped.
+   * Loads the saved results of an earlier agent, before any pod is added. If `isWhole` is false, some were lost.
+   * Invalid entries are skipped.
    */
   restore({ entries, isWhole }: { entries: readonly unknown[]; isWhole: boolean }): void {
     const { verdicts, completeSinceMs } = parseProbeEntries(entries);
@@ -258,7 +262,7 @@ export class ProbeManager {
     if (isWhole) this.#completeSinceMs = Math.min(this.#startedAtMs, completeSinceMs);
   }
 
-  /** Ends all probes; results can still be read. */
+  /** Ends all probes. Results can still be read. */
   stop(): void {
     for (const { workers } of this.#pods.values()) for (const worker of workers) worker.stop();
     this.#schedule.clear();
@@ -287,7 +291,7 @@ export class ProbeManager {
     const key = verdictKey(type, container.id);
     const remembered = this.#remembered.get(key);
     this.#remembered.delete(key);
-    // A container missing from a complete record was never probed.
+    // A container that is missing from a complete record was never probed.
     const isOld =
       found &&
       container.state === 'running' &&
@@ -309,7 +313,7 @@ export class ProbeManager {
     if (before !== undefined && before.id !== after.id) this.#forgetState(worker.type, before.id);
     this.#states.set(verdictKey(worker.type, after.id), after);
     const { podUid: uid, type } = worker;
-    // An unfinished probe must be saved too, or the next agent would assume the container to be healthy.
+    // An unfinished probe must be saved too, or the next agent would assume that the container is healthy.
     const isNew = before?.id !== after.id || before.verdict !== after.verdict || before.assumed !== after.assumed;
     if (isNew && !after.assumed) this.#save({ id: after.id, type, verdict: after.verdict });
     if (before?.id === after.id && before.verdict !== after.verdict)
@@ -322,7 +326,8 @@ export class ProbeManager {
   #save(verdict: SavedVerdict): void {
     const nowMs = this.#options.clock.nowMs();
     if (nowMs < this.#completeSinceMs) {
-      // The wall clock was set back: containers that start from now on have time stamps from before the record began.
+      // The wall clock was set back, so containers that start from now on have time stamps from before the record
+      // began.
       this.#completeSinceMs = nowMs;
       this.#options.onSnapshotChange?.({ completeSinceMs: nowMs });
     }

@@ -2,8 +2,8 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import { DueHeap } from '../../../base/due-heap.ts';
 
 /**
- * At most this many are started in one turn of the event loop; the rest in the next, so that a burst does not make the
- * agent itself late.
+ * The maximum number of probes that start in one turn of the event loop. Others start in the next one, so that a burst
+ * does not make the agent late.
  */
 const STARTS_PER_TURN = 32;
 
@@ -12,8 +12,8 @@ export interface Appointment {
 }
 
 /**
- * All probes of the node on one timer: a heap by time, so that a thousand probes cost a thousand heap operations a
- * second and no more timers than one.
+ * Schedules all probes of the node with one timer and a heap by time, so that a thousand probes a second cost a
+ * thousand heap operations.
  */
 export class ProbeSchedule {
   readonly #clock: Clock;
@@ -25,7 +25,7 @@ export class ProbeSchedule {
     this.#clock = clock;
   }
 
-  /** Calls `fire` once, at the monotonic time `dueMs` or as soon after it as possible. */
+  /** Calls `fire` once, at the monotonic time `dueMs` or as soon as possible after it. */
   at(dueMs: number, fire: () => void): Appointment {
     const entry = this.#heap.add(dueMs, fire);
     if (dueMs < this.#armedForMs) this.#arm();
@@ -36,7 +36,7 @@ export class ProbeSchedule {
     };
   }
 
-  /** Cancels everything. */
+  /** Cancels all calls. */
   clear(): void {
     this.#heap.clear();
     this.#disarm();

@@ -1,13 +1,13 @@
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
 
-/** The newest result of one kind of probe on a container; `unknown` is the initial one. */
+/** The newest result of one probe of a container. `unknown` is the initial one. */
 export interface SavedVerdict {
   readonly id: string;
   readonly type: ProbeType;
   readonly verdict: ProbeVerdict;
 }
 
-/** The saved state of probes across a restart of the agent: of several entries for the same probe the last counts. */
+/** An entry of the saved state. If there are several entries for the same probe, the last one is used. */
 export type ProbeEntry =
   | SavedVerdict
   | { /** Of containers that started later, every verdict is here (wall ms). */ completeSinceMs: number };
@@ -29,7 +29,7 @@ export function splitVerdictKey(key: string): { type: ProbeType; id: string } {
 const types: readonly unknown[] = ['liveness', 'readiness', 'startup'] satisfies ProbeType[];
 const verdicts: readonly unknown[] = ['success', 'failure'] satisfies ProbeVerdict[];
 
-/** Reads what was found on disk; invalid entries are skipped. */
+/** Parses the entries of the file. Invalid ones are skipped. */
 export function parseProbeEntries(entries: readonly unknown[]): RememberedProbes {
   const found: RememberedProbes = { verdicts: new Map(), completeSinceMs: Number.POSITIVE_INFINITY };
   for (const entry of entries) {

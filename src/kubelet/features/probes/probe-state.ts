@@ -4,37 +4,40 @@ import type { ContainerId } from '../../model/ids.ts';
 import type { ProbeType, ProbeVerdict } from '../../model/probe-result.ts';
 
 /**
- * What is known of one probe of one container.
+ * The state of one probe of one container.
  *
- *   new container ──► counting ──(threshold)──► verdict set ──► counting …
- *                                                    │ liveness failed, or startup decided
- *                                                    ▼
- *                                                 on hold, until another container
+ *     new container ──► counting ──(threshold)──► verdict set ──► counting …
+ *                                                     │ liveness failed, or startup decided
+ *                                                     ▼
+ *                                           on hold, until another container
  */
 export interface ProbeState {
   readonly id: ContainerId;
   /** The current result. */
   readonly verdict: Exclude<ProbeVerdict, 'inconclusive'>;
-  /** Not probed yet: the container is older than the agent and has no saved result, so it is assumed to be healthy. */
+  /**
+   * Whether the container is assumed to be healthy. It is older than the agent, has no saved result and was not probed
+   * yet.
+   */
   readonly assumed: boolean;
   /** The last outcome, and how many times in a row it occurred. */
   readonly last?: 'success' | 'failure';
   readonly run: number;
-  /** This container is not probed any more. */
+  /** Whether this container is no longer probed. */
   readonly onHold: boolean;
 }
 
-/** The result before any probe (upstream: prober/worker.go). */
+/** The results before the first probe (upstream: prober/worker.go). */
 const initialVerdicts = { liveness: 'success', readiness: 'failure', startup: 'unknown' } as const;
 
-/** Probes of a container that was just created. */
+/** Returns the initial state for a container that was just created. */
 export function freshState(type: ProbeType, id: ContainerId): ProbeState {
   return { id, verdict: initialVerdicts[type], assumed: false, run: 0, onHold: false };
 }
 
 /**
- * Probes of a container that is older than the agent. A saved result applies, so that readiness does not flip; a saved
- * failure that would kill is dropped, and must occur again.
+ * Returns the initial state for a container that is older than the agent. A saved result applies, so that readiness
+ * does not flip. A saved failure that would kill the container is dropped, and must occur again.
  */
 export function adoptedState(type: ProbeType, id: ContainerId, remembered: ProbeVerdict | undefined): ProbeState {
   const fresh = freshState(type, id);
@@ -52,7 +55,7 @@ export interface Thresholds {
   readonly failure: number;
 }
 
-/** The numbers of a probe, with the API's defaults where a pod was not defaulted. */
+/** Returns the numbers of a probe, with the API's defaults for fields that are not set. */
 export function thresholdsOf(probe: Probe): Thresholds {
   return {
     periodMs: (probe.periodSeconds || 10) * 1000,
@@ -63,14 +66,14 @@ export function thresholdsOf(probe: Probe): Thresholds {
   };
 }
 
-/** The state after one more outcome. An outcome below its threshold changes only the count. */
+/** Returns the state after one more outcome. An outcome below its threshold changes only the count. */
 export function nextProbeState(
   type: ProbeType,
   thresholds: Pick<Thresholds, 'success' | 'failure'>,
   state: ProbeState,
   result: 'success' | 'failure',
 ): ProbeState {
-  // The same outcome again, the usual case.
+  // The same outcome again is the usual case.
   if (state.last === result && state.verdict === result && !state.assumed && state.run >= thresholds[result])
     return state;
   const run = state.last === result ? state.run + 1 : 1;
@@ -79,7 +82,7 @@ export function nextProbeState(
   return { ...state, verdict: result, assumed: false, last: result, run: onHold ? 0 : run, onHold };
 }
 
-/** Whether a container has passed its startup probe, if it has one: liveness and readiness wait for that. */
+/** Whether a container has passed its startup probe, if it has one. Liveness and readiness probes wait for that. */
 export function hasStarted(startup: ProbeState | undefined): boolean {
   return startup === undefined || (startup.verdict === 'success' && !startup.assumed);
 }

@@ -16,53 +16,55 @@ import type { ProbeOutcome, ProbeTools } from './run-probe.ts';
 import { runProbe } from './run-probe.ts';
 
 /**
- * Regular probes begin at multiples of this, so that those of many containers share the turns of the event loop: with a
- * thousand a second that saves a quarter of their cost. None begins earlier, so none runs more often than its period.
+ * Regular probes begin at multiples of this time, so that the probes of many containers share turns of the event loop.
+ * With a thousand a second that saves a quarter of their cost. A probe is delayed to the next multiple, so it never
+ * runs more often than its period.
  */
 const GRID_MS = 25;
 /**
- * Delay between the first probes of a new container's readiness or startup; doubled each time until it reaches the
- * period.
+ * The pause between the first readiness or startup probes of a new container. It is doubled each time until it reaches
+ * the period.
  */
 const EAGER_MS = 25;
 /** The same for a command, which costs a process. */
 const EAGER_EXEC_MS = 100;
 /** An adopted container without a saved result is probed within this time, because its readiness is only assumed. */
 const ASSUMED_JITTER_MS = 1_000;
-/** A deadline missed while the agent itself was late by this much, or by this share of the deadline, proves nothing. */
+/** If the agent was late by this time, or by this share of the deadline, a missed deadline is inconclusive. */
 const LATE_MS = 50;
 const LATE_SHARE = 0.1;
 /**
- * The number of probes in a row that the agent's lateness made inconclusive and that are repeated at once rather than
- * at the next tick.
+ * How many probes in a row are repeated immediately, instead of at the next tick, if the agent's lateness made them
+ * inconclusive.
  */
 const INSTANT_REPEATS = 3;
 /**
- * When an overloaded node has kept every probe of a container inconclusive for this long, its missed deadlines count
- * again: the container itself may be stuck in a loop and cause the load, and nothing else would end that. A container
- * that passes sometimes never reaches this; upstream's node tests allow four minutes for one that never passes.
+ * How long an overloaded node may make every probe of a container inconclusive. Afterwards missed deadlines count
+ * again, because the container may be in an endless loop that causes the load, and only a restart would end it. A
+ * container that passes sometimes never reaches this limit. Upstream's node tests allow four minutes for a container
+ * that never passes.
  */
 const OVERLOAD_PATIENCE_MS = 150_000;
 
-/** The container in the runtime's latest status. */
+/** The container in the latest status of the runtime. */
 export interface SeenContainer {
   readonly id: ContainerId;
   readonly running: boolean;
-  /** Wall milliseconds. */
+  /** Wall-clock milliseconds. */
   readonly startedAtMs: number;
   readonly podIp: string;
 }
 
-/** Of one probe, in milliseconds. */
+/** The measurements of one probe, in milliseconds. */
 export interface ProbeFacts {
   readonly durationMs: number;
-  /** How late it began. */
+  /** How late the probe began. */
   readonly lateMs: number;
   /** How late the agent's event loop was during the probe. */
   readonly lagMs: number;
 }
 
-/** What all workers share. */
+/** The parts that all workers share. */
 export interface WorkerContext {
   readonly clock: Clock;
   readonly random: Random;
@@ -73,22 +75,22 @@ export interface WorkerContext {
   readonly recorder: EventRecorder;
   /** Whether the container has passed its startup probe, if it has one. */
   readonly hasStarted: (worker: ProbeWorker) => boolean;
-  /** The state of the probe changed, and possibly its result. */
+  /** Called when the state of the probe changed. Its result may have changed too. */
   readonly onState: (worker: ProbeWorker, before: ProbeState | undefined, after: ProbeState) => void;
   readonly onOutcome: (worker: ProbeWorker, outcome: ProbeOutcome['kind'] | 'inconclusive', facts: ProbeFacts) => void;
 }
 
-/** What was late. */
+/** The cause of an inconclusive probe: the agent or the node was late. */
 type Excuse = 'agent' | 'node';
 
 const titles = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 
 /**
- * One probe of one container (upstream: prober/worker.go).
- * 1. At most one probe runs at a time; the outcome for an earlier container is dropped.
- * 2. The next probe is scheduled, or one is running, exactly while the worker may probe: the container is running,
+ * Runs one probe of one container (upstream: prober/worker.go). Invariants:
+ * 1. At most one probe runs at a time. The outcome for an earlier container is dropped.
+ * 2. The next probe is scheduled, or one is running, exactly while the worker may probe: the container is running, has
  *    started (or this is the startup probe), and the probe is not on hold.
- * 3. Ticks are one period apart. Between them a new container that is not ready yet is probed eagerly; a failure of
+ * 3. Ticks are one period apart. Between them, a new container that is not ready yet is probed eagerly. A failure of
  *    such a probe does not count and is not reported.
  */
 export class ProbeWorker {
@@ -101,21 +103,21 @@ export class ProbeWorker {
   #pod: Pod;
   #state: ProbeState | undefined;
   #podIp = '';
-  /** Monotonic time at which the container started; undefined while it does not run. */
+  /** The monotonic time when the container started; undefined while it does not run. */
   #runningSinceMs: number | undefined;
   #adopted = false;
   #appointment: Appointment | undefined;
-  /** For the running probe. One serves many probes; a new one is needed only after an abort. */
+  /** Aborts the running probe. It is used for many probes, and replaced only after an abort. */
   #aborter = new AbortController();
   #underWay = false;
-  /** Counts aborted probes: an outcome from before is dropped. */
+  /** Counts aborts. An outcome of a probe that began before the last abort is dropped. */
   #era = 0;
   #tickDueMs = 0;
   #eagerMs = 0;
   #repeats = 0;
-  /** Since when every probe was inconclusive; monotonic. */
+  /** The monotonic time since when every probe was inconclusive. */
   #inconclusiveSinceMs: number | undefined;
-  /** The container that passed its startup probe, which is final. */
+  /** The container that passed its startup probe. That result is final. */
   #startedId: ContainerId | undefined;
   #stopped = false;
   #failure: { output: string; atMs: number } | undefined;
@@ -139,8 +141,8 @@ export class ProbeWorker {
   }
 
   /**
-   * Why the container has not passed, for `explain`: the last failed probe, eager ones included, and when the next is
-   * due. Wall milliseconds.
+   * Returns why the container has not passed, for `explain`: the last failed probe, eager ones included, and when the
+   * next is due. Times are wall-clock milliseconds.
    */
   report(): { lastOutput?: string; lastAtMs?: number; nextTryAtMs?: number } {
     const { clock } = this.#context;
@@ -159,9 +161,7 @@ export class ProbeWorker {
     this.#pod = pod;
   }
 
-  /**
-   * Updates the container's state; `begin` returns the initial probe state when it is another container than before.
-   */
+  /** Updates the container's state. If it is another container than before, `begin` returns the initial probe state. */
   observe(seen: SeenContainer, begin: () => { state: ProbeState; adopted: boolean }): void {
     if (this.#stopped) return;
     this.#podIp = seen.podIp;
@@ -176,19 +176,20 @@ export class ProbeWorker {
     if (!seen.running) return this.#notRunning();
     if (this.#runningSinceMs !== undefined) return;
     const { clock } = this.#context;
-    // Wall time is used only to determine the age; from here on the wall clock may jump.
+    // The wall clock is used only to determine the age. Later steps of it have no effect.
     this.#runningSinceMs = clock.monotonicMs() - Math.max(0, clock.nowMs() - seen.startedAtMs);
     this.wake();
   }
 
-  /** Starts probing if it may and has not yet: the container runs, or has passed its startup probe. */
+  /** Starts probing if that is allowed and not yet done: the container runs, or has passed its startup probe. */
   wake(): void {
     if (!this.#mayProbe() || this.#appointment !== undefined || this.#underWay) return;
     const { clock, random } = this.#context;
     const { periodMs, initialDelayMs } = this.#thresholds;
     const firstMs = Math.max(clock.monotonicMs(), (this.#runningSinceMs ?? 0) + initialDelayMs);
     if (this.#adopted) {
-      // Spread out after a restart of the agent, otherwise all probes of the node would run at once.
+      // After a restart of the agent, probes are spread out, because otherwise all probes of the node would run at
+      // once.
       const spreadMs = this.#state?.assumed === true ? Math.min(periodMs, ASSUMED_JITTER_MS) : periodMs;
       this.#tickDueMs = firstMs + random.next() * spreadMs;
       return this.#tickAt(this.#tickDueMs, false);
@@ -202,7 +203,7 @@ export class ProbeWorker {
     this.#tickAt(this.#tickDueMs, false);
   }
 
-  /** Stops probing; a final result is set without being reported. */
+  /** Stops probing. A final result is set without being reported. */
   stop(last?: 'success'): void {
     this.#stopped = true;
     this.#rest();
@@ -288,7 +289,7 @@ export class ProbeWorker {
     this.#plan(endMs, { wasEager: eager, excuse });
   }
 
-  /** The cause of a missed deadline, if it is not the container. */
+  /** Returns the cause of a missed deadline if it is not the container. */
   #excuseOf(lagMs: number, load: LoadMark): Excuse | undefined {
     if (lagMs >= Math.max(LATE_MS, this.#thresholds.timeoutMs * LATE_SHARE)) return 'agent';
     const sinceMs = this.#inconclusiveSinceMs;
@@ -340,7 +341,7 @@ export class ProbeWorker {
     }
   }
 
-  /** Reported once, until a probe is conclusive again; `explain` shows it while it lasts. */
+  /** Reports once that probes are inconclusive, until a probe is conclusive again. `explain` shows it meanwhile. */
   #sayInconclusive(excuse: Excuse, lagMs: number): void {
     const { clock, recorder } = this.#context;
     const why =
@@ -363,11 +364,11 @@ export class ProbeWorker {
   #plan(nowMs: number, { wasEager, excuse }: { wasEager: boolean; excuse: Excuse | undefined }): void {
     if (!this.#mayProbe() || this.#appointment !== undefined || this.#underWay) return;
     this.#repeats = excuse === 'agent' ? this.#repeats + 1 : 0;
-    // A node that is overloaded is not probed more often.
+    // An overloaded node is not probed more often.
     if (excuse === 'agent' && this.#repeats <= INSTANT_REPEATS) return this.#tickAt(nowMs, wasEager);
     const { periodMs } = this.#thresholds;
     if (!wasEager) {
-      // Eager probes are only for the first period.
+      // Eager probes are made only in the first period.
       this.#eagerMs = 0;
       this.#tickDueMs = Math.max(nowMs, this.#tickDueMs + periodMs);
     }
@@ -382,7 +383,7 @@ export class ProbeWorker {
       this.#eagerMs *= 2;
       return this.#tickAt(dueMs, true);
     }
-    // After an eager success the ticks continue from it.
+    // After an eager success, the ticks continue from its time.
     if (wasEager && this.#state?.last === 'success') this.#tickDueMs = nowMs + periodMs;
     this.#tickAt(Math.max(nowMs, this.#tickDueMs), false);
   }

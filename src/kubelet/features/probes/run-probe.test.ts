@@ -40,7 +40,7 @@ describe('a probe result', () => {
   const signal = new AbortController().signal;
   const httpGet = { port: 80, path: '/' };
 
-  /** Probes with an answer, or a failure of the kind; counts how often it was tried. */
+  /** Probes with an answer or a failure of that kind. Counts the attempts. */
   async function outcomeOf(
     probe: Probe,
     answers: { http?: () => HttpProbeAnswer; exec?: () => number; kind?: ErrorKind; grpc?: string },

@@ -9,14 +9,14 @@ import type { ContainerId } from '../../model/ids.ts';
 import type { HttpProbeAnswer, HttpProbeRequest, NetDial } from '../../ports/net-dial.ts';
 import type { ContainerRuntime } from '../../ports/runtime.ts';
 
-/** Limit of an exec probe's output (upstream: probe/exec). */
+/** The size limit of an exec probe's output (upstream: probe/exec). */
 const OUTPUT_LIMIT_BYTES = 10 * 1024;
-/** Attempts of a probe that could not be run (upstream: prober/prober.go). */
+/** The number of attempts of a probe that could not be run (upstream: prober/prober.go). */
 const TRIES = 3;
 
 /**
- * The outcome of one probe. `warning` passes, and is reported. `timeout` is a failure, unless the agent itself was
- * late. `error`: the probe could not be run, or not completed, and says nothing about the container; `state` is
+ * The outcome of one probe. `warning`: the probe passes, and the warning is reported. `timeout`: a failure, unless the
+ * agent was late. `error`: the probe could not be run or completed, and says nothing about the container; `state` is
  * upstream's name for the outcome. `gone`: an error that need not be reported.
  */
 export type ProbeOutcome =
@@ -27,7 +27,7 @@ export type ProbeOutcome =
 export interface ProbeTarget {
   readonly id: ContainerId;
   readonly container: Container;
-  /** Address of the pod's ports: the pod's own, or the node's for a pod on the host's network. */
+  /** The address of the pod's ports: the pod's own, or the node's for a pod on the host's network. */
   readonly podIp: string;
 }
 
@@ -36,7 +36,7 @@ export interface ProbeTools {
   readonly dial: Pick<NetDial, 'httpProbe' | 'tcpProbe' | 'grpcProbe'>;
 }
 
-/** Probes once; a probe that could not be run is attempted three times in all. Never rejects. */
+/** Probes once. A probe that could not be run is attempted three times in total. Never rejects. */
 export async function runProbe(
   tools: ProbeTools,
   probe: Probe,
@@ -90,7 +90,7 @@ function probeOnce(
   throw new KubeletError('Internal', `missing probe handler for ${target.container.name}`);
 }
 
-/** A socket would connect an empty host to this machine. */
+/** Returns the host of a probe. A socket would connect an empty host to this machine. */
 function hostOf(given: string | undefined, target: ProbeTarget): string {
   const host = given === undefined || given === '' ? target.podIp : given;
   if (host === '') throw new KubeletError('Internal', 'the pod has no address');
@@ -118,18 +118,21 @@ async function execProbe(
           output: `command timed out: ${JSON.stringify(command.join(' '))} timed out after ${formatDurationMs(timeoutMs)}`,
         };
       case 'NotFound':
-        // The container was removed meanwhile; its exit is reported elsewhere.
+        // The container was removed meanwhile. Its exit is reported elsewhere.
         return { kind: 'gone' };
       case 'Aborted':
         return { kind: 'gone' };
       default:
-        // The runtime failed, not the command.
+        // The runtime failed, and not the command.
         return { kind: 'error', state: 'unknown', output: errorMessage(error) };
     }
   }
 }
 
-/** The request is the same each time, so it is built once: keyed by the action, for the address it was built for. */
+/**
+ * The requests by action, each with the address for which it was built. A request is the same each time, so it is built
+ * once.
+ */
 const requests = new WeakMap<HTTPGetAction, { podIp: string; timeoutMs: number; request: HttpProbeRequest }>();
 
 function requestOf(action: HTTPGetAction, target: ProbeTarget, timeoutMs: number): HttpProbeRequest {
@@ -154,14 +157,14 @@ async function httpProbe(
   try {
     answer = await dial.httpProbe(request, signal);
   } catch (error) {
-    // Plain HTTP where TLS was requested is the container's fault, so a failure and not an error.
+    // An answer in plain HTTP although TLS was requested is the container's fault, so it is a failure and not an error.
     if (isKind(error, 'Invalid')) return { kind: 'failure', output: errorMessage(error) };
     throw error;
   }
   if (answer.kind === 'redirect')
     return { kind: 'warning', output: `Probe terminated redirects, Response body: ${answer.body}` };
   const { status, body, broken } = answer;
-  // Upstream discards such an incomplete response, whatever its status is.
+  // Upstream discards such an incomplete response, whatever its status.
   if (broken !== undefined) return { kind: 'error', state: 'failure', output: broken };
   if (status >= 300 && status < 400)
     return { kind: 'warning', output: `Probe terminated redirects, Response body: ${body}` };
@@ -192,7 +195,7 @@ async function grpcProbe(
 }
 
 /**
- * Expands `$(NAME)` by the literal values in the pod only: probes have no other environment (upstream:
+ * Expands `$(NAME)` with the literal values in the pod only, because probes have no other environment (upstream:
  * ExpandContainerCommandOnlyStatic).
  */
 function expandStatic(command: readonly string[], container: Pick<Container, 'env'>): string[] {

@@ -103,7 +103,7 @@ describe('a change file', () => {
       bytes[bit >> 3]! ^= 1 << (bit & 7);
       await files.writeFile(path, bytes.toString('latin1'), 0o600);
       const { entries, isWhole } = await load();
-      // The very last sign is the end of the line: without it that line was cut.
+      // The last character is the line break. Without it the line counts as truncated.
       assert.deepEqual(
         [entries, isWhole],
         bit >> 3 === text.length - 1 ? [[['a', 1]], false] : [[], false],

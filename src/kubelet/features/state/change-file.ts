@@ -12,41 +12,41 @@ export interface ChangeFileOptions {
   readonly files: HostFiles;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The complete state, in as few entries as possible; written instead of all changes so far. */
+  /** Returns the complete state in as few entries as possible. It replaces all changes written so far. */
   readonly snapshot: () => readonly unknown[];
 }
 
-/** What was found on disk. `isWhole` false: something may be missing. */
+/** The content found on disk. If `isWhole` is false, something may be missing. */
 export interface FoundChanges {
   readonly entries: readonly unknown[];
   readonly isWhole: boolean;
 }
 
-/** Retry interval of a failed write; no other write contains what it held. */
+/** The retry interval of a failed write. No other write would contain its content. */
 const RETRY_MS = 2000;
-/** This many lines are always allowed before the file is rewritten; more when the snapshot itself is long. */
+/** The minimum number of lines before the file is rewritten. If the snapshot is long, it is more. */
 const FEWEST_LINES = 1000;
 const LINES_PER_ENTRY = 8;
-/** The line of a state without entries: an empty file is one that lost its content. */
+/** The line of a state without entries, because an empty file is one that lost its content. */
 const NOTHING = 'nothing';
 
 /**
- * Changes of state that an agent needs after a kill -9, one line each, of which the newest counts.
+ * Stores changes of state that an agent needs after a kill -9, one per line. The newest line of an entry applies.
+ * Invariants:
  * 1. A change is passed to the kernel immediately, so that only a failure of the machine can lose it. Changes during a
- *    write are written with the next one. Nothing is synced to disk: the kernel collects what is appended to a file, so
- *    that a value which changes all the time costs a block or two per half minute, while replacing the file would cost
- *    that with every change.
- * 2. Once in an agent's life, and whenever many changes have accumulated, the file is replaced by a snapshot.
- * 3. Each line has a checksum. A truncated last line is ignored; a file with any other damage, also an empty one, is
- *    set aside and logged as an error.
- * 4. After a failed write the file is rewritten as a whole, retried every 2 s; the failure is logged once.
+ *    write are part of the next one. Nothing is synced to disk: the kernel collects appended data, so a value that
+ *    changes all the time costs one or two blocks per half minute. Replacing the file would cost that at every change.
+ * 2. Once per run of the agent, and whenever many changes have accumulated, a snapshot replaces the file.
+ * 3. Each line has a checksum. A truncated last line is ignored. A file with any other damage, also an empty one, is
+ *    renamed and logged as an error.
+ * 4. After a failed write the whole file is rewritten, retried every 2 s. The failure is logged once.
  */
 export class ChangeFile {
   readonly #options: ChangeFileOptions;
   #pending: string[] = [];
-  /** Resolve with the write that contains `#pending`. */
+  /** The functions that resolve with the write that contains `#pending`. */
   #pendingWaiters: (() => void)[] = [];
-  /** The write that runs. */
+  /** The write in progress. */
   #writing: Promise<void> = Promise.resolve();
   #needsAll = true;
   #lines = 0;
@@ -73,15 +73,15 @@ export class ChangeFile {
     return nothing;
   }
 
-  /** Something changed; `entry` is the complete new value. */
+  /** Records a change. `entry` is the complete new value. */
   changed(entry: unknown): void {
     this.#pending.push(seal(entry));
     this.#begin();
   }
 
   /**
-   * Resolves when everything noted before this call was passed to the kernel, or could not be; after `limitMs` at the
-   * latest, because a disk may hang. Does not wait for retries.
+   * Resolves when all changes before this call were passed to the kernel or could not be, and after `limitMs` at the
+   * latest, because a disk may hang. It does not wait for retries.
    */
   async written(limitMs: number): Promise<void> {
     if (this.#work === undefined) return;
@@ -97,7 +97,7 @@ export class ChangeFile {
     timer?.cancel();
   }
 
-  /** Resolves when everything noted is written, or cannot be. */
+  /** Resolves when all changes are written or cannot be written. */
   async flush(): Promise<void> {
     this.#retry?.cancel();
     this.#retry = undefined;
@@ -111,7 +111,7 @@ export class ChangeFile {
     if (this.#work !== undefined || this.#retry !== undefined || this.#pending.length === 0) return;
     this.#work = this.#writePending().finally(() => {
       this.#work = undefined;
-      // Noted between the last write and this moment.
+      // These changes were recorded between the last write and this moment.
       if (!this.#hasFailed) this.#begin();
     });
   }
@@ -151,8 +151,7 @@ export class ChangeFile {
     const entries = snapshot();
     this.#lines = entries.length;
     this.#mostLines = Math.max(FEWEST_LINES, entries.length * LINES_PER_ENTRY);
-    // After a power failure none of its containers runs any more; waiting for the disk would only slow down their
-    // runtime.
+    // The file is not synced. After a power failure none of its containers runs, and syncs would slow down the runtime.
     const lines = (entries.length === 0 ? [NOTHING] : entries).map(seal);
     await files.writeFileAtomic(path, lines.join(''), 0o600, { survivesPowerCut: false });
     this.#needsAll = false;
@@ -160,7 +159,7 @@ export class ChangeFile {
 
   async #noteFailure(error: unknown): Promise<void> {
     const { path, files, clock, log } = this.#options;
-    // A partial line may have been written; and when the file is rewritten, retrying one entry is as good as all.
+    // A partial line may have been written, so the whole file is rewritten.
     this.#needsAll = true;
     this.#pending.length = 1;
     if (!this.#hasFailed)
@@ -169,9 +168,9 @@ export class ChangeFile {
         error: errorMessage(error),
       });
     this.#hasFailed = true;
-    // The disk may also have rejected the folder when the agent started.
+    // The disk may have refused to create the folder when the agent started.
     if (isKind(error, 'NotFound')) await files.makeDirectory(dirname(path), 0o700).catch(() => undefined);
-    // An agent that is exiting cannot wait for a disk.
+    // An agent that exits does not wait for the disk.
     if (this.#isFlushing) return;
     this.#retry = clock.setTimer(RETRY_MS, () => {
       this.#retry = undefined;
@@ -189,7 +188,7 @@ function checksumOf(text: string): string {
   return hash('sha256', text).slice(0, 16);
 }
 
-/** undefined for a line that is not intact. */
+/** Reads a line; undefined if it is not intact. */
 function open(line: string): unknown {
   const at = line.indexOf(' ');
   const text = line.slice(at + 1);

@@ -92,7 +92,7 @@ test('a file that cannot be read is logged and counts as missing, and a missing 
   assert.deepEqual([unread.text, log.lines.length], [undefined, 1]);
 });
 
-/** The writes of a checkpoint that change while `act` runs. */
+/** Returns the writes of a checkpoint that changes while `act` runs. */
 function watchWrites(files: FakeHostFiles): { readonly text: string; readonly survivesPowerCut?: boolean }[] {
   const writes: { text: string; survivesPowerCut?: boolean }[] = [];
   const write = files.writeFileAtomic.bind(files);

@@ -12,16 +12,16 @@ export interface CheckpointFileOptions {
   readonly log: Logger;
 }
 
-/** Starts and admissions of many pods share one write; a pod that waits for its own flushes, and so does a resize. */
+/** The time within which changes share one write. A pod or a resize that must wait for the write calls `flush`. */
 const COALESCE_MS = 100;
 const RETRY_MS = 2000;
 const LIMIT_BYTES = 16 * 1024 * 1024;
 
 /**
- * One of upstream's state files, whose format its owner knows.
- * 1. The file is replaced atomically: a crash leaves the old or the new content.
- * 2. A file that its owner cannot use is renamed to `.corrupt`, at the next write at the latest.
- * 3. A failed write is logged once and retried every 2 s; nothing waits for the disk for longer than one attempt.
+ * Reads and writes one of upstream's state files. The caller knows its format. Invariants:
+ * 1. The file is replaced atomically, so that a crash leaves the old or the new content.
+ * 2. A file that the caller cannot use is renamed to `.corrupt`, at the latest at the next write.
+ * 3. A failed write is logged once and retried every 2 s. A caller waits for the disk for at most one attempt.
  */
 export class CheckpointFile implements StateText {
   readonly text: string | undefined;

@@ -9,7 +9,7 @@ export interface StateSource {
   readonly log: Logger;
 }
 
-/** The text of a state file; undefined if there is none or it cannot be read. */
+/** Reads the text of a state file; undefined if there is none or it cannot be read. */
 export async function readStateText({ path, files, log }: StateSource): Promise<string | undefined> {
   try {
     return await files.readText(path);
@@ -20,7 +20,7 @@ export async function readStateText({ path, files, log }: StateSource): Promise<
   }
 }
 
-/** Renames a corrupt state file, so that the next write does not replace what is left of it. */
+/** Renames a corrupt state file, so that the next write does not replace its remaining content. */
 export async function setCorruptAside({ path, files, log }: StateSource): Promise<void> {
   const movedTo = `${path}.corrupt`;
   log.error('state file is corrupt; it was set aside and its content is rebuilt from the runtime', { path, movedTo });

@@ -4,8 +4,8 @@ import { unfinishedName } from '../../../base/write-file-atomic.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 
 /**
- * Removes the unfinished files of an agent that was killed during a write: each kill would leave one more. To be called
- * before anything is written there. A folder that is missing has none; a file that stays is logged.
+ * Removes the unfinished files of an agent that was killed during a write, because each kill leaves one more. Call it
+ * before anything is written to the folder. A missing folder is not an error. A file that cannot be removed is logged.
  */
 export async function removeLeftovers(
   folders: readonly string[],

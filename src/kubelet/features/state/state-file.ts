@@ -12,20 +12,20 @@ export interface StateFileOptions<T> {
   readonly files: HostFiles;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The value to save, read at the moment of writing. */
+  /** Returns the value to save. It is called at the time of the write. */
   readonly snapshot: () => T;
-  /** Changes within this time are written together. */
+  /** Changes within this time share one write. */
   readonly coalesceMs: number;
-  /** Minimum time between two writes, for values that may change all the time: the write budget of flash storage. */
+  /** The minimum time between two writes, for values that may change all the time. It protects flash storage. */
   readonly spacingMs?: number;
   /**
-   * After a quiet time, this many writes may ignore that interval; one more for each interval that passes. 1 unless
-   * given.
+   * How many writes may ignore that interval after a quiet time. Each passed interval allows one more. The default is
+   * 1.
    */
   readonly burst?: number;
 }
 
-/** Retry interval of a failed write; no other write contains what it held. */
+/** The retry interval of a failed write. No other write would contain its content. */
 const RETRY_MS = 2000;
 
 interface Envelope {
@@ -34,10 +34,10 @@ interface Envelope {
 }
 
 /**
- * One JSON value that survives a restart of the agent, and that the agent can do without.
- * 1. The file is replaced atomically and has a checksum: it is read completely or not at all.
- * 2. A file that is missing, truncated or corrupt never stops the agent: it is set aside under a name with `.corrupt`,
- *    logged as an error, and its content is rebuilt from the runtime.
+ * Stores one JSON value that survives a restart of the agent. The agent can work without it. Invariants:
+ * 1. The file is replaced atomically and has a checksum, so it is read completely or not at all.
+ * 2. A missing, truncated or corrupt file never stops the agent. It is renamed to a name with `.corrupt` and logged as
+ *    an error, and its content is rebuilt from the runtime.
  * 3. A failed write (disk full, read-only) is logged once and retried every 2 s, because there may be no later change
  *    that would write it.
  */
@@ -48,14 +48,14 @@ export class StateFile<T> {
   #failed = false;
   #isFlushing = false;
   #lastWritten = '';
-  /** Monotonic time up to which the write budget is spent. */
+  /** The monotonic time until which the write budget is used up. */
   #spentUntilMs = -Infinity;
 
   constructor(options: StateFileOptions<T>) {
     this.#options = options;
   }
 
-  /** The saved value, checked by `accept`; undefined when there is no valid one. */
+  /** Reads the saved value. Returns undefined if there is none that `accept` accepts. */
   static async load<T>(source: StateSource, accept: (value: unknown) => value is T): Promise<T | undefined> {
     const text = await readStateText(source);
     if (text === undefined) return undefined;
@@ -65,7 +65,7 @@ export class StateFile<T> {
     return undefined;
   }
 
-  /** Something changed: save it soon. Values that must be saved at once belong in a ChangeFile. */
+  /** Saves a change soon. Values that must be saved immediately belong in a ChangeFile. */
   changed(): void {
     const { clock, coalesceMs, spacingMs = 0, burst = 1 } = this.#options;
     const affordableMs = this.#spentUntilMs - (burst - 1) * spacingMs;
@@ -84,7 +84,7 @@ export class StateFile<T> {
     this.#timer = { timer, atMs };
   }
 
-  /** Saves what is pending or could not be saved, and resolves when that was done or has failed. */
+  /** Saves pending changes, and those of failed writes. Resolves when that succeeded or failed. */
   async flush(): Promise<void> {
     if (this.#timer !== undefined || this.#failed) {
       this.#timer?.timer.cancel();
@@ -110,13 +110,13 @@ export class StateFile<T> {
         this.#spentUntilMs = spentMs;
         return;
       }
-      // After a power failure none of its containers runs any more; waiting for the disk would only slow down their
+      // The file is not synced. After a power failure none of its containers runs, and syncs would slow down the
       // runtime.
       await files.writeFileAtomic(path, text, 0o600, { survivesPowerCut: false });
       this.#lastWritten = text;
       this.#failed = false;
     } catch (error) {
-      // The disk may also have rejected the folder when the agent started.
+      // The disk may have refused to create the folder when the agent started.
       if (isKind(error, 'NotFound')) await files.makeDirectory(dirname(path), 0o700).catch(() => undefined);
       if (!this.#failed)
         log.error('state file cannot be written; a restart of the agent would lose recent state', {
@@ -124,9 +124,9 @@ export class StateFile<T> {
           error: errorMessage(error),
         });
       this.#failed = true;
-      // Failed attempts must not use up the write budget: only the write that succeeds counts.
+      // Only successful writes use up the write budget.
       this.#spentUntilMs = spentMs;
-      // An agent that is exiting cannot wait for a disk.
+      // An agent that exits does not wait for the disk.
       if (!this.#isFlushing) this.#writeWithin(RETRY_MS);
     }
   }
@@ -136,13 +136,13 @@ function checksumOf(text: string): string {
   return hash('sha256', text).slice(0, 16);
 }
 
-/** A value as stored in a file, with a checksum. */
+/** Encodes a value for a file, with a checksum. */
 export function sealState(value: unknown): string {
   const text = JSON.stringify(value);
   return `{"checksum":"${checksumOf(text)}","value":${text}}\n`;
 }
 
-/** undefined for content that is not intact. */
+/** Decodes a value; undefined if the content is not intact. */
 export function openState(text: string): unknown {
   try {
     const envelope = JSON.parse(text) as Partial<Envelope>;
@@ -150,6 +150,6 @@ export function openState(text: string): unknown {
       return undefined;
     return envelope.value;
   } catch {
-    return undefined; // Not JSON any more: the caller sets it aside.
+    return undefined; // return undefined; // The text is not JSON, so the caller renames the file.
   }
 }

@@ -6,7 +6,9 @@ import type { HostFiles } from '../../ports/host-files.ts';
 import { openState, sealState } from './state-file.ts';
 
 export interface StateFolderOptions {
-  /** Used for these files only; created when it is missing, for root only. */
+  /**
+   * The path of the folder, which contains only these files. It is created if it is missing, and only root can read it.
+   */
   readonly path: string;
   readonly files: HostFiles;
   readonly clock: Clock;
@@ -18,21 +20,21 @@ interface Entry {
   readonly value: unknown;
 }
 
-/** Retry interval of failed writes. */
+/** The retry interval of failed writes. */
 const RETRY_MS = 2000;
 const SUFFIX = '.json';
 
 /**
- * Values of any size and number that survive a restart of the agent and of the machine, each in a file of its own,
- * which only root may read.
- * 1. A file is replaced atomically and has a checksum: it is read completely or not at all. A damaged one is removed
- *    and logged.
- * 2. A dropped value is removed from disk: values may be secret.
- * 3. Writes run one after another, only the newest for each key; a failure is logged once and retried every 2 s.
+ * Stores values of any size and number that survive a restart of the agent and of the machine. Each is in a file of its
+ * own that only root can read. Invariants:
+ * 1. A file is replaced atomically and has a checksum, so it is read completely or not at all. A damaged file is
+ *    removed and logged.
+ * 2. A dropped value is removed from disk, because values may be secret.
+ * 3. Writes run one after another, and only the newest for each key. A failure is logged once and retried every 2 s.
  */
 export class StateFolder {
   readonly #options: StateFolderOptions;
-  /** Pending writes: a value to write, or undefined to remove. */
+  /** Pending writes by key: a value to write, or undefined to remove it. */
   readonly #changes = new Map<string, { value: unknown } | undefined>();
   #work: Promise<void> | undefined;
   #retry: Timer | undefined;
@@ -43,7 +45,7 @@ export class StateFolder {
     this.#options = options;
   }
 
-  /** The values on disk. Values that `accept` rejects are removed. */
+  /** Reads the values on disk. Values that `accept` rejects are removed. */
   static async load<T>(options: StateFolderOptions, accept: (value: unknown) => value is T): Promise<Map<string, T>> {
     const { path, files, log } = options;
     const found = new Map<string, T>();
@@ -81,7 +83,7 @@ export class StateFolder {
     this.#begin();
   }
 
-  /** Resolves when everything is on disk, or cannot be written. */
+  /** Resolves when all values are on disk or cannot be written. */
   async flush(): Promise<void> {
     this.#endRetry();
     this.#begin();
@@ -110,7 +112,8 @@ export class StateFolder {
         if (!this.#isMade) await files.makeDirectory(path, 0o700);
         this.#isMade = true;
         const file = `${path}/${fileName(key)}`;
-        // Syncing it would slow down the runtime, which syncs its own data; the kernel writes it within half a minute.
+        // The file is not synced, because that would slow down the runtime, which syncs its own data. The kernel writes
+        // it within half a minute.
         if (change === undefined) await files.remove(file);
         else
           await files.writeFileAtomic(file, sealState({ key, value: change.value }), 0o600, {

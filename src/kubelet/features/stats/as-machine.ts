@@ -1,7 +1,7 @@
 import type { GroupSample } from './group-samples.ts';
 
 /**
- * The root group has no limits of its own: the capacity of the machine is shown as its limit (upstream: cAdvisor's raw
+ * Replaces the limits of the root cgroup, which has none, with the capacity of the machine (upstream: cAdvisor's raw
  * handler).
  */
 export function asMachine(

@@ -12,7 +12,7 @@ import type {
 } from '../../ports/stats.ts';
 import type { FamilyType } from './exposition.ts';
 
-/** One group with all its figures. */
+/** One cgroup with all its figures. */
 export interface ListedGroup {
   readonly use: GroupUse;
   readonly limits: GroupLimits;
@@ -20,11 +20,11 @@ export interface ListedGroup {
   readonly nowMs: number;
   readonly interfaces: readonly InterfaceUse[];
   readonly processes: ProcessUse | undefined;
-  /** Of the node itself only. */
+  /** The file systems; only for the node. */
   readonly fileSystems: readonly { device: string; fs: FsUse; disk: DiskUse | undefined }[];
 }
 
-/** Labels of one line in addition to the group's own. */
+/** The labels of a line in addition to those of the group. */
 export type ExtraLabels = Readonly<Record<string, string>>;
 type Emit = (value: number, extra?: ExtraLabels) => void;
 
@@ -32,7 +32,7 @@ export interface GroupFamily {
   readonly name: string;
   readonly help: string;
   readonly type: FamilyType;
-  /** Upstream writes no time stamp for configured (not measured) values. */
+  /** The time stamp of the lines. As upstream, configured values (which are not measured) have none. */
   readonly timed: 'sample' | 'now' | 'none';
   readonly values: (group: ListedGroup, emit: Emit) => void;
 }
@@ -137,7 +137,7 @@ const cpu: readonly GroupFamily[] = [
     'Time for which the cgroup was throttled by its CPU quota, in seconds.',
     ({ use }) => use.cpu.throttledNs / NS_PER_SECOND,
   ),
-  // The kubelet leaves cAdvisor's load reader off, so that these are zero there too.
+  // As upstream's kubelet, the agent does not use cAdvisor's load reader, so these values are zero.
   one(
     'gauge',
     'container_cpu_load_average_10s',
@@ -430,7 +430,7 @@ const others: readonly GroupFamily[] = [
   ),
 ];
 
-/** By name, as the format's writers give them. */
+/** The families in the order of their names, as writers of the format list them. */
 export const groupFamilies: readonly GroupFamily[] = [
   ...cpu,
   ...memory,

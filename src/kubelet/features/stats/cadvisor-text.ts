@@ -3,7 +3,7 @@ import type { ExtraLabels, GroupFamily, ListedGroup } from './cadvisor-families.
 import { groupFamilies } from './cadvisor-families.ts';
 import { familyHead, labelText, labelValue, numberText, sampleLine } from './exposition.ts';
 
-/** The labels of the group. All six are on every line, empty where they do not apply. */
+/** The labels of a group. All six are on every line, and empty if they do not apply. */
 export interface GroupLabels {
   readonly container: string;
   /** The path of the group. */
@@ -15,7 +15,7 @@ export interface GroupLabels {
   readonly pod: string;
 }
 
-/** The formatted group labels, split where other labels sort in between. */
+/** The formatted labels of a group, split at the places where other labels are sorted in. */
 interface LabelParts {
   readonly container: string;
   readonly idAndImage: string;
@@ -32,10 +32,10 @@ function partsOf({ container, id, image, name, namespace, pod }: GroupLabels): L
   };
 }
 
-/** A line's own labels after each part of the group's, by name, as writers of the format sort them. */
+/** A line's own labels after each part of the group's labels. Writers of the format sort labels by name. */
 type Places = readonly [string, string, string, string];
 
-/** Labels that are equal in all groups are formatted once per response. */
+/** Caches the text of labels that are equal in all groups during one response. */
 class OwnLabels {
   readonly #known = new Map<string, Places>();
 
@@ -63,7 +63,7 @@ interface PreparedGroup {
   readonly group: ListedGroup;
   readonly parts: LabelParts;
   readonly plain: string;
-  /** The text after values, by their time stamp. */
+  /** The text after values, by the kind of their time stamp. */
   readonly times: Readonly<Record<GroupFamily['timed'], string>>;
 }
 
@@ -72,7 +72,7 @@ export interface ListingEntry {
   readonly group: ListedGroup;
 }
 
-/** One family's lines at a time, so that the caller can let other work run in between. */
+/** Generates the lines of one family at a time, so that the caller can run other work in between. */
 export function* cadvisorChunks(
   machine: MachineIdentity,
   entries: readonly ListingEntry[],
@@ -190,7 +190,7 @@ function machineText(machine: MachineIdentity, nowMs: number): string {
     .join('');
 }
 
-/** For the test that compares the output with the specification. */
+/** The names of all families, for the test that compares the output with the specification. */
 export const cadvisorFamilyNames: readonly string[] = [
   'cadvisor_version_info',
   'container_scrape_error',

@@ -13,12 +13,12 @@ import { StatsProvider } from './stats-provider.ts';
 export interface StatsParts {
   readonly provider: StatsProvider;
   readonly disks: DiskFacts;
-  /** The group of all pods; undefined where pods have no groups of their own. */
+  /** The cgroup of all pods; undefined if pods have no cgroups of their own. */
   readonly podsGroup: string | undefined;
   readonly endpoints: ReturnType<typeof statsEndpoints>;
 }
 
-/** Where the groups of pods are in the cgroup file system. */
+/** Returns where the cgroups of pods are in the cgroup file system. */
 export interface PodPaths {
   of(pod: Pod): string;
   readonly top: readonly string[];
@@ -27,19 +27,19 @@ export interface PodPaths {
 export interface CreateStatsParts
   extends Omit<DiskFactsOptions, 'fs' | 'runtime' | 'volumes'>,
     Pick<StatsProviderOptions, 'random' | 'nodeName' | 'runtimePods'> {
-  /** Between two samples of the groups of containers; undefined: 10 to 15 s, as in upstream. */
+  /** The interval between two samples of containers' cgroups; undefined means 10 to 15 s, as in upstream. */
   readonly housekeeping: StatsProviderOptions['housekeeping'] | undefined;
-  /** Undefined on a platform where nothing is measured. */
+  /** The sources; undefined on a platform where nothing is measured. */
   readonly sources: NodeStatsSources | undefined;
   readonly volumes: { measurable(uid: PodUid): ReturnType<DiskFactsOptions['volumes']> };
   readonly store: { byUid(uid: PodUid): Pod | undefined };
-  /** Undefined where pods have no groups of their own. */
+  /** The cgroup paths; undefined if pods have no cgroups of their own. */
   readonly podPaths: PodPaths | undefined;
 }
 
 const defaultHousekeeping: StatsProviderOptions['housekeeping'] = { periodMs: 10_000, longestMs: 15_000 };
 
-/** Statistics of the node and its pods, and their endpoints. Undefined where nothing is measured. */
+/** Creates the statistics of the node and its pods, and their endpoints; undefined if nothing is measured. */
 export function createStats({ sources, volumes, podPaths, store, ...parts }: CreateStatsParts): StatsParts | undefined {
   if (sources === undefined) return undefined;
   const { clock, random, log, nodeName, runtimePods } = parts;
@@ -62,8 +62,8 @@ export function createStats({ sources, volumes, podPaths, store, ...parts }: Cre
 }
 
 /**
- * Where the groups of a pod are. Without groups of pods, containers lie at the top. With them, a pod that the agent does
- * not know (`pod` undefined) has no known place.
+ * Returns where the cgroups of a pod are. If pods have no cgroups of their own, containers are at the top. Otherwise a
+ * pod that the agent does not know (`pod` undefined) has no known place.
  */
 export function placeOf(pod: Pod | undefined, podPaths: PodPaths | undefined): PodPlace | undefined {
   if (podPaths === undefined) return { path: undefined, parent: '/' };

@@ -5,13 +5,16 @@ import type { FsStats, FsUse, RuntimeDiskStats, TreeUse } from '../../ports/stat
 import type { VolumeUsage } from '../../ports/volume-plugin.ts';
 import type { MeasuredPod } from './pod-groups.ts';
 
-/** A volume of a pod and how its usage is measured. */
+/** A volume of a pod, and how its usage is measured. */
 export interface MeasuredVolume {
   readonly name: string;
   readonly path: string;
-  /** `tree`: its files; `fileSystem`: it is a file system of its own, with `remote` one that may be dead. */
+  /**
+   * `tree`: by its files. `fileSystem`: it is a file system. `remote`: it is a file system that may not respond. A
+   * function asks another program.
+   */
   readonly how: 'tree' | 'fileSystem' | 'remote' | { ask: () => Promise<VolumeUsage | undefined>; source: string };
-  /** Counts against the pod's ephemeral storage. */
+  /** Whether the volume counts against the pod's ephemeral storage. */
   readonly ephemeral: boolean;
   readonly claim?: { name: string; namespace: string };
 }
@@ -23,10 +26,12 @@ export interface VolumeFact {
 }
 
 export interface PodDiskFacts {
-  /** Files of the pod itself in its log folder. */
+  /** The files of the pod in its log folder. */
   readonly ownLogs: TreeUse | undefined;
   readonly logs: ReadonlyMap<string, TreeUse>;
-  /** The hosts file and the termination messages: created by the agent, and writable for the pod (CVE-2020-8557). */
+  /**
+   * The hosts file and the termination messages. The agent creates them, and the pod can write to them (CVE-2020-8557).
+   */
   readonly ownFiles: readonly TreeUse[];
 }
 
@@ -37,24 +42,24 @@ export interface DiskFactsOptions {
   readonly runtime: RuntimeDiskStats;
   readonly rootDir: string;
   readonly logFolder: (pod: MeasuredPod) => string;
-  /** Names in a folder; empty for a missing one. */
+  /** Returns the names in a folder; none if it is missing. */
   readonly list: (path: string) => Promise<readonly string[]>;
   readonly volumes: (uid: string) => readonly MeasuredVolume[];
-  /** 0 or less: volumes are not measured. */
+  /** The interval of measuring volumes; 0 or less means that they are not measured. */
   readonly volumePeriodMs: number;
-  /** A volume was measured: the method (`du`, `statfs`, a CSI driver) by upstream's name. */
+  /** Called after a volume was measured, with upstream's name of the method (`du`, `statfs`, a CSI driver). */
   readonly onMeasured?: (source: string, durationMs: number) => void;
 }
 
-/** Maximum age of values that are cheap to measure. */
+/** The maximum age of values that are cheap to measure. */
 const QUICK_AGE_MS = 10_000;
 /** How long the first response waits for the disks. */
 const FIRST_WAIT_MS = 2000;
 const TREE_LIMIT_MS = 60_000;
 
 /**
- * Disk usage, measured in the background and never within a request: a hung disk makes figures old, not responses late.
- * Nothing is measured without requests.
+ * Measures disk usage in the background and never within a request. If a disk hangs, figures become old, but responses
+ * are not late. Nothing is measured without requests.
  */
 export class DiskFacts {
   readonly #options: DiskFactsOptions;
@@ -70,7 +75,7 @@ export class DiskFacts {
     this.#options = options;
   }
 
-  /** Starts measurements that are due; waits for nothing, except briefly for the very first round. */
+  /** Starts measurements that are due. It waits only for the very first round, and briefly. */
   async ask(pods: readonly MeasuredPod[]): Promise<void> {
     const { clock, volumePeriodMs } = this.#options;
     this.#retain(pods);
@@ -90,8 +95,8 @@ export class DiskFacts {
   }
 
   /**
-   * Measures now what these pods have on the node's own disks: writable layers, logs, local volumes. Waits for it, for
-   * decisions that must not be taken from old figures. Never rejects: what cannot be measured is missing.
+   * Measures now, and waits for, what these pods have on the node's own disks: writable layers, logs, local volumes. It
+   * is for decisions that must not use old figures. It never rejects: what cannot be measured is missing.
    */
   async measureLocal(pods: readonly MeasuredPod[]): Promise<void> {
     const { runtime } = this.#options;
@@ -102,7 +107,7 @@ export class DiskFacts {
     ]);
   }
 
-  /** The round to wait for, which is only the first one. */
+  /** Starts a measurement if the last one is too old. Returns the round to wait for, which is only the first one. */
   #keepFresh(what: string, maxAgeMs: number, measure: () => Promise<void>): Promise<void> | undefined {
     const doneAtMs = this.#doneAtMs.get(what);
     const isDue = doneAtMs === undefined || this.#options.clock.monotonicMs() - doneAtMs >= maxAgeMs;
@@ -143,7 +148,7 @@ export class DiskFacts {
     return { ...use, device };
   }
 
-  /** One pod after the other: there is no hurry. */
+  /** The pods are measured one after another, because it is not urgent. */
   async #measureLogs(pods: readonly MeasuredPod[]): Promise<void> {
     const { fs, logFolder, rootDir } = this.#options;
     for (const pod of pods) {
@@ -165,7 +170,7 @@ export class DiskFacts {
     }
   }
 
-  /** Files directly in a folder. */
+  /** Measures the files directly in a folder. */
   async #files(folder: string): Promise<TreeUse> {
     const { fs, list, clock } = this.#options;
     const sum = { atMs: clock.nowMs(), usedBytes: 0, inodesUsed: 0 };
@@ -177,7 +182,7 @@ export class DiskFacts {
     return sum;
   }
 
-  /** The volumes of a pod one after the other, so that a hung one delays only its own pod. */
+  /** Measures the volumes of a pod one after another, so that a volume that hangs delays only its own pod. */
   async #measureVolumes(
     pods: readonly MeasuredPod[],
     concerns: (volume: MeasuredVolume) => boolean = () => true,

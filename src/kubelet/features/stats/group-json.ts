@@ -5,7 +5,7 @@ import { knownTime, psiJson } from './summary-types.ts';
 
 export type GroupJson = Required<Pick<ContainerStats, 'cpu' | 'memory' | 'swap'>> & { io?: IoStats };
 
-/** CPU, memory, swap and I/O pressure of a group (upstream: stats/helper.go). */
+/** Returns CPU, memory, swap and I/O pressure of a group (upstream: stats/helper.go). */
 export function groupJson({ use, limits, usageNanoCores }: GroupSample, depth: StatsDepth): GroupJson {
   const time = knownTime(use.atMs);
   const { cpu, memory } = use;
@@ -34,7 +34,7 @@ export function groupJson({ use, limits, usageNanoCores }: GroupSample, depth: S
   };
 }
 
-/** The interface whose counters represent the pod as a whole. */
+/** The interface whose counters represent the whole pod. */
 const DEFAULT_INTERFACE = 'eth0';
 
 export function networkJson(interfaces: readonly InterfaceUse[], atMs: number): NetworkStats | undefined {
@@ -50,7 +50,7 @@ export function networkJson(interfaces: readonly InterfaceUse[], atMs: number): 
   return { time: knownTime(atMs), ...(main ?? { name: '' }), interfaces: all };
 }
 
-/** A file system with the usage of one user; without `used` that of all users. */
+/** Returns a file system with the usage of one user or, without `used`, of all users. */
 export function fsJson(fs: FsUse, used?: Partial<TreeUse>): FsStatsJson {
   return {
     time: knownTime(Math.max(fs.atMs, used?.atMs ?? 0)),

@@ -11,7 +11,7 @@ export interface ListingParts {
   readonly sources: NodeStatsSources;
   readonly disks: DiskFacts;
   readonly look: (path: string) => GroupSample | undefined;
-  /** What was read before; a group that was read within `maxAgeMs` is not read again. */
+  /** The groups that were read before. A group that was read within `maxAgeMs` is not read again. */
   readonly kept: Pick<ListedGroups, 'get' | 'keep'>;
   readonly maxAgeMs: number;
   readonly nowMs: number;
@@ -23,8 +23,8 @@ const noProcess = (): undefined => undefined;
 const noLabels: Omit<GroupLabels, 'id'> = { container: '', image: '', name: '', namespace: '', pod: '' };
 
 /**
- * Every group that upstream lists: the node, the trees of pods, pods, sandboxes, containers. Those of sandboxes have
- * the pod's network.
+ * Reads every group that upstream lists: the node, the groups of all pods and classes, pods, sandboxes, containers.
+ * Sandboxes have the network figures of their pod.
  */
 export async function listGroups(
   parts: ListingParts,

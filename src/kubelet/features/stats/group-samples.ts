@@ -4,7 +4,7 @@ import type { GroupLimits, GroupStats, GroupUse, StatsDepth } from '../../ports/
 export interface GroupSample {
   readonly use: GroupUse;
   readonly limits: GroupLimits;
-  /** undefined until there were two samples far enough apart. */
+  /** The rate; undefined until there were two samples with enough time between them. */
   readonly usageNanoCores: number | undefined;
   readonly createdAtMs: number | undefined;
 }
@@ -20,11 +20,14 @@ interface Kept {
   readonly createdAtMs: number | undefined;
 }
 
-/** Each one includes those before it. */
+/** The depths. Each one includes those before it. */
 const depths: readonly StatsDepth[] = ['cpuAndMemory', 'summary', 'all'];
-/** Between closer samples the rate is noise: one scheduler time slice more or less. */
+/**
+ * The minimum time between two samples for a rate. Over a shorter time, one scheduler time slice more or less would
+ * dominate it.
+ */
 const SHORTEST_RATE_MS = 1000;
-/** Limits change only when a pod is resized. */
+/** The maximum age of limits, which change only when a pod is resized. */
 const LIMITS_AGE_MS = 20_000;
 
 export interface Rate {
@@ -32,7 +35,7 @@ export interface Rate {
   readonly usageNanoCores: number | undefined;
 }
 
-/** The rate after a further sample. A counter that decreased belongs to a new group with the old name. */
+/** Computes the rate after another sample. A counter that decreased belongs to a new group with the same name. */
 export function nextRate(
   before: { base: GroupUse | undefined; usageNanoCores: number | undefined } | undefined,
   now: GroupUse,
@@ -45,7 +48,7 @@ export function nextRate(
   return { base: now, usageNanoCores: Math.round(((now.cpu.usageNs - base.cpu.usageNs) / elapsedMs) * 1000) };
 }
 
-/** The last sample of each group. A recent one serves all requests. */
+/** Stores the last sample of each group. A recent sample serves all requests. */
 export class GroupSamples {
   readonly #groups: GroupStats;
   readonly #nowMs: () => number;
@@ -56,7 +59,7 @@ export class GroupSamples {
     this.#nowMs = nowMs;
   }
 
-  /** undefined when the group was removed. */
+  /** Returns a sample; undefined when the group was removed. */
   look(path: string, depth: StatsDepth, maxAgeMs: number): GroupSample | undefined {
     const kept = this.#kept.get(path);
     const nowMs = this.#nowMs();
@@ -88,7 +91,7 @@ export class GroupSamples {
     return sampleOf(next);
   }
 
-  /** Drops all others. */
+  /** Drops all other groups. */
   retain(paths: Pick<ReadonlySet<string>, 'has'>): void {
     for (const path of this.#kept.keys()) if (!paths.has(path)) this.#kept.delete(path);
   }

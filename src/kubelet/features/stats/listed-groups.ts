@@ -5,7 +5,7 @@ interface Kept {
   readonly atMs: number;
 }
 
-/** What was last read of each group for /metrics/cadvisor. */
+/** Stores what was last read of each group for /metrics/cadvisor. */
 export class ListedGroups {
   readonly #monotonicMs: () => number;
   readonly #kept = new Map<string, Kept>();
@@ -14,7 +14,7 @@ export class ListedGroups {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Undefined for a group that was not read within `maxAgeMs`. */
+  /** Returns a group; undefined if it was not read within `maxAgeMs`. */
   get(path: string, maxAgeMs: number): ListedGroup | undefined {
     const kept = this.#kept.get(path);
     return kept !== undefined && this.#monotonicMs() - kept.atMs < maxAgeMs ? kept.group : undefined;
@@ -24,7 +24,7 @@ export class ListedGroups {
     this.#kept.set(path, { group, atMs: this.#monotonicMs() });
   }
 
-  /** Drops all others. */
+  /** Drops all other groups. */
   retain(paths: Pick<ReadonlySet<string>, 'has'>): void {
     for (const path of this.#kept.keys()) if (!paths.has(path)) this.#kept.delete(path);
   }

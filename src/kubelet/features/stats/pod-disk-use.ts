@@ -5,16 +5,16 @@ import type { MeasuredPod } from './pod-groups.ts';
 
 /** What a pod uses of the node's own disks. */
 export interface PodDiskUse {
-  /** Writable layers of its running containers, by container. */
+  /** The writable layers of the pod's running containers, by container. */
   readonly layers: ReadonlyMap<string, TreeUse>;
   readonly logs: ReadonlyMap<string, TreeUse>;
-  /** Volumes on the node's disks or in its memory, by volume. */
+  /** The volumes on the node's disks or in its memory, by volume. */
   readonly volumes: ReadonlyMap<string, TreeUse>;
-  /** What counts against its ephemeral storage (upstream: calcEphemeralStorage). */
+  /** What counts against the pod's ephemeral storage (upstream: calcEphemeralStorage). */
   readonly total: TreeUse;
 }
 
-/** From the last measurement. */
+/** Returns the usage at the last measurement. */
 export function podDiskUse({ uid, containers }: Pick<MeasuredPod, 'uid' | 'containers'>, disks: DiskFacts): PodDiskUse {
   const own = disks.pods.get(uid);
   const layers = new Map(
@@ -39,7 +39,7 @@ export function podDiskUse({ uid, containers }: Pick<MeasuredPod, 'uid' | 'conta
   };
 }
 
-/** Measures these pods now, and waits for it. */
+/** Measures these pods now, and waits for the result. */
 export async function measureDiskUse(
   provider: { measuredPods(): MeasuredPod[] },
   disks: DiskFacts,

@@ -3,19 +3,19 @@ import type { PodRuntimeStatus } from '../../model/runtime-status.ts';
 /** A container or a sandbox with its group. */
 export interface MeasuredContainer {
   readonly id: string;
-  /** Of the pod's spec; empty for a sandbox. */
+  /** The name in the pod's spec; empty for a sandbox. */
   readonly name: string;
   readonly image: string;
   readonly path: string;
   readonly createdAtMs: number;
 }
 
-/** The measurable parts of a pod: what runs, and its groups. */
+/** The measurable parts of a pod: its running containers, and its groups. */
 export interface MeasuredPod {
   readonly uid: string;
   readonly name: string;
   readonly namespace: string;
-  /** undefined while pods have no groups of their own (cgroupsPerQOS is off). */
+  /** The path; undefined if pods have no cgroups of their own (cgroupsPerQOS is off). */
   readonly path: string | undefined;
   readonly startedAtMs: number;
   readonly sandbox: MeasuredContainer | undefined;
@@ -23,7 +23,7 @@ export interface MeasuredPod {
 }
 
 /**
- * Finds the groups of containers: below the pod's, by names that contain the container's id (`<id>`,
+ * Finds the groups of containers: below that of the pod, by names that contain the container's id (`<id>`,
  * `cri-containerd-<id>.scope`).
  */
 export class ContainerPaths {
@@ -35,8 +35,8 @@ export class ContainerPaths {
   }
 
   /**
-   * undefined for a container without a group, which is one that does not run. The folder is listed only for unknown
-   * ids.
+   * Returns the group of a container; undefined for a container that does not run. The folder is listed only for
+   * unknown ids.
    */
   find(parent: string, id: string): string | undefined {
     const known = this.#paths.get(id);
@@ -54,13 +54,16 @@ export class ContainerPaths {
 }
 
 export interface PodPlace {
-  /** undefined: pods have no groups of their own. */
+  /** The path; undefined if pods have no cgroups of their own. */
   readonly path: string | undefined;
-  /** The parent of its containers' groups. */
+  /** The parent of the containers' groups. */
   readonly parent: string;
 }
 
-/** What runs of one pod; undefined when nothing does. Of containers with the same name the newest counts. */
+/**
+ * Returns the running containers of one pod; undefined if there are none. Of containers with the same name, the newest
+ * is used.
+ */
 export function measuredPod(status: PodRuntimeStatus, place: PodPlace, paths: ContainerPaths): MeasuredPod | undefined {
   const sandbox = status.sandboxes.find(({ ready }) => ready);
   if (sandbox === undefined) return undefined;

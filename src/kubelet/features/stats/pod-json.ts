@@ -13,11 +13,11 @@ export interface SampledPod {
   readonly group: GroupSample | undefined;
   readonly containers: readonly { container: MeasuredContainer; sample: GroupSample }[];
   readonly interfaces: readonly InterfaceUse[] | undefined;
-  /** Of its sandbox and containers; undefined when they were not counted. */
+  /** The number of processes in its sandbox and containers; undefined if they were not counted. */
   readonly processes: number | undefined;
 }
 
-/** Only CPU and memory, for /metrics/resource and `only_cpu_and_memory`. */
+/** Returns only CPU and memory, for /metrics/resource and `only_cpu_and_memory`. */
 export function podCpuAndMemory({ pod, group, containers }: SampledPod): PodStats {
   return {
     podRef: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
@@ -72,8 +72,8 @@ function containerJson({
 }
 
 /**
- * Writable layers, logs, volumes on the node's own disk, and the hosts file, of the root file system (upstream:
- * calcEphemeralStorage).
+ * Returns the ephemeral storage on the root file system: writable layers, logs, volumes on the node's own disk, and the
+ * hosts file (upstream: calcEphemeralStorage).
  */
 function ephemeralStorage({ pod, containers }: SampledPod, disks: DiskFacts): PodStats['ephemeral-storage'] {
   if (disks.rootFs === undefined) return undefined;

@@ -12,8 +12,8 @@ export interface ResourceSamples {
 interface Value {
   readonly value: number;
   /**
-   * Wall milliseconds; undefined: the time of the scrape. Rates are computed from these, so seconds are not precise
-   * enough.
+   * Wall-clock milliseconds; undefined means the time of the scrape. Rates are computed from these times, so seconds
+   * are not precise enough.
    */
   readonly atMs?: number;
 }
@@ -40,8 +40,8 @@ const startTime = (_sample: GroupSample, { createdAtMs }: MeasuredContainer): Va
   createdAtMs > 0 ? { value: createdAtMs / 1000 } : undefined;
 
 /**
- * Names, kinds and help are upstream's (metrics/collectors/resource_metrics.go): tools match them. `scrape_error` is
- * hidden there since 1.29.
+ * The families of /metrics/resource. Names, kinds and help texts are upstream's
+ * (metrics/collectors/resource_metrics.go), because tools match them. `scrape_error` is hidden there since 1.29.
  */
 export const resourceFamilies: readonly Family[] = [
   {
@@ -117,7 +117,7 @@ export const resourceFamilies: readonly Family[] = [
   },
 ];
 
-/** The response of /metrics/resource; without samples it only shows that there are none. */
+/** Formats the response of /metrics/resource. Without samples it only reports that there are none. */
 export function resourceText(samples: ResourceSamples | undefined): string {
   const pods = (samples?.pods ?? []).map((sampled) => ({
     sampled,

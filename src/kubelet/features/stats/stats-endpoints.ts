@@ -9,7 +9,7 @@ import { resourceText } from './resource-text.ts';
 import type { Summary } from './summary-types.ts';
 import type { MachineIdentity } from '../../ports/stats.ts';
 
-/** As required by the servers' endpoint interface. */
+/** A request, as the endpoint interface of the servers defines it. */
 export interface StatsRequest {
   readonly method: string;
   readonly query: URLSearchParams;
@@ -31,12 +31,12 @@ export interface StatsEndpointParts {
   };
   readonly machine: MachineIdentity;
   readonly nowMs: () => number;
-  /** Compresses piece by piece: a large response is never in memory uncompressed as a whole. */
+  /** Compresses piece by piece, so that a large response is never in memory uncompressed. */
   readonly gzip: (pieces: AsyncIterable<string> | Iterable<string>) => Promise<Uint8Array<ArrayBuffer>>;
   readonly log: Logger;
 }
 
-/** Families rendered before other work runs: about 2 ms with 100 pods. */
+/** The number of families that are rendered before other work runs: about 2 ms with 100 pods. */
 const FAMILIES_AT_ONCE = 8;
 
 export function statsEndpoints(
@@ -69,7 +69,7 @@ async function summaryAnswer(parts: StatsEndpointParts, request: StatsRequest): 
   const isShort = only.length === 1 && only[0] === 'true';
   try {
     const summary = isShort ? await parts.stats.cpuAndMemory() : await parts.stats.summary();
-    // Upstream indents by one space.
+    // As upstream, the indent is one space.
     return {
       status: 200,
       headers: { 'Content-Type': 'application/json' },
@@ -94,7 +94,7 @@ async function* listingPieces({ stats, machine, nowMs }: StatsEndpointParts): As
   }
 }
 
-/** In the text format, compressed for clients that accept it, as in upstream. */
+/** Returns the text format, compressed for clients that accept it, as in upstream. */
 export async function compressedAnswer(
   gzip: StatsEndpointParts['gzip'],
   { acceptEncoding }: Pick<StatsRequest, 'acceptEncoding'>,
@@ -110,7 +110,10 @@ export async function compressedAnswer(
   return { status: 200, headers, body: typeof text === 'string' ? text : await joined(text) };
 }
 
-/** As bytes from the beginning: strings of millions of characters would stay in the heap until it is collected. */
+/**
+ * Joins the pieces as bytes, because strings of millions of characters would stay in the heap until the next garbage
+ * collection.
+ */
 async function joined(pieces: AsyncIterable<string>): Promise<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
   const parts: Uint8Array[] = [];

@@ -64,7 +64,7 @@ function pod(uid: string, containers: readonly ContainerRuntimeStatus[], ready =
   };
 }
 
-/** A node with one pod of one container, plus what a test adds. */
+/** A node with one pod that has one container, and what a test adds. */
 function fixture(volumes: readonly MeasuredVolume[] = []) {
   const clock = new FakeClock();
   const random = { next: () => 0.5, uuid: () => '' };

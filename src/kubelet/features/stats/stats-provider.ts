@@ -29,26 +29,26 @@ export interface StatsProviderOptions {
   readonly sources: NodeStatsSources;
   readonly disks: DiskFacts;
   readonly nodeName: string;
-  /** Between two samples while there are requests; drawn between the two values. */
+  /** The time between two samples while there are requests, drawn between the two values. */
   readonly housekeeping: { periodMs: number; longestMs: number };
   readonly runtimePods: () => Iterable<PodRuntimeStatus>;
-  /** The groups of a pod; undefined for one that the agent does not know. */
+  /** Returns the groups of a pod; undefined for a pod that the agent does not know. */
   readonly place: (uid: string) => PodPlace | undefined;
-  /** The group of all pods and those of the QoS classes, as the kernel names them, the parent first. */
+  /** The kernel's names of the groups of all pods and of the QoS classes, the parent first. */
   readonly podsGroups: readonly string[];
 }
 
-/** Groups read in one go, about 2 ms; then other work runs. */
+/** The number of groups read before other work runs: about 2 ms. */
 const GROUPS_AT_ONCE = 30;
-/** After this long without a request, sampling stops until the next one. */
+/** Without a request for this time, sampling stops until the next one. */
 const INTEREST_MS = 120_000;
-/** Requests at about the same time share one response. */
+/** Requests within this time share one response. */
 const SAME_MOMENT_MS = 1000;
-/** Housekeeping takes time itself, and may be late. */
+/** The tolerance for a late housekeeping, which takes time itself. */
 const READ_AHEAD_SLACK_MS = 5000;
 
 /**
- * The figures of the node and its pods, read on request. While there are requests, samples are also taken in between,
+ * Reads the figures of the node and its pods on request. While there are requests, samples are also taken in between,
  * so that rates are those of the last seconds.
  */
 export class StatsProvider {
@@ -88,7 +88,7 @@ export class StatsProvider {
     await this.#housekeeping.stop();
   }
 
-  /** /stats/summary. */
+  /** Returns the response of /stats/summary. */
   async summary(): Promise<Summary> {
     const { disks } = this.#options;
     this.#askedAtMs = this.#options.clock.monotonicMs();
@@ -97,13 +97,13 @@ export class StatsProvider {
     return { node: this.#node('summary'), pods: sampled.map((pod) => podJson(pod, disks)) };
   }
 
-  /** The same without the slow parts: `only_cpu_and_memory`. */
+  /** Returns the same without the slow parts, for `only_cpu_and_memory`. */
   async cpuAndMemory(): Promise<Summary> {
     const { pods } = await this.resources();
     return { node: this.#node('cpuAndMemory'), pods: pods.map(podCpuAndMemory) };
   }
 
-  /** For /metrics/resource. */
+  /** Returns the samples for /metrics/resource. */
   async resources(): Promise<ResourceSamples & { pods: SampledPod[] }> {
     this.#askedAtMs = this.#options.clock.monotonicMs();
     const pods = await this.sample(this.measuredPods(), 'cpuAndMemory');
@@ -112,8 +112,9 @@ export class StatsProvider {
   }
 
   /**
-   * Every group, for /metrics/cadvisor. While there are scrapes, groups are read ahead of them; as upstream's, an answer
-   * has the numbers of the last housekeeping with their times. Groups that are new since then are read at once.
+   * Returns every group, for /metrics/cadvisor. While there are scrapes, groups are read ahead of them. As in upstream,
+   * an answer has the numbers of the last housekeeping with their times. Groups that are new since then are read
+   * immediately.
    */
   listing(): Promise<ListingEntry[]> {
     this.#askedAtMs = this.#listedAtMs = this.#options.clock.monotonicMs();
@@ -123,7 +124,7 @@ export class StatsProvider {
   async #list(maxAgeMs: number): Promise<ListingEntry[]> {
     const { sources, disks, podsGroups, clock } = this.#options;
     const pods = this.measuredPods();
-    // Shows only known disk figures: a scrape does not wait for them.
+    // The response shows the known disk figures: a scrape does not wait for new ones.
     void disks.ask(pods);
     const system = new Set([...this.systemPaths().values(), ...podsGroups]);
     const entries = await listGroups(
@@ -136,7 +137,7 @@ export class StatsProvider {
     return entries;
   }
 
-  /** Running pods, by namespace and name. */
+  /** Returns the running pods, sorted by namespace and name. */
   measuredPods(): MeasuredPod[] {
     const pods: MeasuredPod[] = [];
     for (const status of this.#options.runtimePods()) {
@@ -179,7 +180,7 @@ export class StatsProvider {
     return this.#samples.look(path, depth, SAME_MOMENT_MS);
   }
 
-  /** Groups that belong to no pod, by role: `/` is the node itself. */
+  /** Returns the groups that belong to no pod, by role. `/` is the node. */
   systemPaths(): Map<string, string> {
     const { sources, podsGroups } = this.#options;
     const all: readonly [string, string | undefined][] = [

@@ -112,7 +112,7 @@ export interface Summary {
   readonly pods: readonly PodStats[];
 }
 
-/** Go writes whole seconds. null for an unknown time. */
+/** Formats a time in whole seconds, as Go does; null for an unknown time. */
 export function timeJson(ms: number | undefined): string | null {
   return ms === undefined || ms <= 0 ? null : knownTime(ms);
 }
@@ -122,8 +122,8 @@ export function knownTime(ms: number): string {
 }
 
 /**
- * Where the kernel does not measure pressure, as of groups of cgroup v1, zeros are shown (upstream: stats/helper.go
- * cadvisorPSIToStatsPSI).
+ * Returns the pressure. If the kernel does not measure it, as for groups of cgroup v1, the values are zero (upstream:
+ * stats/helper.go cadvisorPSIToStatsPSI).
  */
 export function psiJson(pressure: Pressure | undefined): PsiStats {
   const data = (line: Pressure['full'] | undefined): PsiData => ({

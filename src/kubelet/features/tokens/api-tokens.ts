@@ -4,7 +4,10 @@ import { ApiStatusError } from '../../../api/status/api-status-error.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import type { IssuedToken, TokenOrder, TokenSource } from '../../ports/tokens.ts';
 
-/** Tokens from the TokenRequest API, each bound to its pod. Errors of the API server are shown in its own words. */
+/**
+ * Requests tokens from the TokenRequest API, each bound to its pod. Errors of the API server are passed on in its own
+ * words.
+ */
 export class ApiTokens implements TokenSource {
   readonly #client: ApiClient;
 
@@ -42,8 +45,8 @@ function issuedOf(answer: unknown): IssuedToken {
 }
 
 /**
- * `Unavailable` only for failures that say nothing about the account: a definite answer must not be replaced by an old
- * token.
+ * Converts an error. It is `Unavailable` only if it says nothing about the account, because a definite answer must not
+ * be replaced by an old token.
  */
 function failure(error: unknown): KubeletError {
   if (error instanceof KubeletError) return error;

@@ -6,7 +6,7 @@ import type { IssuedToken, PodToken, PodTokens, TokenOrder, TokenSource } from '
 
 const LONGEST_USE_MS = 24 * 3_600_000;
 const LONGEST_JITTER_MS = 10_000;
-/** Retry interval of a failed renewal. */
+/** The retry interval of a failed renewal. */
 const RETRY_MS = 30_000;
 
 /** A token as stored on disk. */
@@ -17,7 +17,7 @@ export interface KeptToken extends IssuedToken {
 
 interface Held extends KeptToken {
   readonly refreshAtMs: number;
-  /** Of an earlier run of the agent. */
+  /** Whether an earlier run of the agent requested the token. */
   readonly isLeft: boolean;
 }
 
@@ -26,24 +26,24 @@ export interface ServiceAccountTokensOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Stores tokens across restarts of the agent; absent: they are not stored. */
+  /** Stores tokens across restarts of the agent; absent if they are not stored. */
   readonly folder?: { put(key: string, value: KeptToken): void; drop(key: string): void };
-  /** The tokens stored by an earlier run. */
+  /** The tokens that an earlier run stored. */
   readonly left?: ReadonlyMap<string, KeptToken>;
 }
 
 /**
- * When a token is renewed: at 80 % of its lifetime or after 24 h, up to 10 s earlier at random, so that a node's tokens
- * are not all requested at once (upstream: token_manager.go requiresRefresh).
+ * Computes when a token is renewed: at 80 % of its lifetime or after 24 h, and up to 10 s earlier at random, so that a
+ * node's tokens are not all requested at once (upstream: token_manager.go requiresRefresh).
  */
 export function computeRefreshAtMs(expiresAtMs: number, lifeMs: number, chance: number): number {
   return Math.min(expiresAtMs - lifeMs + LONGEST_USE_MS, expiresAtMs - 0.2 * lifeMs) - chance * LONGEST_JITTER_MS;
 }
 
 /**
- * The tokens of this node's pods: requested once, kept until it is time to renew them, dropped with their pod. After a
- * restart those on disk are used as if they had just been requested. One that has expired meanwhile is used while the
- * API server is unavailable: there is no other, and API servers accept pod tokens for longer than their stated
+ * Supplies the tokens of this node's pods. A token is requested once, kept until its renewal, and dropped with its pod.
+ * After a restart, stored tokens are used as if they had just been requested. A stored token that has expired is used
+ * only while the API server is unavailable, because API servers accept pod tokens for longer than their stated
  * lifetime.
  */
 export class ServiceAccountTokens implements PodTokens {
@@ -74,7 +74,7 @@ export class ServiceAccountTokens implements PodTokens {
     }
   }
 
-  /** The old token if it is still usable. */
+  /** Returns the old token if it is still usable. */
   #without({
     key,
     held,
@@ -104,7 +104,7 @@ export class ServiceAccountTokens implements PodTokens {
     for (const [key, held] of this.#held) if (held.podUid === podUid) this.#drop(key);
   }
 
-  /** Drops tokens of other pods. Called when all wanted pods are known. */
+  /** Drops the tokens of other pods. It is called when all wanted pods are known. */
   retain(known: Pick<ReadonlySet<string>, 'has'>): void {
     for (const [key, { podUid }] of this.#held) if (!known.has(podUid)) this.#drop(key);
   }
@@ -114,7 +114,7 @@ export class ServiceAccountTokens implements PodTokens {
     this.#options.folder?.drop(key);
   }
 
-  /** One request at a time for the same token. */
+  /** Requests a token. Concurrent requests for the same token share one call. */
   #ask(key: string, order: TokenOrder): Promise<Held> {
     const under = this.#asking.get(key);
     if (under !== undefined) return under;
@@ -136,7 +136,7 @@ export class ServiceAccountTokens implements PodTokens {
 
 const answer = ({ token, expiresAtMs }: Held, againInMs: number): PodToken => ({ token, expiresAtMs, againInMs });
 
-/** Contains no secret: it may be part of an error. */
+/** Returns the key of a token. It contains no secret, because it may be part of an error. */
 function keyOf(order: TokenOrder): string {
   const { namespace, serviceAccount, serviceAccountUid, audiences, expirationSeconds, pod } = order;
   const account = serviceAccountUid === undefined ? [] : [serviceAccountUid];

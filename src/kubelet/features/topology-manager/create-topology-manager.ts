@@ -15,7 +15,10 @@ export interface CreateTopologyManagerParts {
   readonly monotonicMs: () => number;
 }
 
-/** Throws `Invalid` when the machine cannot have the policy: as upstream, the agent does not start then. */
+/**
+ * Creates the topology manager. Throws `Invalid` if the machine cannot have the policy; as upstream, the agent does not
+ * start then.
+ */
 export function createTopologyManager(parts: CreateTopologyManagerParts): TopologyManager {
   const { topology, topologyScope: scope, podLevel } = { ...parts, ...parts.config.managers };
   return new TopologyManager({ ...parts, scope, podLevel, merge: mergeFacts(parts.config.managers, topology) });

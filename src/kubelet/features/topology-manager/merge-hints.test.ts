@@ -90,7 +90,7 @@ describe('any hints', () => {
     });
 });
 
-/** Every combination of one hint of each resource, compared one by one, as the documents of upstream describe it. */
+/** Compares every combination of one hint of each resource, as upstream's documentation describes it. */
 function naiveMerge(
   provided: readonly (ResourceHints | undefined)[],
   { policy, nodes, distances }: MergeFacts,

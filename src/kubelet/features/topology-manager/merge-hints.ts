@@ -11,10 +11,10 @@ export interface MergeFacts {
 }
 
 /**
- * The one placement that suits all resources best, and whether the policy admits it (upstream: topologymanager/policy.go
- * HintMerger, with the filters of each policy). Upstream tries every combination of hints. This finds the same result in
- * time that is linear in the number of hints and masks: which masks can be reached by intersections follows from how
- * many hints of each resource contain a mask.
+ * Computes the placement that suits all resources best, and whether the policy admits it (upstream:
+ * topologymanager/policy.go HintMerger, with the filters of each policy). Upstream tries every combination of hints.
+ * This function finds the same result in time that is linear in the number of hints and masks: it counts the hints of
+ * each resource that contain a mask, and derives from the counts which masks are an intersection.
  */
 export function mergeHints(
   provided: readonly (ResourceHints | undefined)[],
@@ -24,12 +24,12 @@ export function mergeHints(
   const lists = filterHints(provided, facts.policy);
   const best = bestHint(lists, facts, all);
   if (facts.policy === 'best-effort') return { hint: best, admit: true };
-  // On a machine with one node, any placement is that node: there is nothing to align.
+  // A machine with one node has only one placement, so there is nothing to align.
   const hint = facts.policy === 'single-numa-node' && best.affinity === all ? { ...best, affinity: undefined } : best;
   return { hint, admit: hint.preferred };
 }
 
-/** One list for each resource; a resource without preference has one hint that allows everything. */
+/** Returns one list per resource. A resource without preference has one hint that allows all nodes. */
 function filterHints(
   provided: readonly (ResourceHints | undefined)[],
   policy: MergeFacts['policy'],
@@ -60,7 +60,7 @@ const first =
   (left: NumaMask, right: NumaMask): NumaMask =>
     compare(left, right) <= 0 ? left : right;
 
-/** The masks that every resource prefers. */
+/** Returns the masks that every resource prefers. */
 function preferredMasks(lists: readonly (readonly TopologyHint[])[], all: NumaMask): NumaMask[] {
   let common: Set<NumaMask> | undefined;
   for (const hints of lists) {
@@ -72,7 +72,7 @@ function preferredMasks(lists: readonly (readonly TopologyHint[])[], all: NumaMa
   return common === undefined ? [all] : [...common].filter((mask) => mask !== 0);
 }
 
-/** The masks that are the intersection of one hint of each resource, without the empty one. */
+/** Returns the masks that are the intersection of one hint of each resource, without the empty one. */
 function reachableMasks(lists: readonly (readonly TopologyHint[])[], nodes: number, all: NumaMask): NumaMask[] {
   let reached = Array.from({ length: all + 1 }, (_, mask) => (mask === all ? 1 : 0));
   for (const hints of lists) {
@@ -87,12 +87,12 @@ function reachableMasks(lists: readonly (readonly TopologyHint[])[], nodes: numb
   return reached.flatMap((isReached, mask) => (isReached === 1 && mask !== 0 ? [mask] : []));
 }
 
-/** For each mask how many of the given masks contain it. */
+/** Counts for each mask how many of the given masks contain it. */
 function supersetCounts(given: readonly number[], nodes: number): number[] {
   return overSupersets(given, nodes, 1);
 }
 
-/** The inverse. */
+/** The inverse of `supersetCounts`. */
 function exactCounts(counts: readonly number[], nodes: number): number[] {
   return overSupersets(counts, nodes, -1);
 }
@@ -106,7 +106,7 @@ function overSupersets(given: readonly number[], nodes: number, sign: 1 | -1): n
   return counts;
 }
 
-/** Fewer nodes first; of equally many the closest, where that is asked for; then the lower ones. */
+/** Compares masks: fewer nodes first, then the closest ones if that is configured, then the lower ones. */
 function compareBy({ policy, distances }: MergeFacts): (left: NumaMask, right: NumaMask) => number {
   if (distances === undefined || policy === 'single-numa-node') return compareMasks;
   return (left, right) =>
@@ -123,8 +123,8 @@ function averageDistance(mask: NumaMask, distances: readonly (readonly number[])
 }
 
 /**
- * Without a common preference as many nodes as the most demanding resource needs at least; else fewer, but as many as
- * possible; else more, but as few as possible (upstream: HintMerger.compare).
+ * Compares masks without a common preference (upstream: HintMerger.compare). Best is the number of nodes that the most
+ * demanding resource needs. Then come fewer nodes, as many as possible, and then more nodes, as few as possible.
  */
 function compareOthers(
   lists: readonly (readonly TopologyHint[])[],

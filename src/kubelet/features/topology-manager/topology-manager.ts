@@ -8,17 +8,17 @@ import { mergeHints } from './merge-hints.ts';
 /** Counts what the manager does. */
 export interface TopologyManagerObserver {
   admitted(outcome: { readonly durationMs: number; readonly failed: boolean }): void;
-  /** Whether all resources of a container or of a pod could be allocated on one NUMA node. */
+  /** Counts whether all resources of a container or of a pod could be allocated on one NUMA node. */
   aligned(scope: 'container' | 'pod', succeeded: boolean): void;
 }
 
 export interface TopologyManagerParts {
-  /** Undefined with the policy `none`: resources are allocated one by one, wherever they are. */
+  /** The policy; undefined with the policy `none`, with which resources are allocated one by one on any nodes. */
   readonly merge: MergeFacts | undefined;
   readonly scope: 'container' | 'pod';
-  /** Gate PodLevelResourceManagers: a pod with resources of its own gets them as a whole in the scope of the pod. */
+  /** The gate PodLevelResourceManagers: a pod with pod-level resources gets them as a whole in the scope of the pod. */
   readonly podLevel: boolean;
-  /** In the order in which they allocate: devices, CPUs, memory. */
+  /** The providers in the order in which they allocate: devices, CPUs, memory. */
   readonly providers: readonly HintProvider[];
   readonly observer: TopologyManagerObserver;
   readonly monotonicMs: () => number;
@@ -27,7 +27,7 @@ export interface TopologyManagerParts {
 interface Trial {
   readonly drafts: readonly ResourceDraft[];
   readonly problem: AllocationProblem | undefined;
-  /** How many containers, or pods, have all resources on one node. */
+  /** The number of containers, or pods, that have all resources on one node. */
   readonly aligned: number;
 }
 
@@ -36,7 +36,7 @@ const notAligned: AllocationProblem = {
   message: 'Resources cannot be allocated with Topology locality',
 };
 
-/** The texts are upstream's (topology_manager.go PodLevelTopologyAffinityError). */
+/** The rejection with upstream's texts (topology_manager.go PodLevelTopologyAffinityError). */
 const podNotAligned = (scope: 'container' | 'pod'): AllocationProblem => ({
   reason: podReasons.topologyAffinityError,
   message:
@@ -46,8 +46,8 @@ const podNotAligned = (scope: 'container' | 'pod'): AllocationProblem => ({
 });
 
 /**
- * Allocates the resources of a pod that have a place in the machine, near each other where the policy asks for it
- * (upstream: cm/topologymanager).
+ * Allocates the resources of a pod that belong to NUMA nodes, close together if the policy requires it (upstream:
+ * cm/topologymanager).
  */
 export class TopologyManager {
   readonly #parts: TopologyManagerParts;
@@ -56,7 +56,7 @@ export class TopologyManager {
     this.#parts = parts;
   }
 
-  /** Why the pod cannot have its resources now; undefined when it can. Allocates nothing. */
+  /** Returns why the pod cannot have its resources now, or undefined if it can. It allocates nothing. */
   check(pod: Pod): AllocationProblem | undefined {
     const startedMs = this.#parts.monotonicMs();
     const { problem } = this.#try(pod);
@@ -64,7 +64,10 @@ export class TopologyManager {
     return problem;
   }
 
-  /** Allocates; a pod keeps what it has. On a problem nothing is allocated. */
+  /**
+   * Allocates the resources of the pod, which keeps those that it has. If there is a problem, it returns it and
+   * allocates nothing.
+   */
   allocate(pod: Pod): AllocationProblem | undefined {
     const startedMs = this.#parts.monotonicMs();
     const { drafts, problem, aligned } = this.#try(pod);

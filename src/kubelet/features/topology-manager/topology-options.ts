@@ -2,18 +2,24 @@ import { goQuote } from '../../../api/go-quote.ts';
 import { parseGoBool } from '../../model/go-checksum.ts';
 
 export interface TopologyPolicyOptions {
-  /** Of equally many NUMA nodes those with the least average distance (`prefer-closest-numa-nodes`). */
+  /**
+   * Prefers, of placements with the same number of NUMA nodes, the one with the least average distance
+   * (`prefer-closest-numa-nodes`).
+   */
   readonly preferClosest: boolean;
-  /** Machines with more NUMA nodes are refused (`max-allowable-numa-nodes`). */
+  /** The maximum number of NUMA nodes of the machine (`max-allowable-numa-nodes`). */
   readonly mostNodes: number;
 }
 
-/** The work grows with 2 to the power of the number of nodes. */
+/** The default maximum. The work grows with 2 to the power of the number of nodes. */
 const DEFAULT_MOST_NODES = 8;
-/** Masks have one bit for each node. */
+/** The highest maximum. Masks have one bit per node. */
 const HIGHEST_MOST_NODES = 16;
 
-/** A string says why the options cannot be used (upstream: topologymanager/policy_options.go). */
+/**
+ * Parses the options. Returns a string with the reason if they are invalid (upstream:
+ * topologymanager/policy_options.go).
+ */
 export function parseTopologyOptions(given: Readonly<Record<string, string>>): TopologyPolicyOptions | string {
   let preferClosest = false;
   let mostNodes = DEFAULT_MOST_NODES;

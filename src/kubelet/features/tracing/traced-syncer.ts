@@ -28,8 +28,8 @@ interface Syncer<Work extends PodWork, Result, Terminating, Terminated, Finished
 }
 
 /**
- * Traces each pass over a pod; calls to the runtime and the API server made in it are its children. The same syncer
- * where there is no tracer (upstream: kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod).
+ * Traces each sync of a pod. Calls to the runtime and the API server during the sync are children of its span. Without
+ * a tracer it returns the same syncer (upstream: kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod).
  */
 export function tracedSyncer<
   Work extends PodWork,
@@ -42,7 +42,7 @@ export function tracedSyncer<
   tracer: Tracer | undefined,
 ): Syncer<Work, Result, Terminating, Terminated, Finished> {
   if (tracer === undefined) return syncer;
-  /** The generation each pod had in its last pass. */
+  /** The generation that each pod had in its last sync. */
   const generations = new Map<string, number | undefined>();
   return {
     syncPod: (work) => {
@@ -65,7 +65,7 @@ export function tracedSyncer<
   };
 }
 
-/** Upstream's names: the first pass, one after a change of the specification, any other. */
+/** Returns upstream's name of the cause: the first sync, a change of the specification, or another one. */
 function updateType(
   generations: ReadonlyMap<string, number | undefined>,
   { metadata }: Pod,

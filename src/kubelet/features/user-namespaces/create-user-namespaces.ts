@@ -19,7 +19,7 @@ export interface CreateUserNamespacesParts {
 }
 
 /**
- * Pods with their own user namespace: the runtime's status shows which handlers support it; the files and the running
+ * Creates user namespaces for pods. The runtime's status shows which handlers support them. The files and the running
  * pods show which ids are in use.
  */
 export function createUserNamespaces({

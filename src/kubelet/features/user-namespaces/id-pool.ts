@@ -1,6 +1,6 @@
 import { KubeletError } from '../../../base/errors.ts';
 
-/** Ids of the host from `firstId` on, `length` of them: used for the users and for the groups of a pod. */
+/** Ids of the host: `length` ids from `firstId`, both for the users and for the groups of a pod. */
 export interface IdRange {
   readonly hostId: number;
   readonly length: number;
@@ -17,14 +17,17 @@ const UNIT = 65_536;
 const ALL_IDS = 2 ** 32;
 
 /**
- * Without ids assigned by the operator all are used but the first range, which has the host's own users (upstream:
- * kubelet_pods.go getKubeletMappings).
+ * Returns the ids if the operator assigned none: all but the first range, which contains the host's own users
+ * (upstream: kubelet_pods.go getKubeletMappings).
  */
 export function defaultIds(idsPerPod: number): IdRange {
   return { hostId: idsPerPod, length: ALL_IDS - idsPerPod };
 }
 
-/** Upstream: userns_manager.go MakeUserNsManager. Throws `Invalid`, and the agent does not start. */
+/**
+ * Computes the pool (upstream: userns_manager.go MakeUserNsManager). Throws `Invalid`, and the agent does not start
+ * then.
+ */
 export function computeIdPool({
   idsPerPod,
   maxPods,
@@ -39,7 +42,7 @@ export function computeIdPool({
   };
   if (idsPerPod % UNIT !== 0) refuse(`kubelet user namespace length ${idsPerPod} is not a multiple of ${UNIT}`);
   if (ids.hostId % idsPerPod !== 0) refuse(`kubelet user assigned ID ${ids.hostId} is not a multiple of ${idsPerPod}`);
-  // Giving id 0 of the host to a pod would be no protection at all.
+  // A pod that had id 0 of the host would not be isolated.
   if (ids.hostId < idsPerPod) refuse(`kubelet user assigned ID ${ids.hostId} must be greater or equal to ${idsPerPod}`);
   if (ids.length % idsPerPod !== 0)
     refuse(`kubelet user assigned IDs length ${ids.length} is not a multiple of ${idsPerPod}`);
@@ -48,7 +51,7 @@ export function computeIdPool({
   return { firstId: ids.hostId, pieces, idsPerPod };
 }
 
-/** What `getsubids` prints: one line, `0: kubelet 65536 2147483648`. Throws `Invalid`. */
+/** Parses the output of `getsubids`: one line, `0: kubelet 65536 2147483648`. Throws `Invalid`. */
 export function parseSubIds(output: string): IdRange {
   const refuse = (why: string): never => {
     throw new KubeletError('Invalid', why, { op: 'getsubids' });
@@ -71,19 +74,19 @@ export function overlap(left: IdRange, right: IdRange): boolean {
   return left.hostId < right.hostId + right.length && right.hostId < left.hostId + left.length;
 }
 
-/** Whether the range is one of the pool's. */
+/** Whether the range is one of the ranges of the pool. */
 export function isPieceOf(pool: IdPool, { hostId, length }: IdRange): boolean {
   const piece = (hostId - pool.firstId) / pool.idsPerPod;
   return length === pool.idsPerPod && Number.isInteger(piece) && piece >= 0 && piece < pool.pieces;
 }
 
 /**
- * The first free range after a random one, so that the ids of a removed pod are not reused by the very next; undefined
- * when all are taken.
+ * Selects the first free range after a random one, so that the ids of a removed pod are not reused immediately. Returns
+ * undefined if all are in use.
  */
 export function selectRange(pool: IdPool, taken: readonly IdRange[], random: number): IdRange | undefined {
   const start = Math.floor(random * pool.pieces);
-  // With more candidates than obstacles one is free, so the search is as short as the list of used ranges.
+  // With more candidates than used ranges, one is free. So the search is as short as the list of used ranges.
   const candidates = Math.min(pool.pieces, piecesUnder(pool, taken) + 1);
   for (let step = 0; step < candidates; step++) {
     const range = { hostId: pool.firstId + ((start + step) % pool.pieces) * pool.idsPerPod, length: pool.idsPerPod };

@@ -1,4 +1,7 @@
-/** The file `pods/<uid>/userns` in the format of upstream's kubelet: either agent can replace the other on a node. */
+/**
+ * The file `pods/<uid>/userns` in the format of upstream's kubelet, so that either agent can replace the other on a
+ * node.
+ */
 import { KubeletError } from '../../../base/errors.ts';
 import type { IdRange } from './id-pool.ts';
 
@@ -9,7 +12,10 @@ export function encodeMappings({ hostId, length }: IdRange): string {
   return JSON.stringify({ uidMappings: mappings, gidMappings: mappings });
 }
 
-/** Throws `Invalid` with upstream's message for such a file (userns_manager.go parseUserNsFileAndRecord). */
+/**
+ * Parses the file. Throws `Invalid` with upstream's message for an invalid one (userns_manager.go
+ * parseUserNsFileAndRecord).
+ */
 export function parseMappings(text: string): IdRange {
   const { uidMappings: uids, gidMappings: gids } = fieldsOf(text);
   if (uids.length !== 1) refuse('invalid user namespace configuration: no more than one mapping allowed.');

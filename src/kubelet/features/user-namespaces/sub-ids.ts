@@ -8,9 +8,9 @@ const USER = 'kubelet';
 const limits = { timeoutMs: 10_000, outputLimitBytes: 64 * 1024 };
 
 /**
- * The ids the operator assigned to the user `kubelet`; undefined when there is no such user, or no tool to read them
- * (upstream: getKubeletMappings). A user without a result is an error: the source of subordinate ids may be remote, and
- * unavailable.
+ * Reads the ids that the operator assigned to the user `kubelet`; undefined if there is no such user, or no tool to
+ * read them (upstream: getKubeletMappings). If the user exists and the tool returns nothing, that is an error, because
+ * the source of subordinate ids may be remote and unavailable.
  */
 export async function assignedIds({
   files,
@@ -31,7 +31,10 @@ export async function assignedIds({
   }
 }
 
-/** The file first, so that on most nodes no program is run; then all other sources of users the system has. */
+/**
+ * Whether the user exists. It reads the file first, so that most nodes run no program, and then asks all other sources
+ * of users on the system.
+ */
 async function userExists(files: Pick<HostFiles, 'readText'>, processes: Processes): Promise<boolean> {
   try {
     if ((await files.readText('/etc/passwd')).split('\n').some((line) => line.startsWith(`${USER}:`))) return true;

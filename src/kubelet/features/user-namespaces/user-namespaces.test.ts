@@ -23,7 +23,7 @@ class Node {
     ['plain', { userNamespaces: false }],
   ]);
 
-  /** An agent on this node, after its start. */
+  /** Starts an agent on this node. */
   async agent(more: Partial<UserNamespacesOptions> = {}): Promise<UserNamespaces> {
     const { files, processes } = this;
     const agent = new UserNamespaces({
@@ -42,7 +42,7 @@ class Node {
     return agent;
   }
 
-  /** A user `kubelet` with as many pieces of ids. */
+  /** Adds a user `kubelet` with this number of id ranges. */
   assign(pieces: number, gids = pieces): void {
     this.files.seed({ '/etc/passwd': 'root:x:0:0::/:/bin/sh\nkubelet:x:900:900::/:/bin/false\n' });
     this.processes.install('getsubids', ({ args }) => ({

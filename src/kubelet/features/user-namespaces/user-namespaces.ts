@@ -21,18 +21,18 @@ export interface UserNamespacesOptions {
   readonly processes: Processes;
   readonly random: Random;
   readonly log: Logger;
-  /** The runtime's handlers, by name; empty for a runtime that does not report them. */
+  /** Returns the runtime's handlers, by name; empty if the runtime does not report them. */
   readonly handlers: () => ReadonlyMap<string, { userNamespaces: boolean }>;
-  /** The running pods, as far as known. */
+  /** Returns the running pods, as far as they are known. */
   readonly runtimePods: () => Iterable<PodRuntimeStatus>;
 }
 
 /**
- * Allocates host ids for each pod with `hostUsers: false` (upstream: pkg/kubelet/userns).
+ * Allocates host ids for each pod with `hostUsers: false` (upstream: pkg/kubelet/userns). Invariants:
  * 1. The ids of two pods never overlap.
- * 2. The ids are on disk before a sandbox is created with them, and stay the same for its lifetime, across restarts of
+ * 2. The ids are on disk before a sandbox is created with them. They stay the same for its lifetime, across restarts of
  *    the agent.
- * 3. A running sandbox determines the ids of its pod: a lost or damaged file has no effect (upstream does not start
+ * 3. A running sandbox determines the ids of its pod, so a lost or damaged file has no effect (upstream does not start
  *    then).
  */
 export class UserNamespaces {
@@ -46,8 +46,8 @@ export class UserNamespaces {
   }
 
   /**
-   * To be called before the first sync. Rejects with `Invalid` when the ids assigned to this node are invalid; after a
-   * disk failure it is retried when a pod needs ids.
+   * Prepares the pool. It must be called before the first sync. Rejects with `Invalid` if the ids assigned to this node
+   * are invalid. After a disk failure it is retried when a pod needs ids.
    */
   async start(): Promise<void> {
     try {
@@ -58,7 +58,7 @@ export class UserNamespaces {
     }
   }
 
-  /** The pool, once the used ids are known. */
+  /** Returns the pool when the used ids are known. */
   async #prepare(): Promise<IdPool> {
     if (this.#pool !== undefined) return this.#pool;
     const { idsPerPod, maxPods, files, rootDir } = this.#options;
@@ -74,14 +74,14 @@ export class UserNamespaces {
   }
 
   /**
-   * CRI's user namespace of the pod. Rejects with the message users see: `Invalid` when the handler does not support
-   * it, `Unavailable` when there are no ids left.
+   * Returns CRI's user namespace of the pod. Rejects with a message for users: `Invalid` if the handler does not
+   * support it, and `Unavailable` if there are no ids left.
    */
   async ensure(pod: Pod, runtimeHandler: string): Promise<NonNullable<NamespaceOptions['userns']>> {
     if (pod.spec.hostUsers !== false) return { mode: 'node' };
     this.#checkHandler(runtimeHandler);
     const uid = podUid(pod.metadata.uid);
-    // Validation forbids this too: with a uid that is a path the agent would write outside the folder of pods.
+    // Validation forbids this too. With a path as the UID, the agent would write outside the folder of pods.
     if (/^\.{0,2}$|[/\0]/.test(uid))
       throw new KubeletError('Invalid', `pod uid ${JSON.stringify(uid)} cannot be used as a file name`, {
         op: 'user namespace',
@@ -94,7 +94,7 @@ export class UserNamespaces {
     return { mode: 'pod', ...(await pending) };
   }
 
-  /** To be called when nothing of the pod runs any more. */
+  /** Releases the ids of a pod of which nothing runs any more. */
   async release(uid: PodUid): Promise<void> {
     if (!this.#held.delete(uid)) return;
     await this.#options.files.remove(this.#path(uid));
@@ -140,7 +140,10 @@ export class UserNamespaces {
     }
   }
 
-  /** The content of a file, if it applies to the pod: it may be from an agent with other settings, or be a copy. */
+  /**
+   * Returns the content of a file if it applies to the pod. The file may be from an agent with other settings, or be a
+   * copy.
+   */
   #usable(pool: IdPool, uid: PodUid, range: IdRange | undefined): IdRange | undefined {
     if (range === undefined || !isPieceOf(pool, range)) return undefined;
     return this.#taken(uid).some((other) => overlap(range, other)) ? undefined : range;
@@ -157,7 +160,7 @@ export class UserNamespaces {
     return range;
   }
 
-  /** Also the ids of running pods without a file. */
+  /** Returns the used ids, including those of running pods without a file. */
   #taken(except: PodUid): IdRange[] {
     const held = [...this.#held].filter(([uid]) => uid !== except).map(([, range]) => range);
     const running = [...this.#options.runtimePods()].filter(({ uid }) => uid !== except).flatMap(rangesOf);

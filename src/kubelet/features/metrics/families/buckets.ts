@@ -1,4 +1,4 @@
-/** Prometheus' own. */
+/** The default buckets of Prometheus. */
 export const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 export const podStartup = [
   0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
@@ -12,13 +12,13 @@ export const resize = [
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 const ages = [HOUR, 4 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 180 * DAY, 360 * DAY, 1440 * DAY] as const;
-/** A minute to four years. */
+/** From a minute to four years. */
 export const servingAge = [60, ...ages] as const;
-/** Of volume and CSI operations. */
+/** The buckets of volume and CSI operations. */
 export const storageSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600] as const;
-/** Of calls to DRA drivers: 0.1 s to 40 s. */
+/** The buckets of calls to DRA drivers: 0.1 s to 40 s. */
 export const DRA_SECONDS = exponential(0.1, 400 ** (1 / 14), 15);
-/** Of requests to the API server, in time and in size. */
+/** The buckets of requests to the API server, by time and by size. */
 export const clientSeconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0] as const;
 export const clientBytes = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216] as const;
 

@@ -39,7 +39,7 @@ export const managerFamilies = {
     type: 'counter',
     help: 'Containers that asked for memory of NUMA nodes.',
   },
-  // These three are registered with the gate PodLevelResourceManagers, and have no prefix upstream.
+  // The gate PodLevelResourceManagers registers these three. They have no prefix upstream.
   resource_manager_allocation_errors_total: {
     type: 'counter',
     labels: ['resource_name', 'source'],

@@ -3,10 +3,10 @@ export interface MetricFamily {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly labels?: readonly string[];
-  /** Upper bounds, without infinity. */
+  /** The upper bounds, without infinity. */
   readonly buckets?: readonly number[];
-  /** ALPHA by default. */
+  /** The stability level; default ALPHA. */
   readonly stability?: 'ALPHA' | 'BETA' | 'STABLE';
-  /** Without labels and still not shown before the first observation. */
+  /** Whether a family without labels is hidden until its first observation. */
   readonly hiddenUntilUsed?: boolean;
 }

@@ -1,6 +1,8 @@
 import type { MetricFamily } from './metric-family.ts';
 
-/** Standard metrics of Prometheus clients for any process; the `nodejs_` ones replace upstream's `go_`. */
+/**
+ * The standard metrics of a process in Prometheus clients. The `nodejs_` families replace upstream's `go_` families.
+ */
 export const processFamilies = {
   nodejs_eventloop_utilization_ratio: {
     type: 'gauge',

@@ -1,7 +1,7 @@
 import type { Node } from '../../../../api/core/node.ts';
 import type { NodeFacts, NodeIdentity } from '../compute-node.ts';
 
-/** A node before it has a status. */
+/** Builds a node that has no status yet. */
 export const bareNode = (name = 'n1'): Node => ({
   apiVersion: 'v1',
   kind: 'Node',
@@ -30,7 +30,7 @@ export function nodeIdentity(given: Partial<NodeIdentity> = {}): NodeIdentity {
   };
 }
 
-/** The state of a healthy node, at the first moment of 2026. */
+/** Returns the facts of a healthy node at the first moment of 2026. */
 export function nodeFacts(given: Partial<NodeFacts> = {}): NodeFacts {
   return {
     nowMs: Date.UTC(2026, 0, 1),

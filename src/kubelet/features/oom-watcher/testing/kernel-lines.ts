@@ -1,4 +1,4 @@
-/** Lines of real kernel logs, without time stamps; call traces and lists of tasks are shortened. */
+/** Lines of real kernel logs, without time stamps. Call traces and lists of tasks are shortened. */
 export const POD = '28fcb1a0-a45c-44e7-b9bf-e3b9360bedba';
 export const CONTAINER = '3e5e5eab87df615f4777e6f7f261a7fb62f4a7ee5bc3e25e3a5b5223ccd368fe';
 

@@ -28,11 +28,11 @@ const namespaces = ['default', 'kube-system', 'monitoring', 'shop'];
 export interface ModelPageOptions {
   readonly pods: number;
   readonly nowMs: () => number;
-  /** Added to the pods as they are. */
+  /** Pods that are added unchanged. */
   readonly more?: readonly Pod[];
 }
 
-/** A node whose figures move with the time, for tests of the page without an agent. */
+/** A node whose figures change over time, for tests of the page without an agent. */
 export class ModelPage implements PageSources {
   readonly #options: ModelPageOptions;
   readonly #listeners = new Set<() => void>();
@@ -158,7 +158,7 @@ export class ModelPage implements PageSources {
     return this.#listeners.size;
   }
 
-  /** Replaces the pods and announces the change. */
+  /** Replaces the pods and reports the change. */
   setPods(pods: readonly Pod[]): void {
     this.#pods = pods;
     for (const listener of this.#listeners) listener();
@@ -246,7 +246,7 @@ export class ModelPage implements PageSources {
   }
 }
 
-/** A running pod, or one in five times nine that waits for its image. */
+/** Builds a running pod. One in forty-five waits for its image. */
 export function modelPod(
   index: number,
   nowMs: number,
@@ -292,7 +292,7 @@ export function modelPod(
   } as Pod;
 }
 
-/** A line of a long timeline. */
+/** Builds a line of a long timeline. */
 const mounted = (atMs: number, index: number): PodExplanation['timeline'][number] => ({
   atMs,
   kind: 'decision',

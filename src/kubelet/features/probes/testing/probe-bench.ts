@@ -33,7 +33,7 @@ export function podWith(container: Partial<Container>, extra: { hostNetwork?: bo
   return { metadata: { name: 'p', namespace: 'default', uid }, spec };
 }
 
-/** A clock that can also jump without firing anything: a blocked event loop. */
+/** A clock whose time can also jump while no timer fires, as with a blocked event loop. */
 export class StallingClock extends FakeClock {
   #stallMs = 0;
   override monotonicMs(): number {
@@ -53,7 +53,7 @@ export interface Bench {
   readonly log: RecordingLog;
   readonly manager: ProbeManager;
   readonly updates: string[];
-  /** The snapshot after each change of it. */
+  /** The snapshots, one after each change. */
   readonly saved: string[];
   readonly events: string[];
   readonly execs: { command: readonly string[]; timeoutMs: number }[];

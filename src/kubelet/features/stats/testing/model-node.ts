@@ -24,14 +24,16 @@ const NO_LIMITS: GroupLimits = {
   memoryReservationBytes: Infinity,
 };
 
-/** Groups and disks of a node as the kernel counts them: groups are added, use resources and are removed. */
+/**
+ * The groups and disks of a node as the kernel counts them. Tests add groups, let them use resources, and remove them.
+ */
 export class ModelNode implements GroupStats, FsStats {
   readonly groups = new Map<string, ModelGroup>();
   readonly trees = new Map<string, number>();
   readonly layers = new Map<string, TreeUse>();
-  /** How many groups were read. */
+  /** The number of group reads. */
   looks = 0;
-  /** Disks that do not respond until this is called. */
+  /** The promise that the disks await while they hang. */
   hung: Promise<void> | undefined;
   readonly #nowMs: () => number;
 

@@ -4,7 +4,7 @@ import type { Random } from '../../../../base/random.ts';
 import type { PodTokens, TokenSource } from '../../../ports/tokens.ts';
 import { ServiceAccountTokens } from '../service-account-tokens.ts';
 
-/** The agent's tokens of pods, from a source of the test. */
+/** Creates the agent's tokens with a source of the test. */
 export function podTokens(source: TokenSource, world: { clock: Clock; random: Random; log: Logger }): PodTokens {
   return new ServiceAccountTokens({ source, ...world });
 }
