@@ -76,7 +76,7 @@ function podOf(pod: Pod, { settled, blockers, timeline, phase }: PodExplanation)
   const { uid, namespace, name } = pod.metadata;
   const containers = containersOf(pod);
   const startedAtMs = startOfAgeMs(pod);
-  // One with an error says most.
+  // A blocker with an error is the most informative.
   const blocker = blockers.find(({ lastError }) => lastError !== undefined) ?? blockers[0];
   const last = timeline.at(-1);
   return {
