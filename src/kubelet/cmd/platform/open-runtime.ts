@@ -4,6 +4,7 @@ import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { CriCallRecord, CriClient } from '../../../cri/cri-client.ts';
 import { createCriClient } from '../../../cri/cri-client.ts';
+import { streamImageLists, streamRuntimeLists } from '../../../cri/streamed-lists.ts';
 import { containerdEventSource, criEventSource } from '../../adapters/cri/cri-events.ts';
 import { CriImages } from '../../adapters/cri/cri-images.ts';
 import { CriRuntime } from '../../adapters/cri/cri-runtime.ts';
@@ -55,8 +56,17 @@ export async function openRuntime({
   const endpoint = shim?.endpoint ?? config.runtime.endpoint;
   const imageEndpoint = shim?.endpoint ?? imageEndpointOf(config);
   const calling = { clock, observe, requestTimeoutMs: config.runtime.requestTimeoutMs, tracer };
-  const client = createCriClient({ endpoint, ...calling });
-  const imageClient = imageEndpoint === endpoint ? client : createCriClient({ endpoint: imageEndpoint, ...calling });
+  const connect = (to: string): CriClient => {
+    const connected = createCriClient({ endpoint: to, ...calling });
+    if (!config.gates.enabled('CRIListStreaming')) return connected;
+    return {
+      ...connected,
+      runtime: streamRuntimeLists(connected.runtime, log),
+      images: streamImageLists(connected.images, log),
+    };
+  };
+  const client = connect(endpoint);
+  const imageClient = imageEndpoint === endpoint ? client : connect(imageEndpoint);
   const messages = { logFiles: linuxLogFiles, rootDir: flags.rootDir, podLogsDir: config.containerLogs.podLogsDir };
   const runtime = new CriRuntime(client.runtime, (status) => readTerminationMessage(messages, status), clock);
   const version = await awaitVersion(runtime, clock, log);

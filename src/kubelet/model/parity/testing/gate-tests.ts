@@ -4,6 +4,7 @@ const rules = 'src/kubelet/model/config/defaults.test.ts';
 const load = 'src/kubelet/cmd/config/config-load.test.ts';
 
 export const gateTests: Readonly<Record<string, { readonly test: string; readonly word?: string }>> = {
+  CRIListStreaming: { test: 'src/cri/streamed-lists.test.ts', word: 'streamRuntimeLists' },
   AllowDNSOnlyNodeCSR: { test: feature('certificates/decisions') },
   CPUManagerPolicyAlphaOptions: { test: feature('cpu-manager/cpu-manager') },
   CPUManagerPolicyBetaOptions: { test: feature('cpu-manager/cpu-manager') },

@@ -1,0 +1,90 @@
+import { errorMessage, isKind, KubeletError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { CallOptions, ImageServiceApi, RuntimeServiceApi } from './cri-api.ts';
+
+/** Far above any node. A runtime that sends more is broken, and would use up the memory of the agent. */
+const MAX_LISTED = 100_000;
+
+interface StreamedList<Request, Page, Item, Answer> {
+  /** The name of the streaming call on the wire. */
+  readonly op: string;
+  readonly stream: (request: Request, options?: CallOptions) => AsyncIterable<Page>;
+  readonly itemsOf: (page: Page) => readonly Item[];
+  readonly toAnswer: (items: Item[]) => Answer;
+  /** The call that returns the whole list in one message. */
+  readonly list: (request: Request, options?: CallOptions) => Promise<Answer>;
+}
+
+/**
+ * Makes the lists of sandboxes, containers and their statistics come in pages, so that a list may be larger than one
+ * message (feature gate CRIListStreaming). An incomplete list is an error. After a streaming call that the runtime does
+ * not implement, the list comes in one message for as long as the agent runs (upstream: cri-client remote_runtime.go).
+ */
+export function streamRuntimeLists(api: RuntimeServiceApi, log: Logger): RuntimeServiceApi {
+  return {
+    ...api,
+    listPodSandbox: streamed(log, {
+      op: 'StreamPodSandboxes',
+      stream: api.streamPodSandboxes,
+      itemsOf: ({ podSandboxes }) => podSandboxes,
+      toAnswer: (items) => ({ items }),
+      list: api.listPodSandbox,
+    }),
+    listContainers: streamed(log, {
+      op: 'StreamContainers',
+      stream: api.streamContainers,
+      itemsOf: (page) => page.containers,
+      toAnswer: (containers) => ({ containers }),
+      list: api.listContainers,
+    }),
+    listContainerStats: streamed(log, {
+      op: 'StreamContainerStats',
+      stream: api.streamContainerStats,
+      itemsOf: ({ containerStats }) => containerStats,
+      toAnswer: (stats) => ({ stats }),
+      list: api.listContainerStats,
+    }),
+  };
+}
+
+/** Does for images what `streamRuntimeLists` does for containers. */
+export function streamImageLists(api: ImageServiceApi, log: Logger): ImageServiceApi {
+  return {
+    ...api,
+    listImages: streamed(log, {
+      op: 'StreamImages',
+      stream: api.streamImages,
+      itemsOf: (page) => page.images,
+      toAnswer: (images) => ({ images }),
+      list: api.listImages,
+    }),
+  };
+}
+
+function streamed<Request, Page, Item, Answer>(
+  log: Logger,
+  { op, stream, itemsOf, toAnswer, list }: StreamedList<Request, Page, Item, Answer>,
+): (request: Request, options?: CallOptions) => Promise<Answer> {
+  let isImplemented = true;
+  return async (request, options) => {
+    if (!isImplemented) return list(request, options);
+    const items: Item[] = [];
+    try {
+      for await (const page of stream(request, options)) {
+        for (const item of itemsOf(page)) items.push(item);
+        if (items.length > MAX_LISTED)
+          throw new KubeletError('Internal', `${op}: the runtime sent more than ${MAX_LISTED} items`, { op });
+      }
+      return toAnswer(items);
+    } catch (error) {
+      if (isKind(error, 'Unimplemented')) {
+        isImplemented = false;
+        log.info(`${op} is not implemented by the runtime, lists come in one message`);
+        return list(request, options);
+      }
+      if (!isKind(error, 'Aborted'))
+        log.error(`${op} recv failed`, { error: errorMessage(error), itemsReceived: items.length });
+      throw error;
+    }
+  };
+}
