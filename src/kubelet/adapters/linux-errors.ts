@@ -2,7 +2,7 @@ import { lookupTable } from '../../base/lookup.ts';
 import type { ErrorKind } from '../../base/errors.ts';
 import { errnoOf, errorMessage, KubeletError } from '../../base/errors.ts';
 
-/** The meaning of an errno for the agent. Everything else is `Internal`. */
+/** The kinds by errno. All others are `Internal`. */
 const KINDS: Readonly<Record<string, readonly [ErrorKind, string]>> = lookupTable({
   ENOENT: ['NotFound', 'no such file or directory'],
   EEXIST: ['AlreadyExists', 'file exists'],
@@ -30,7 +30,7 @@ const KINDS: Readonly<Record<string, readonly [ErrorKind, string]>> = lookupTabl
   EACCES: ['Internal', 'permission denied'],
 });
 
-/** The only place where errno becomes an ErrorKind. A KubeletError passes unchanged. */
+/** Converts an errno to an ErrorKind. This is the only place that does so. A KubeletError passes unchanged. */
 export function fromErrno(error: unknown, op: string, path: string): KubeletError {
   if (error instanceof KubeletError) return error;
   const code = errnoOf(error);

@@ -54,7 +54,7 @@ for (const [how, log] of [
 ] as const)
   kernelLogContract(
     `/dev/kmsg, ${how}`,
-    // The kernel gives a line to readers once it is complete.
+    // The kernel gives a line to readers when it is complete.
     () => ({ log, write: (line) => writeFileSync('/dev/kmsg', `${line}\n`) }),
     mayWrite ? false : 'needs /dev/kmsg',
   );

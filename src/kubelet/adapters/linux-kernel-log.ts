@@ -4,18 +4,18 @@ import { errnoOf, errorMessage, KubeletError } from '../../base/errors.ts';
 import type { KernelLog, KernelLogHandlers, KernelMessage } from '../ports/kernel-log.ts';
 import { KERNEL_TEXT_LIMIT } from '../ports/kernel-log.ts';
 
-/** The kernel refuses to read a record into less (CONSOLE_EXT_LOG_MAX). */
+/** The size of the buffer. The kernel refuses to read a record into a smaller one (CONSOLE_EXT_LOG_MAX). */
 const RECORD_LIMIT_BYTES = 8192;
-/** What is read of one run of records before others get their turn. */
+/** The number of records that are read before other work gets a turn. */
 const RECORDS_A_TURN = 200;
-/** Some 5 µs each. */
+/** The number of records that are skipped in one turn, about 5 µs each. */
 const RECORDS_SKIPPED_A_TURN = 5000;
-/** How often the log is read where its descriptor cannot be waited for. */
+/** The interval of reads if the descriptor cannot be waited for. */
 const READ_PERIOD_MS = 1000;
 
 /**
- * /dev/kmsg: one read returns one record. Node has no way to wait for a character device, so the descriptor is given to
- * libuv as a stream, which waits for it with the kernel's poll; where that is refused, the log is read each second.
+ * Reads /dev/kmsg, where one read returns one record. Node cannot wait for a character device, so the descriptor is
+ * given to libuv as a stream, which uses the kernel's poll. If that is refused, the log is read each second.
  */
 export class LinuxKernelLog implements KernelLog {
   readonly #path: string;
@@ -30,8 +30,8 @@ export class LinuxKernelLog implements KernelLog {
     const fd = this.#open();
     const onOld = sinceBoot ? (record: string) => passOld(record, handlers) : () => undefined;
     let stop = (): void => closeSync(fd);
-    // The usual log is skipped at once. One that was made very large is skipped in turns; what is written meanwhile
-    // counts as written before.
+    // A log of usual size is skipped in one turn. A very large one is skipped in several turns, and what is written
+    // meanwhile counts as written before.
     const turn = (): void => {
       if (skipRecords(fd, onOld)) stop = this.#follow(fd, handlers);
       else {
@@ -79,8 +79,8 @@ export class LinuxKernelLog implements KernelLog {
 }
 
 /**
- * Parses `6,1234,567890,-;text` with optional lines ` KEY=value` after it. The first number holds the facility above
- * three bits of severity; 0 is the kernel's, and programs cannot use it. undefined for anything else.
+ * Parses `6,1234,567890,-;text` with optional lines ` KEY=value` after it; undefined for other texts. The first number
+ * has the facility above three bits of severity. Facility 0 is the kernel's, and programs cannot use it.
  */
 export function parseKernelRecord(record: string): KernelMessage | undefined {
   const header = /^(\d{1,10}),(\d{1,16}),\d+,[^;]{0,200};/.exec(record);
@@ -90,7 +90,7 @@ export function parseKernelRecord(record: string): KernelMessage | undefined {
   return { sequence: Number(sequence), byKernel: Number(priority) < 8, text };
 }
 
-/** Whether the end of the log is reached. */
+/** Skips records. Returns whether the end of the log is reached. */
 function skipRecords(fd: number, onRecord: (record: string) => void): boolean {
   const buffer = Buffer.allocUnsafe(RECORD_LIMIT_BYTES);
   for (let count = 0; count < RECORDS_SKIPPED_A_TURN; count++) {
@@ -106,7 +106,7 @@ function passOld(record: string, { onMessage }: KernelLogHandlers): void {
   if (message !== undefined) onMessage({ ...message, isOld: true });
 }
 
-/** undefined at the end; '' for a record that was overwritten (EPIPE) or is too long (EINVAL). */
+/** Reads a record; undefined at the end, and '' for a record that was overwritten (EPIPE) or is too long (EINVAL). */
 function readRecord(fd: number, buffer: Buffer): string | undefined {
   try {
     const length = readSync(fd, buffer);
@@ -132,7 +132,7 @@ function readStream(stream: Socket, { onMessage, onLost, onEnd }: KernelLogHandl
     if (message !== undefined && !isStopped) onMessage(message);
   });
   stream.on('error', (error) => {
-    // The kernel says so that it overwrote unread records; the log is opened again at its end.
+    // EPIPE means that the kernel overwrote unread records. The log is opened again at its end.
     if (errnoOf(error) === 'EPIPE' && !isStopped) onLost();
     end(errorMessage(error));
   });
@@ -174,8 +174,8 @@ interface PipeHandle {
 }
 
 /**
- * libuv can wait for any descriptor with poll, but `net.Socket` accepts only those of pipes and sockets. The handle
- * underneath makes no such distinction. undefined where Node no longer has it.
+ * Creates a stream; undefined if Node does not support it. libuv can wait for any descriptor with poll, but
+ * `net.Socket` accepts only pipes and sockets. The handle below it makes no such distinction.
  */
 function pollableStream(fd: number): Socket | undefined {
   try {

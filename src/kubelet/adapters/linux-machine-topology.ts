@@ -6,8 +6,8 @@ import type { CpuCore, MachineTopology, NumaNode } from '../model/machine-topolo
 const PRIVATE_CACHE_LEVEL = 2;
 
 /**
- * Reads the folders of the kernel that upstream's cadvisor reads (utils/sysinfo GetNodesInfo). A kernel without NUMA
- * has one node for each socket, as there. `root` is a prefix of each path. CPUs that are offline are left out.
+ * Reads the kernel's folders that upstream's cadvisor reads (utils/sysinfo GetNodesInfo). As there, a kernel without
+ * NUMA has one node per socket. `root` is a prefix of each path. Offline CPUs are left out.
  */
 export function readMachineTopology(root = '', memoryBytes = 0): MachineTopology {
   const nodeDir = `${root}/sys/devices/system/node`;
@@ -41,12 +41,12 @@ function nodesOfSockets(root: string, memoryBytes: number): NumaNode[] {
   }));
 }
 
-/** The cores of one NUMA node, in the order of their lowest CPU. */
+/** Returns the cores of one NUMA node, in the order of their lowest CPU. */
 function readCores(root: string, cpus: readonly number[]): CpuCore[] {
   const found = new Map<string, { socketId: number; cpus: number[] }>();
   for (const cpu of cpus) {
     const dir = `${root}/sys/devices/system/cpu/cpu${cpu}`;
-    // The first CPU cannot be switched off, and has no such file then.
+    // The first CPU may have no such file, because it cannot be switched off.
     if (textOf(`${dir}/online`) === '0') continue;
     const [core, socket] = [textOf(`${dir}/topology/core_id`), textOf(`${dir}/topology/physical_package_id`)];
     if (core === '' || socket === '') continue;
@@ -59,7 +59,10 @@ function readCores(root: string, cpus: readonly number[]): CpuCore[] {
   return cores.map((core) => ({ ...core, uncoreCacheId: uncoreCacheOf(root, core.cpus[0] ?? 0, total) }));
 }
 
-/** A cache that all CPUs of the node share says nothing about which of them are close. */
+/**
+ * Returns the last-level cache of a CPU; undefined if all CPUs of the node share it, because it then gives no
+ * preference.
+ */
 function uncoreCacheOf(root: string, cpu: number, cpusOfNode: number): number | undefined {
   const dir = `${root}/sys/devices/system/cpu/cpu${cpu}/cache`;
   for (const index of numbered(dir, /^index(\d+)$/)) {
@@ -71,7 +74,7 @@ function uncoreCacheOf(root: string, cpu: number, cpusOfNode: number): number | 
   return undefined;
 }
 
-/** The numbers in the names of a folder's entries that match, ascending. */
+/** Returns the numbers in the matching names of a folder's entries, ascending. */
 function numbered(dir: string, pattern: RegExp): number[] {
   if (!existsSync(dir)) return [];
   return readdirSync(dir)
@@ -82,7 +85,7 @@ function numbered(dir: string, pattern: RegExp): number[] {
     .sort((left, right) => left - right);
 }
 
-/** '' for a file that cannot be read: which ones exist depends on the kernel and the architecture. */
+/** Reads a file; '' if it cannot be read. Which files exist depends on the kernel and the architecture. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim();

@@ -3,7 +3,7 @@ import os from 'node:os';
 import { isOutward } from '../../base/ip-address.ts';
 import type { MachineFacts } from '../ports/machine-facts.ts';
 
-/** The kernel's facts of this machine, read once at start. */
+/** The kernel's facts about this machine, read once at the start. */
 export interface LinuxNode
   extends Omit<MachineFacts, 'nodeName' | 'rootStorageBytes' | 'hugePageSizesBytes' | 'workingDir' | 'homeDir'> {
   readonly hostname: string;
@@ -31,8 +31,8 @@ export function readLinuxNode(): LinuxNode {
 }
 
 /**
- * The files that upstream's cadvisor reads (machine/info.go, utils/sysfs, operatingsystem_unix.go). `root` is a prefix
- * of each path.
+ * Reads the files that upstream's cadvisor reads (machine/info.go, utils/sysfs, operatingsystem_unix.go). `root` is a
+ * prefix of each path.
  */
 export function readIdentity(
   root = '',
@@ -57,7 +57,7 @@ export function readIdentity(
   };
 }
 
-/** Upstream: stats/pidlimit/pidlimit_linux.go. */
+/** Returns the maximum number of processes (upstream: stats/pidlimit/pidlimit_linux.go). */
 export function maxPids(proc = '/proc'): Pick<MachineFacts, 'maxPids'> {
   const limits = ['pid_max', 'threads-max'].flatMap((name) => {
     const limit = Number(firstText('', [`${proc}/sys/kernel/${name}`]) ?? Number.NaN);
@@ -66,7 +66,7 @@ export function maxPids(proc = '/proc'): Pick<MachineFacts, 'maxPids'> {
   return limits.length === 0 ? {} : { maxPids: Math.min(...limits) };
 }
 
-/** The content of the first readable file, without surrounding white space and zeros. */
+/** Returns the content of the first readable file, without surrounding white space and zeros. */
 function firstText(root: string, paths: readonly string[]): string | undefined {
   for (const path of paths) {
     try {
@@ -83,7 +83,7 @@ function readMeminfo(): (key: string) => number {
   return (key) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024;
 }
 
-/** Built in, and switched on at boot (upstream: third_party libcontainer/apparmor). */
+/** Whether AppArmor is built in and was enabled at boot (upstream: third_party libcontainer/apparmor). */
 function appArmorEnabled(): boolean {
   const parameter = '/sys/module/apparmor/parameters/enabled';
   return (

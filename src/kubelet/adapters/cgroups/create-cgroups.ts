@@ -11,14 +11,14 @@ import { LinuxProcessGroups } from './linux-process-groups.ts';
 import { BusSystemdManager } from './systemd-manager.ts';
 
 /**
- * The cgroups of this machine: layout found from mountinfo. Throws Unavailable where no cgroup file system is mounted,
- * or where systemd, which the driver needs, is not running.
+ * Creates access to the cgroups of this machine, whose layout it reads from mountinfo. Throws Unavailable if no cgroup
+ * file system is mounted, or if the driver needs systemd and it is not running.
  */
 export async function createLinuxCgroups(driver: CgroupDriver): Promise<Cgroups> {
   const layout = detectCgroupLayout(await readMountInfo());
   const files = new LinuxCgroups({ layout, driver, swapControl: await detectSwapControl(layout) });
   if (driver === 'cgroupfs') return files;
-  // The rule of sd_booted(3).
+  // The same check as sd_booted(3).
   if (!(await kernelCgroupFs.exists('/run/systemd/system')))
     throw new KubeletError('Unavailable', 'systemd not running on this host, cannot use systemd cgroups manager', {
       op: 'use cgroup driver systemd',
@@ -26,7 +26,9 @@ export async function createLinuxCgroups(driver: CgroupDriver): Promise<Cgroups>
   return new SystemdCgroups(files, new BusSystemdManager(dialSystemd, systemClock));
 }
 
-/** The groups of processes outside of pods. Throws Unavailable where no cgroup file system is mounted. */
+/**
+ * Creates access to the cgroups of processes outside of pods. Throws Unavailable if no cgroup file system is mounted.
+ */
 export async function createProcessGroups(): Promise<LinuxProcessGroups> {
   return new LinuxProcessGroups({ layout: detectCgroupLayout(await readMountInfo()) });
 }

@@ -5,38 +5,40 @@ import nodePath from 'node:path/posix';
  * cm/cgroup_manager_linux.go.
  */
 
-/** `kubepods-burstable-pod1_2.slice`: the cgroup_parent for CRI. The root is `-.slice`. */
+/** Returns the cgroup_parent for CRI: `kubepods-burstable-pod1_2.slice`. The root is `-.slice`. */
 export function systemdSlice(name: string): string {
   const parts = partsOf(name).map((part) => part.replaceAll('-', '_'));
   return parts.length === 0 ? '-.slice' : `${parts.join('-')}.slice`;
 }
 
-/** The slice above this name's: `-.slice` above `/kubepods`. */
+/** Returns the parent slice of this name's slice: `-.slice` for `/kubepods`. */
 export function parentSlice(name: string): string {
   return systemdSlice(withParents(name).at(-2) ?? '/');
 }
 
 /**
- * `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice`: the path of the slice in the cgroup file
- * system.
+ * Returns the path of the slice in the cgroup file system:
+ * `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice`.
  */
 export function systemdPath(name: string): string {
   const parts = partsOf(name).map((part) => part.replaceAll('-', '_'));
   return `/${parts.map((_, index) => `${parts.slice(0, index + 1).join('-')}.slice`).join('/')}`;
 }
 
-/** How names of the agent's become paths in the cgroup file system. */
+/** Returns the function that converts the agent's names to paths in the cgroup file system. */
 export function kernelPaths(driver: 'cgroupfs' | 'systemd'): (name: string) => string {
   return driver === 'systemd' ? systemdPath : (name) => name;
 }
 
-/** The last part of the name of a slice directory; undefined for what is not a slice (a container's scope). */
+/**
+ * Returns the last part of the name of a slice directory; undefined if it is not a slice, such as a container's scope.
+ */
 export function nameOfSlice(directory: string): string | undefined {
   if (!directory.endsWith('.slice')) return undefined;
   return directory.slice(0, -'.slice'.length).split('-').at(-1)?.replaceAll('_', '-');
 }
 
-/** This name and all its parents, outermost first, without the root. */
+/** Returns this name and all its parents, outermost first, without the root. */
 export function withParents(name: string): string[] {
   const parts = partsOf(name);
   return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);

@@ -4,16 +4,21 @@ import { fromErrno } from '../linux-errors.ts';
 import { errnoOf, KubeletError } from '../../../base/errors.ts';
 import type { MountInfo } from '../../../base/mount-info.ts';
 
-/** The file operations on cgroups, as an interface, so that the v2 rules can be tested on a machine with v1. */
+/** The file operations on cgroups. It is an interface, so that the v2 rules can be tested on a machine with v1. */
 export interface CgroupFs {
-  /** Whether it was created now; false when it existed. NotFound without its parent. */
+  /**
+   * Creates a cgroup. Resolves to whether it was created by this call. Rejects with NotFound if its parent is missing.
+   */
   mkdir(path: string): Promise<boolean>;
-  /** A missing group is success; Conflict while it has processes or children. */
+  /** Removes a cgroup. A missing cgroup is not an error. Rejects with Conflict while it has processes or children. */
   rmdir(path: string): Promise<void>;
   read(path: string): Promise<string>;
-  /** NotFound when the control file is missing, Invalid when the kernel rejects the value. */
+  /**
+   * Writes a control file. Rejects with NotFound if the file is missing, and with Invalid if the kernel rejects the
+   * value.
+   */
   write(path: string, value: string): Promise<void>;
-  /** Names of the directories in it; empty when it is missing. */
+  /** Returns the names of its child directories; empty if it is missing. */
   directories(path: string): Promise<string[]>;
   exists(path: string): Promise<boolean>;
 }
@@ -45,7 +50,7 @@ export const kernelCgroupFs: CgroupFs = {
     try {
       return await readFile(path, 'utf8');
     } catch (error) {
-      // A cgroup that is removed while its file is open results in ENODEV.
+      // If a cgroup is removed while its file is open, reads fail with ENODEV.
       if (errnoOf(error) === 'ENODEV')
         throw new KubeletError('NotFound', `read ${path}: the cgroup is gone`, { op: 'read', cause: error });
       throw fromErrno(error, 'read', path);
@@ -53,7 +58,7 @@ export const kernelCgroupFs: CgroupFs = {
   },
   async write(path, value) {
     try {
-      // Neither O_CREAT nor O_TRUNC: a missing control file must be an error, not be created.
+      // Without O_CREAT and O_TRUNC, because a missing control file must be an error.
       const file = await open(path, constants.O_WRONLY);
       try {
         await file.write(value);
@@ -87,12 +92,12 @@ export const kernelCgroupFs: CgroupFs = {
 
 export interface CgroupHierarchy {
   readonly mountPath: string;
-  /** `cpu`, `memory` ..., or `name=systemd` for one without controllers. */
+  /** The names `cpu`, `memory` ..., or `name=systemd` for a hierarchy without controllers. */
   readonly controllers: readonly string[];
 }
 
 /**
- * The mount points of the cgroup trees. Hybrid machines (v1 controllers plus an empty v2 tree) count as v1; the empty
+ * The mount points of the cgroup trees. A hybrid machine (v1 controllers and an empty v2 tree) counts as v1; its v2
  * tree is only cleaned.
  */
 export type CgroupLayout =
@@ -117,8 +122,8 @@ const v1Controllers = new Set([
 ]);
 
 /**
- * Rule from upstream: v2 when /sys/fs/cgroup itself is cgroup2; of several v1 mounts of one controller the shortest
- * path counts (k/k#95488).
+ * Detects the layout by upstream's rule: v2 if /sys/fs/cgroup is cgroup2. Of several v1 mounts of one controller, the
+ * shortest path is used (k/k#95488).
  */
 export function detectCgroupLayout(mounts: readonly MountInfo[], root = '/sys/fs/cgroup'): CgroupLayout {
   const own = mounts.filter((mount) => mount.path === root || mount.path.startsWith(`${root}/`));
@@ -145,7 +150,7 @@ export function detectCgroupLayout(mounts: readonly MountInfo[], root = '/sys/fs
   };
 }
 
-/** Huge page sizes of this kernel, in bytes; empty where there are none. */
+/** Returns the huge page sizes of this kernel in bytes; empty if there are none. */
 export async function hugePageSizesBytes(folder = '/sys/kernel/mm/hugepages'): Promise<number[]> {
   return (await kernelCgroupFs.directories(folder))
     .map((name) => Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0) * 1024)
@@ -155,7 +160,7 @@ export async function hugePageSizesBytes(folder = '/sys/kernel/mm/hugepages'): P
 
 /**
  * Whether the kernel accounts swap per cgroup (upstream: checkSwapControllerAvailability). On v2 the root has no such
- * file, so the agent's own group is checked.
+ * file, so the agent's own cgroup is checked.
  */
 export async function detectSwapControl(
   layout: CgroupLayout,

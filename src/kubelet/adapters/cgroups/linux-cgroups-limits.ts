@@ -1,18 +1,18 @@
 import type { CgroupLimits, CgroupValues } from '../../ports/cgroups.ts';
 import { cpuSharesOfWeight, cpuWeightOfShares } from './cpu-weight.ts';
 
-/** One value for one control file. `controller` decides the hierarchy on v1. */
+/** One value for one control file. `controller` determines the hierarchy on v1. */
 export interface ControlWrite {
   readonly controller: string;
   readonly file: string;
   readonly value: string;
-  /** A file that may be missing on this kernel. */
+  /** Whether the file may be missing on this kernel. */
   readonly optional?: boolean;
 }
 
 const unlimitedOr = (value: number): string => (value < 0 ? 'max' : String(value));
 
-/** In the order in which they must be written: the period before the quota that refers to it. */
+/** Returns the writes in the required order: the period before the quota that depends on it. */
 export function v1Writes(limits: CgroupLimits): ControlWrite[] {
   const writes: ControlWrite[] = [];
   const add = (
@@ -24,7 +24,7 @@ export function v1Writes(limits: CgroupLimits): ControlWrite[] {
     if (value !== undefined) writes.push({ controller, file, value: text(value) });
   };
   add('cpu', 'cpu.shares', limits.cpuShares);
-  // Absent when the kernel has no CFS bandwidth control; without it there is no quota anyway.
+  // The file is missing if the kernel has no CFS bandwidth control; then no quota applies either.
   if (limits.cpuPeriodUs !== undefined)
     writes.push({
       controller: 'cpu',
@@ -39,7 +39,7 @@ export function v1Writes(limits: CgroupLimits): ControlWrite[] {
       value: String(limits.cpuQuotaUs),
       optional: limits.cpuQuotaUs < 0,
     });
-  // 0 is upstream's way to say "not set" for these two.
+  // For these two, upstream uses 0 for "not set".
   add('memory', 'memory.limit_in_bytes', limits.memoryBytes === 0 ? undefined : limits.memoryBytes);
   add('pids', 'pids.max', limits.pidsMax, unlimitedOr);
   for (const [size, bytes] of Object.entries(limits.hugetlbBytes ?? {})) {
@@ -78,10 +78,10 @@ export function v2Writes(limits: CgroupLimits): ControlWrite[] {
   return writes;
 }
 
-/** Reads one control file; undefined when this machine does not have it. */
+/** Reads one control file; undefined if this machine does not have it. */
 type ReadControl = (controller: string, file: string) => Promise<string | undefined>;
 
-/** The kernel's "no limit" on v1 is the largest multiple of a page. */
+/** On v1 the kernel's value for "no limit" is the largest multiple of a page. */
 const UNLIMITED_BYTES = 2 ** 62;
 const DEFAULT_SHARES = 1024;
 const DEFAULT_PERIOD_US = 100_000;

@@ -13,19 +13,20 @@ export interface LinuxCgroupsOptions {
   readonly layout: CgroupLayout;
   readonly driver: CgroupDriver;
   readonly fs?: CgroupFs;
-  /** false unless given. */
+  /** Whether swap is limited; default false. */
   readonly swapControl?: boolean;
-  /** Sends SIGKILL; a missing process is success. */
+  /** Sends SIGKILL. A missing process is not an error. */
   readonly killProcess?: (pid: number) => void;
 }
 
-/** Controllers that a pod's children get on v2. */
+/** The controllers that a pod's children get on v2. */
 const delegated = ['cpu', 'cpuset', 'memory', 'pids', 'io', 'hugetlb', 'rdma', 'misc'];
 
 /**
- * cgroup v1 (each controller has its own tree; a controller that is not mounted is skipped) and v2 (one tree;
- * controllers are enabled through subtree_control, written when the file of a limit turns out to be missing). With the
- * systemd driver this is the half that handles files, behind `SystemdCgroups`: names are those of slices.
+ * Manages cgroups through files. With cgroup v1 each controller has its own tree, and a controller that is not mounted
+ * is skipped. With v2 there is one tree, and controllers are enabled through subtree_control when the file of a limit
+ * is missing. With the systemd driver it is the part of `SystemdCgroups` that handles files, and names are those of
+ * slices.
  */
 export class LinuxCgroups implements Cgroups {
   readonly version: 1 | 2;
@@ -49,7 +50,8 @@ export class LinuxCgroups implements Cgroups {
   }
 
   async exists(name: string): Promise<boolean> {
-    // One after the other: for a group that does not exist yet, the usual case, the first tree is enough.
+    // The trees are checked one after another, because for a missing cgroup, the usual case, the first one is
+    // sufficient.
     for (const tree of this.#ownTrees()) if (!(await this.#fs.exists(this.#path(tree, name)))) return false;
     return true;
   }
@@ -62,7 +64,7 @@ export class LinuxCgroups implements Cgroups {
 
   async ensure(name: string, limits: CgroupLimits): Promise<void> {
     await Promise.all(this.#ownTrees().map((tree) => this.#makeWithParents(tree, name)));
-    // systemd enables only the controllers it knows; the one for huge pages is not among them.
+    // systemd does not enable the controller for huge pages.
     if (this.driver === 'systemd' && this.#layout.version === 2)
       await this.#handDownControllers(this.#layout.root, name);
     await this.#apply(name, limits);
@@ -112,7 +114,7 @@ export class LinuxCgroups implements Cgroups {
       try {
         return await this.#fs.write(`${this.#path(this.#layout.root, name)}/cgroup.kill`, '1');
       } catch (error) {
-        // Kernels before 5.14 have no cgroup.kill, and a cgroup that is gone has nothing to kill.
+        // Kernels before 5.14 have no cgroup.kill, and a removed cgroup has no processes.
         if (!isKind(error, 'NotFound')) throw error;
       }
     }
@@ -125,14 +127,16 @@ export class LinuxCgroups implements Cgroups {
     return [...new Set(names.filter((child) => child !== undefined))].sort();
   }
 
-  /** The trees in which the agent creates groups. */
+  /** Returns the trees in which the agent creates cgroups. */
   #ownTrees(): string[] {
     return this.#layout.version === 2
       ? [this.#layout.root]
       : this.#layout.hierarchies.map((hierarchy) => hierarchy.mountPath);
   }
 
-  /** Includes the empty v2 tree of a hybrid machine, where a runtime may have left something. */
+  /**
+   * Returns all trees, including the empty v2 tree of a hybrid machine, in which a runtime may have created cgroups.
+   */
   #allTrees(): string[] {
     const { unifiedRoot } = this.#layout.version === 1 ? this.#layout : { unifiedRoot: undefined };
     return unifiedRoot === undefined ? this.#ownTrees() : [...this.#ownTrees(), unifiedRoot];
@@ -142,7 +146,10 @@ export class LinuxCgroups implements Cgroups {
     return nodePath.join(tree, this.driver === 'systemd' ? systemdPath(name) : name);
   }
 
-  /** Tries the leaf first: the parents of a pod's group nearly always exist. */
+  /**
+   * Creates a cgroup and its parents. It tries the leaf first, because the parents of a pod's cgroup almost always
+   * exist.
+   */
   async #makeWithParents(tree: string, name: string): Promise<void> {
     try {
       await this.#make(this.#path(tree, name));
@@ -164,7 +171,7 @@ export class LinuxCgroups implements Cgroups {
       : undefined;
   }
 
-  /** A new v1 cpuset is empty, and no process may enter it until it has CPUs and memory nodes. */
+  /** Copies the CPUs and memory nodes of the parent. A new v1 cpuset is empty, and no process may enter it before. */
   async #inheritCpuset(path: string): Promise<void> {
     for (const file of ['cpuset.cpus', 'cpuset.mems']) {
       if ((await this.#fs.read(`${path}/${file}`)).trim() === '')
@@ -202,8 +209,7 @@ export class LinuxCgroups implements Cgroups {
       try {
         await this.#fs.write(file, wanted.join(' '));
       } catch (error) {
-        // One controller that cannot be enabled must not block the others. A missing one then fails at the limit that
-        // needs it.
+        // A controller that cannot be enabled must not affect the others. The limit that needs it then fails.
         await Promise.allSettled(wanted.map((one) => this.#fs.write(file, one)));
         if (isKind(error, 'NotFound') && !(await this.#fs.exists(nodePath.dirname(file)))) throw error;
       }
@@ -217,7 +223,7 @@ export class LinuxCgroups implements Cgroups {
       } catch (error) {
         if (write.optional === true && isKind(error, 'NotFound') && (await this.#fs.exists(path))) continue;
         const next = writes[index + 1];
-        // Lowering the period below what the old quota allows is rejected until the new quota is set.
+        // The kernel rejects a period below what the old quota allows until the new quota is set.
         if (write.file !== 'cpu.cfs_period_us' || next?.file !== 'cpu.cfs_quota_us' || !isKind(error, 'Invalid'))
           throw error;
         await this.#fs.write(`${path}/${next.file}`, next.value);

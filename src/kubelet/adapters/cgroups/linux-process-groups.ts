@@ -14,7 +14,10 @@ export interface ProcessGroupsOptions {
   readonly ownPid?: number;
 }
 
-/** Groups of processes outside of pods, in every tree of this machine; never translated to names of slices. */
+/**
+ * Manages the cgroups of processes outside of pods, in every tree of this machine. Names are never translated to
+ * slices.
+ */
 export class LinuxProcessGroups implements ProcessGroups {
   readonly ownPid: number;
   readonly #layout: CgroupLayout;
@@ -58,7 +61,7 @@ export class LinuxProcessGroups implements ProcessGroups {
     return pids.filter((_, index) => users[index]);
   }
 
-  /** v2 has one tree, whose line in /proc names no controller. */
+  /** Returns the trees. v2 has one tree, whose line in /proc names no controller. */
   #trees(): readonly { readonly mountPath: string; readonly controllers: readonly string[] }[] {
     return this.#layout.version === 2
       ? [{ mountPath: this.#layout.root, controllers: [''] }]
@@ -73,7 +76,7 @@ export class LinuxProcessGroups implements ProcessGroups {
     }
   }
 
-  /** Threads of the kernel have none; nor has a process that is ending. */
+  /** Whether the process has an executable. Kernel threads and ending processes have none. */
   async #hasExecutable(pid: number): Promise<boolean> {
     try {
       await readlink(`${this.#proc}/${pid}/exe`);
@@ -84,7 +87,7 @@ export class LinuxProcessGroups implements ProcessGroups {
   }
 }
 
-/** Lines such as `4:memory:/a` and `0::/a`. */
+/** Parses lines such as `4:memory:/a` and `0::/a`. */
 function parsePlaces(text: string): Map<string, string> {
   const places = new Map<string, string>();
   for (const line of text.split('\n')) {

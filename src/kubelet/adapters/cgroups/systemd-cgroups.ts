@@ -7,10 +7,10 @@ import type { UnitProperty } from './systemd-properties.ts';
 import { asSystemdKeeps, limitProperties, sliceProperties } from './systemd-properties.ts';
 
 /**
- * Cgroups with the systemd driver (upstream: cm/cgroup_manager_linux.go with opencontainers/cgroups/systemd). systemd
- * owns the tree: it is asked to create, change and stop groups as slices, so that no `daemon-reload` reverts them. The
- * control files are written too, with the same values: for limits without a systemd property, and for hierarchies
- * systemd does not manage.
+ * Manages cgroups with the systemd driver (upstream: cm/cgroup_manager_linux.go with opencontainers/cgroups/systemd).
+ * systemd owns the tree, so it is called to create, change and stop cgroups as slices, and a `daemon-reload` does not
+ * revert them. The control files are written too, with the same values: for limits without a systemd property, and for
+ * hierarchies that systemd does not manage.
  */
 export class SystemdCgroups implements Cgroups {
   readonly version: 1 | 2;
@@ -19,7 +19,7 @@ export class SystemdCgroups implements Cgroups {
   readonly #files: LinuxCgroups;
   readonly #systemd: SystemdManager;
 
-  /** `files` must know the systemd names (driver systemd). */
+  /** `files` must use the systemd names (driver systemd). */
   constructor(files: LinuxCgroups, systemd: SystemdManager) {
     this.version = files.version;
     this.swapControl = files.swapControl;
@@ -48,13 +48,13 @@ export class SystemdCgroups implements Cgroups {
       await this.#systemd.setProperties(systemdSlice(name), properties);
     } catch (error) {
       if (!isKind(error, 'NotFound')) throw error;
-      // A folder that was created by hand: systemd is notified of it now.
+      // The folder was created without systemd, which creates its slice now.
       await this.#startSlice(name, properties);
     }
     await this.#files.update(name, kept);
   }
 
-  /** Stopping a slice ends everything below it, so it is stopped only when nothing runs there. */
+  /** Removes a cgroup. Stopping a slice ends all processes below it, so it is stopped only if it has none. */
   async remove(name: string): Promise<void> {
     const left = await this.#files.processes(name);
     if (left.length > 0)

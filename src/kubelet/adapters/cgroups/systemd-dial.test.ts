@@ -16,7 +16,7 @@ const NAME = 'org.freedesktop.systemd1';
 const MANAGER = 'org.freedesktop.systemd1.Manager';
 const PATH = '/org/freedesktop/systemd1';
 
-/** A message bus with the part of systemd that slices need: all messages go over sockets in the real encoding. */
+/** A message bus with the part of systemd that slices need. All messages go over sockets in the real encoding. */
 class StubBus {
   readonly socket: string;
   readonly seen: unknown[][] = [];
@@ -40,7 +40,7 @@ class StubBus {
     const job =
       (isNew: boolean) =>
       (unit: string, ...rest: unknown[]): string => {
-        // The library passes the message itself after the arguments.
+        // The library passes the message after the arguments.
         rest.pop();
         if (unit === 'loaded.slice' && isNew)
           throw Object.assign(new Error(`Unit ${unit} was already loaded`), {

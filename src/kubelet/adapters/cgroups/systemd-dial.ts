@@ -3,8 +3,8 @@ import { openBus } from '../dbus/bus-client.ts';
 import type { ManagerConnection } from './systemd-manager.ts';
 
 /**
- * The sockets of systemd. The bus first, as in upstream's agent; systemd's own socket still works while dbus is being
- * restarted.
+ * The sockets of systemd. The bus is tried first, as in upstream's agent. systemd's own socket also works while dbus is
+ * being restarted.
  */
 export interface SystemdSockets {
   readonly bus: string;
@@ -18,7 +18,7 @@ const PATH = '/org/freedesktop/systemd1';
 const MANAGER = 'org.freedesktop.systemd1.Manager';
 const JOB_SIGNALS = `type='signal',sender='${SERVICE}',path='${PATH}',interface='${MANAGER}',member='JobRemoved'`;
 
-/** Throws Unavailable, with the error of each socket, where systemd cannot be reached. */
+/** Connects to systemd. Throws Unavailable, with the error of each socket, if it cannot be reached. */
 export async function dialSystemd(sockets: SystemdSockets = systemdSockets): Promise<ManagerConnection> {
   const problems: string[] = [];
   for (const [socket, isDirect] of [
@@ -61,7 +61,7 @@ async function dialOne(socket: string, isDirect: boolean): Promise<ManagerConnec
     close: () => bus.close(),
   };
   try {
-    // On the bus signals are sent to subscribers only; on systemd's own socket they are always sent.
+    // The bus sends signals to subscribers only. systemd's own socket always sends them.
     if (!isDirect) await bus.addMatch(JOB_SIGNALS);
     await found.call('Subscribe', '', []);
   } catch (error) {

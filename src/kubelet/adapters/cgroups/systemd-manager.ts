@@ -9,9 +9,9 @@ import { systemdMajorVersion } from './systemd-properties.ts';
  * systemd is gone.
  */
 export interface ManagerConnection {
-  /** A method of org.freedesktop.systemd1.Manager; resolves to its result. */
+  /** Calls a method of org.freedesktop.systemd1.Manager. Resolves to its result. */
   call(member: string, signature: string, body: readonly unknown[]): Promise<unknown>;
-  /** systemd's version as it writes it. */
+  /** Returns the text of systemd's version. */
   version(): Promise<string>;
   onJobRemoved(listener: (job: string, result: string) => void): void;
   onClose(listener: () => void): void;
@@ -21,14 +21,14 @@ export interface ManagerConnection {
 /** Connects and subscribes to systemd's signals. */
 export type DialManager = () => Promise<ManagerConnection>;
 
-/** The operations on systemd that pod cgroups need. Every call may be repeated. */
+/** The operations on systemd that pod cgroups need. Every call can be repeated. */
 export interface SystemdManager {
   version(): Promise<number>;
-  /** `existed`: it is not changed, but it is running. */
+  /** Starts a slice. `existed` means that it was known: its properties are not changed, but it is running. */
   startSlice(unit: string, properties: readonly UnitProperty[]): Promise<'made' | 'existed'>;
-  /** In effect until the machine is rebooted. NotFound for a missing unit. */
+  /** Sets properties until the next boot. Rejects with NotFound for a missing unit. */
   setProperties(unit: string, properties: readonly UnitProperty[]): Promise<void>;
-  /** Ends everything that still runs below it. A missing unit is success. */
+  /** Stops a slice and all processes below it. A missing unit is not an error. */
   stopSlice(unit: string): Promise<void>;
 }
 
@@ -36,20 +36,20 @@ interface Live {
   readonly connection: ManagerConnection;
   version: number;
   readonly waiting: Map<string, { resolve: (result: string) => void; reject: (error: KubeletError) => void }>;
-  /** Results of jobs that ended before the response to their own call arrived. */
+  /** The results of jobs that ended before the response to their call arrived. */
   readonly early: Map<string, string>;
   calls: number;
 }
 
-/** Upstream: opencontainers/cgroups, systemd/common.go. */
+/** The time limit of a job (upstream: opencontainers/cgroups, systemd/common.go). */
 const JOB_LIMIT_MS = 30_000;
 
 /**
- * systemd over D-Bus.
- * 1. One connection, opened at the first call and reopened after it was lost: a restart of dbus or of systemd needs no
- *    other action.
- * 2. A call that fails with a lost connection is repeated once on a new one; all calls here may be repeated.
- * 3. Creating and stopping return when systemd's job has ended, not when it was queued.
+ * Controls systemd over D-Bus. Invariants:
+ * 1. There is one connection. It is opened at the first call and reopened after it was lost, so a restart of dbus or of
+ *    systemd needs no other action.
+ * 2. A call that fails with a lost connection is repeated once on a new one, because all these calls can be repeated.
+ * 3. Creating and stopping return when systemd's job has ended, and not when it was queued.
  */
 export class BusSystemdManager implements SystemdManager {
   readonly #dial: DialManager;
@@ -80,7 +80,7 @@ export class BusSystemdManager implements SystemdManager {
         throw new KubeletError('Internal', `systemd could not start ${unit}: ${result}`, { op: 'start slice' });
       } catch (error) {
         if (!isKind(error, 'AlreadyExists')) throw error;
-        // Known to systemd, but possibly stopped.
+        // The unit is known to systemd, but it may be stopped.
         await this.#job(live, 'StartUnit', 'ss', [unit, 'replace']);
         return 'existed';
       }
@@ -111,7 +111,7 @@ export class BusSystemdManager implements SystemdManager {
       return await action(live);
     } catch (error) {
       if (!isKind(error, 'Unavailable') || !wasOpen) throw error;
-      // The connection may not have reported yet that it is broken.
+      // The connection may be broken without having reported it yet.
       if (this.#live === dialled) this.#live = undefined;
       live.connection.close();
       return action(await this.#connect());
@@ -184,7 +184,7 @@ export class BusSystemdManager implements SystemdManager {
   }
 }
 
-/** As the D-Bus type `a(sv)`. */
+/** Encodes properties as the D-Bus type `a(sv)`. */
 function wire(properties: readonly UnitProperty[]): unknown[] {
   return properties.map(({ name, type, value }) => [name, [type, value]]);
 }

@@ -12,10 +12,10 @@ export type UnitProperty = { name: string } & (
 
 const INFINITY = 2n ** 64n - 1n;
 const DEFAULT_PERIOD_US = 100_000;
-/** systemd keeps quotas in whole percents of a processor. */
+/** systemd stores quotas in whole percents of a processor. */
 const QUOTA_STEP_US = 10_000;
 const SECOND_US = 1_000_000;
-/** Earlier versions have no property for the period of a quota; it is written to the control file. */
+/** Earlier versions have no property for the period of a quota, so it is only written to the control file. */
 const PERIOD_SINCE_VERSION = 242;
 
 const MEMORY_FILES: Readonly<Record<string, string>> = lookupTable({
@@ -27,8 +27,8 @@ const MEMORY_FILES: Readonly<Record<string, string>> = lookupTable({
 });
 
 /**
- * How systemd applies these limits: a quota that is not a whole percent is rounded up, so that the containers' own
- * quotas still fit below it. The same value is then written to the control files; otherwise the next `systemctl
+ * Rounds limits as systemd does: a quota that is not a whole percent is rounded up, so that the containers' own quotas
+ * fit into it. The same value must be written to the control files, because otherwise the next `systemctl
  * daemon-reload` would change them.
  */
 export function asSystemdKeeps(limits: CgroupLimits): CgroupLimits {
@@ -41,8 +41,8 @@ export function asSystemdKeeps(limits: CgroupLimits): CgroupLimits {
 }
 
 /**
- * The properties for these limits. Limits without a systemd property (huge pages, most of `unified`) are only written
- * to the control files.
+ * Returns the properties for these limits. Limits without a systemd property (huge pages, most of `unified`) are only
+ * written to the control files.
  */
 export function limitProperties(
   limits: CgroupLimits,
@@ -51,7 +51,7 @@ export function limitProperties(
   const properties: UnitProperty[] = [];
   const add = (name: string, value: bigint): void => void properties.push({ name, type: 't', value });
   const { cpuShares, cpuQuotaUs = 0, cpuPeriodUs = 0, memoryBytes = 0, pidsMax } = limits;
-  // 0 is upstream's way to say "not set".
+  // Upstream uses 0 for "not set".
   if (memoryBytes !== 0) add(on.cgroupVersion === 2 ? 'MemoryMax' : 'MemoryLimit', unlimitedOr(memoryBytes));
   if (cpuShares !== undefined) {
     if (on.cgroupVersion === 2) add('CPUWeight', BigInt(cpuWeightOfShares(cpuShares)));
@@ -74,7 +74,7 @@ export function limitProperties(
   return properties;
 }
 
-/** The properties of every slice: all accounting on, so that systemd enables the controllers for it. */
+/** Returns the properties of every slice. All accounting is on, so that systemd enables the controllers for it. */
 export function sliceProperties(parent: string, cgroupVersion: 1 | 2): UnitProperty[] {
   const accounting = [
     'MemoryAccounting',
@@ -91,8 +91,8 @@ export function sliceProperties(parent: string, cgroupVersion: 1 | 2): UnitPrope
 }
 
 /**
- * Parses `252.39-1~deb12u2`, `v245`, `"249"`: 252, 245, 249. 0 for an invalid version: only what every systemd supports
- * is used then.
+ * Parses the major version of `252.39-1~deb12u2`, `v245` or `"249"`. Returns 0 for an invalid text, so that only
+ * properties of all versions are used.
  */
 export function systemdMajorVersion(text: string): number {
   return Number(/\d+/.exec(text)?.[0] ?? 0);

@@ -6,27 +6,27 @@ import type { ErrorKind } from '../../../base/errors.ts';
 export interface Ending {
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
-  /** Stops or removes something. */
+  /** The call that stops or removes something. */
   readonly call: () => Promise<unknown>;
-  /** Asks the runtime whether it is stopped or removed. */
+  /** Asks the runtime whether the object is stopped or removed. */
   readonly isReached: () => Promise<boolean>;
-  /** The call may be repeated at once: it has no grace period. */
+  /** Whether the call may be repeated immediately, because it has no grace period. */
   readonly isRepeatable: boolean;
 }
 
 /**
- * How long a call may conflict with an exit in progress: the runtime has not processed an exit yet that its shim knows
- * of (seen with containerd 1.6: `ttrpc: closed`).
+ * The pauses while a call may conflict with an exit in progress: the shim knows of the exit, and the runtime has not
+ * processed it (seen with containerd 1.6: `ttrpc: closed`).
  */
 const settlingMs = [50, 250];
-/** With these kinds the runtime reported that the object is gone, or the call cannot succeed by repetition. */
+/** With these kinds, the object is gone or a repetition of the call cannot succeed. */
 const final: ReadonlySet<ErrorKind> = new Set(['NotFound', 'Aborted', 'Invalid', 'Unimplemented']);
 
 /**
- * Makes a call that stops or removes something. A failed call says nothing about the state of its object: the runtime
- * is asked, and if the goal is reached, the call is a success. If it is not, the state is checked again while an exit
- * may be in progress, and the call is repeated where that is allowed; then the call's own failure counts. A call that
- * timed out is not repeated here, nor one whose result cannot be checked.
+ * Makes a call that stops or removes something. A failed call says nothing about the state of its object, so the
+ * runtime is queried: if the goal is reached, the call succeeded. Otherwise the state is checked again while an exit
+ * may be in progress, and the call is repeated if that is allowed. At the end it rejects with the call's own error. A
+ * call that timed out, or whose result cannot be checked, is not repeated.
  */
 export async function brought({ clock, signal, call, isReached, isRepeatable }: Ending): Promise<void> {
   let failure = await failureOf(call);

@@ -39,7 +39,7 @@ test('an exit contains its code and its time', () => {
   assert.equal(containerd('/tasks/exit', { exitStatus: 1, exitedAtMs: 0 })?.exit, undefined, 'no time, no record');
 });
 
-/** A CRI service of which only the two calls of an event stream exist. */
+/** A CRI service that has only the two calls of an event stream. */
 function service(getContainerEvents: RuntimeServiceApi['getContainerEvents']): RuntimeServiceApi {
   const version = (): Promise<unknown> => Promise.resolve({});
   return { version, getContainerEvents } as unknown as RuntimeServiceApi;

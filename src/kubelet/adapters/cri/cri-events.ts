@@ -9,13 +9,13 @@ import { eventFromCri } from './cri-mapping-read.ts';
 
 type Handlers = Parameters<RuntimeEventSource['subscribe']>[0];
 
-/** Time limit of the probe that follows a subscription. */
+/** The time limit of the call that follows a subscription. */
 const PROBE_TIMEOUT_MS = 5000;
 
 /**
- * Neither protocol reports when a subscription is active, and a runtime without support says so in its response. Calls
- * on one connection reach the runtime in order, so once two cheap calls made after it were answered without an error of
- * the subscription, it is active.
+ * Opens a subscription. Neither protocol reports when it is active, and a runtime without support says so in its
+ * response. Calls on one connection reach the runtime in order, so the subscription is active when two cheap later
+ * calls were answered and it has not failed.
  */
 async function consume<T>(
   handlers: Handlers,
@@ -48,7 +48,7 @@ async function consume<T>(
   }
 }
 
-/** Events of CRI itself (containerd 1.7 and newer, CRI-O); they contain the pod's whole status. */
+/** Reads the events of CRI (containerd 1.7 and newer, CRI-O). They contain the pod's whole status. */
 export function criEventSource(api: RuntimeServiceApi): RuntimeEventSource {
   return {
     kind: 'cri',
@@ -66,7 +66,7 @@ export function criEventSource(api: RuntimeServiceApi): RuntimeEventSource {
   };
 }
 
-/** Exactly the events the agent uses: execs of probes cause events too, of other topics and of /tasks/exit. */
+/** The topics that the agent uses. Execs of probes cause events too, with other topics and with /tasks/exit. */
 const TOPICS: Readonly<Record<string, RuntimeEvent['kind']>> = lookupTable({
   '/containers/create': 'created',
   '/tasks/start': 'started',
@@ -78,7 +78,7 @@ const TOPICS: Readonly<Record<string, RuntimeEvent['kind']>> = lookupTable({
 
 const FILTERS = Object.keys(TOPICS).map((topic) => `namespace==${CRI_NAMESPACE},topic==${JSON.stringify(topic)}`);
 
-/** undefined for events that do not concern a container's own life cycle. */
+/** Converts an event; undefined if it does not concern the life cycle of a container. */
 export function eventFromContainerd(event: ContainerdEvent): RuntimeEvent | undefined {
   const kind = TOPICS[event.topic];
   if (kind === undefined || event.containerId === undefined || event.execId !== undefined) return undefined;
@@ -89,7 +89,7 @@ export function eventFromContainerd(event: ContainerdEvent): RuntimeEvent | unde
   return mapped;
 }
 
-/** containerd's own event service, for its versions without CRI events (1.6). Its events contain ids only. */
+/** Reads containerd's own event service, for versions without CRI events (1.6). Its events contain only ids. */
 export function containerdEventSource(channel: GrpcChannel, api: RuntimeServiceApi): RuntimeEventSource {
   return {
     kind: 'containerd',

@@ -4,15 +4,15 @@ import { errorMessage, isKind, KubeletError } from '../../../base/errors.ts';
 interface Pattern {
   readonly text: RegExp;
   readonly kind: ErrorKind;
-  /** Only failures of this call; of any call if absent. */
+  /** The call of the failures; if it is absent, any call. */
   readonly op?: string;
-  /** Also where the code was that of a failed precondition. */
+  /** Whether failed preconditions are included. */
   readonly conflictToo?: true;
 }
 
 /**
- * Errors that runtimes send with the code Unknown, or another less fitting one, although CRI has a code for them. The
- * only place in the agent that parses an error's text.
+ * Errors that runtimes send with the code Unknown, or another wrong code, although CRI has a code for them. No other
+ * part of the agent parses the text of an error.
  * - a name conflict: containerd (`failed to reserve container name "..."`, with Unknown up to 1.7, with
  *   FailedPrecondition since 2.0), CRI-O (`... name is reserved`);
  * - an exec over its limit: runtimes behind a Docker shim;
@@ -25,7 +25,7 @@ const patterns: readonly Pattern[] = [
   { text: /: not found$(?<=(?:container|sandbox|task|image)[^:]*: not found)/, kind: 'NotFound' },
 ];
 
-/** Awaits a CRI call and assigns its proper kind to a failure; all other failures pass unchanged. */
+/** Awaits a CRI call and corrects the kind of a failure. Other failures pass unchanged. */
 export async function classified<T>(op: string, call: Promise<T>): Promise<T> {
   try {
     return await call;

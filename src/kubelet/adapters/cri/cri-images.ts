@@ -5,7 +5,7 @@ import { classified } from './cri-failures.ts';
 import { clampedNumber, imageFromCri } from './cri-mapping-read.ts';
 import { toSandboxConfig } from './cri-mapping-write.ts';
 
-/** Images over CRI v1. */
+/** Manages images over CRI v1. */
 export class CriImages implements ImageRuntime {
   readonly #api: ImageServiceApi;
 

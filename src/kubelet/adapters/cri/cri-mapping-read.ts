@@ -29,12 +29,12 @@ import type { Listed, RuntimeCondition, RuntimeEvent, RuntimeHealth } from '../.
 const NANOS_PER_MS = 1_000_000n;
 const LARGEST = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Wall milliseconds from CRI's nanoseconds; Go's zero time, which is far before the epoch, becomes 0: none. */
+/** Converts CRI's nanoseconds to wall-clock milliseconds. Go's zero time becomes 0, which means no time. */
 export function msFromNanos(nanos: bigint): number {
   return nanos <= 0n ? 0 : Number(nanos / NANOS_PER_MS);
 }
 
-/** A 64-bit number, limited to the largest integer that JavaScript represents exactly. */
+/** Converts a 64-bit number, limited to the largest integer that JavaScript represents exactly. */
 export function clampedNumber(value: bigint): number {
   if (value > LARGEST) return Number.MAX_SAFE_INTEGER;
   return value < -LARGEST ? -Number.MAX_SAFE_INTEGER : Number(value);
@@ -48,7 +48,7 @@ function stateOf(state: CriContainerState): ContainerState {
       return 'running';
     case CriContainerState.CONTAINER_EXITED:
       return 'exited';
-    // A newer runtime's state is treated as unknown.
+    // A state of a newer runtime counts as unknown.
     default:
       return 'unknown';
   }
@@ -59,7 +59,10 @@ interface Specified {
   readonly userSpecifiedImage: string;
 }
 
-/** The image name the pod used, if the runtime keeps it (upstream: kuberuntime_container.go, toKubeContainerStatus). */
+/**
+ * Returns the image name of the pod's spec, if the runtime stores it (upstream: kuberuntime_container.go,
+ * toKubeContainerStatus).
+ */
 function askedImage(spec: Specified | undefined): string {
   return spec === undefined ? '' : spec.userSpecifiedImage || spec.image;
 }
@@ -84,7 +87,9 @@ export function listedFromCri(item: Container): Listed {
   };
 }
 
-/** A sandbox belongs to the pod its label names; one created by other tools has metadata, but no label. */
+/**
+ * Converts a listed sandbox. It belongs to the pod in its label. Sandboxes of other tools have metadata, but no label.
+ */
 export function listedSandboxFromCri(
   item: Pick<PodSandbox, 'id' | 'labels' | 'metadata' | 'state' | 'createdAt' | 'runtimeHandler' | 'annotations'>,
 ): ListedSandbox {
@@ -123,7 +128,7 @@ export function sandboxFromCri(status: PodSandboxStatus): SandboxRuntimeStatus {
   };
 }
 
-/** By name, such as SIGTERM; undefined for a runtime that does not report it. */
+/** Returns the name of the signal, such as SIGTERM; undefined if the runtime does not report it. */
 function stopSignalOf(signal: Signal): string | undefined {
   return signal === Signal.RUNTIME_DEFAULT
     ? undefined
@@ -131,8 +136,8 @@ function stopSignalOf(signal: Signal): string | undefined {
 }
 
 /**
- * `sandbox` is not part of CRI's container status: the caller knows it from a list or from the agent's own create; ''
- * otherwise.
+ * Converts a container status. `sandbox` is not part of it: the caller knows it from a list or from the agent's own
+ * create; '' otherwise.
  */
 export function containerFromCri(status: ContainerStatus, sandbox: string): ContainerRuntimeStatus {
   const { labels } = status;
@@ -224,7 +229,7 @@ function eventKindOf(type: ContainerEventType): RuntimeEvent['kind'] | undefined
       return 'stopped';
     case ContainerEventType.CONTAINER_DELETED_EVENT:
       return 'deleted';
-    // From a newer runtime: not a known event.
+    // This is an unknown event of a newer runtime.
     default:
       return undefined;
   }

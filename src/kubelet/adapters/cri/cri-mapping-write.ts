@@ -40,15 +40,15 @@ const propagations: Readonly<Record<Mount['propagation'], MountPropagation>> = {
 };
 
 /**
- * 64-bit fields accept whole numbers only; a fraction here is an arithmetic error of the caller and must not fail a
- * pod.
+ * Converts a number to a 64-bit integer. These fields accept whole numbers only, and a fraction from an arithmetic
+ * error must not fail a pod.
  */
 const int64 = (value: number | undefined): bigint | undefined =>
   value === undefined ? undefined : BigInt(Math.trunc(value));
 const wrapped = (value: number | undefined): { value: bigint } | undefined =>
   value === undefined ? undefined : { value: BigInt(Math.trunc(value)) };
 
-/** Users and groups of the pod are mapped alike, from 0 of the container on. */
+/** Returns the mapping, which is the same for users and groups of the pod. It starts at 0 in the container. */
 function idMappings(userns: NamespaceOptions['userns']): { hostId: number; containerId: number; length: number }[] {
   return userns?.mode === 'pod' ? [{ hostId: userns.hostId, containerId: 0, length: userns.length }] : [];
 }
@@ -72,8 +72,8 @@ function toProfile(profile: SecurityProfile | undefined): DeepPartial<CriSecurit
 }
 
 /**
- * The single string for AppArmor profiles from before CRI had a message for them; runtimes from before 1.23 read only
- * this.
+ * Returns the text for AppArmor profiles from before CRI had a message for them. Runtimes before 1.23 read only this
+ * field.
  */
 function toOldAppArmor(profile: SecurityProfile | undefined): string {
   switch (profile?.type) {
@@ -150,8 +150,8 @@ export function toSandboxConfig(config: SandboxConfig): DeepPartial<PodSandboxCo
 }
 
 /**
- * The runtime maps the owners of its mounts, so that files keep the numbers the pod sees (upstream:
- * applyPlatformSpecificContainerConfig).
+ * Converts a mount. The runtime maps the owners of its files, so that they have the numbers that the pod sees
+ * (upstream: applyPlatformSpecificContainerConfig).
  */
 function toMount(mount: Mount, userns: NamespaceOptions['userns']): DeepPartial<CriMount> {
   const { image } = mount;
@@ -181,7 +181,7 @@ function toSignal(name: string | undefined): Signal {
   return signal;
 }
 
-/** Fails with `Invalid` for a stop signal that CRI does not know. */
+/** Converts a container configuration. Throws `Invalid` for a stop signal that CRI does not know. */
 export function toContainerConfig(config: ContainerConfig): DeepPartial<CriContainerConfig> {
   return {
     metadata: { name: config.name, attempt: config.attempt },

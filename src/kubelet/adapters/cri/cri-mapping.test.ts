@@ -206,7 +206,7 @@ test('a CRI event contains the pod, and one of an unknown kind is ignored', () =
   assert.equal(eventFromCri(ContainerEventResponse.fromPartial({ containerEventType: 9 as never })), undefined);
 });
 
-/** Each field has a value of its own, so that one that is left out or confused with another is noticed. */
+/** Each field has a unique value, so that a missing or swapped field is noticed. */
 const everyResource: LinuxResources = {
   cpuShares: 10,
   cpuQuota: 1500.7,

@@ -51,7 +51,7 @@ const cancelled = (): Error => new KubeletError('Unavailable', 'rpc error: code 
 const late = (): Error =>
   new KubeletError('Timeout', 'rpc error: code = DeadlineExceeded desc = context deadline exceeded');
 
-/** Returned in turn; the last one repeats. An error is thrown. */
+/** The answers are returned in turn, and the last one repeats. An error is thrown. */
 const script = (calls: string[], name: string, answers: readonly unknown[]) => async (): Promise<object> => {
   calls.push(name);
   const answer = answers[Math.min(calls.filter((call) => call === name).length, answers.length) - 1];
@@ -64,7 +64,7 @@ interface Script {
   readonly look: readonly unknown[];
 }
 
-/** Every call that ends something, with the same script. Resolves to the calls and their outcome. */
+/** Makes every call that ends something, with the same script. Resolves to the calls and their outcome. */
 async function endings({ end, look }: Script): Promise<Record<string, string>> {
   const outcomes: Record<string, string> = {};
   for (const op of ['stopContainer', 'removeContainer', 'stopSandbox', 'removeSandbox'] as const) {
@@ -97,7 +97,7 @@ async function endings({ end, look }: Script): Promise<Record<string, string>> {
   return outcomes;
 }
 
-/** Of a container or a ready sandbox: each call reads its own half. */
+/** The status of a container or of a ready sandbox. Each call reads its own half. */
 const running = {
   status: {
     ...PodSandboxStatus.fromPartial({}),

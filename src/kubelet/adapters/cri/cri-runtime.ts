@@ -31,7 +31,7 @@ import {
 import { toContainerConfig, toResources, toSandboxConfig } from './cri-mapping-write.ts';
 import { unhurried } from './cri-unhurried.ts';
 
-/** CRI counts in whole seconds; rounding up never shortens a time. */
+/** CRI uses whole seconds. Rounding up never shortens a time. */
 const wholeSeconds = (ms: number): bigint => BigInt(Math.ceil(Math.max(0, ms) / 1000));
 
 const REMEMBERED_STOPS = 4096;
@@ -41,13 +41,16 @@ export class CriRuntime implements ContainerRuntime {
   readonly #api: RuntimeServiceApi;
   readonly #clock: Clock;
   readonly #terminationMessage: (status: ContainerRuntimeStatus) => Promise<string>;
-  /** Container id → sandbox id. CRI's container status omits the sandbox; ids are kept as long as they are listed. */
+  /**
+   * Container id → sandbox id. CRI's container status does not contain the sandbox. Ids are stored as long as they are
+   * listed.
+   */
   #sandboxOf = new Map<string, string>();
-  /** Sandboxes that were stopped successfully and not removed yet. */
+  /** Sandboxes that were stopped successfully and are not removed yet. */
   readonly #stopped = new Set<string>();
 
   /**
-   * `terminationMessage` returns the complete message of a container that ended: CRI has only the runtime's part of it.
+   * `terminationMessage` returns the complete message of an ended container, because CRI has only the runtime's part.
    */
   constructor(
     api: RuntimeServiceApi,
@@ -107,8 +110,8 @@ export class CriRuntime implements ContainerRuntime {
   }
 
   async stopSandbox(id: SandboxId, options?: CallOptions): Promise<void> {
-    // A stopped sandbox stays stopped; containerd would tear down the network again, at three plugin runs (about 15
-    // ms).
+    // A stopped sandbox stays stopped. For another stop, containerd would tear down the network again with three plugin
+    // runs (about 15 ms).
     if (this.#stopped.has(id)) return;
     await this.#end(
       {
@@ -138,7 +141,7 @@ export class CriRuntime implements ContainerRuntime {
 
   async listContainers(filter: { podUid?: PodUid } = {}, options?: CallOptions): Promise<Listed[]> {
     const answer = await classified('ListContainers', this.#api.listContainers({ filter: selector(filter) }, options));
-    // A full list shows what is left: the map never outgrows the node.
+    // A full list shows all containers, so the map does not grow beyond the node.
     const sandboxOf = filter.podUid === undefined ? new Map<string, string>() : this.#sandboxOf;
     for (const item of answer.containers) sandboxOf.set(item.id, item.podSandboxId);
     this.#sandboxOf = sandboxOf;
@@ -310,7 +313,7 @@ export class CriRuntime implements ContainerRuntime {
     return brought({ ...ending, clock: this.#clock, signal: options?.signal });
   }
 
-  /** A container that was not listed yet: one created without the agent. */
+  /** Finds the sandbox of a container that was not listed yet because the agent did not create it. */
   async #lookUpSandbox(id: ContainerId, options?: CallOptions): Promise<string> {
     const { containers } = await classified('ListContainers', this.#api.listContainers({ filter: { id } }, options));
     const sandbox = containers[0]?.podSandboxId ?? '';
@@ -319,7 +322,7 @@ export class CriRuntime implements ContainerRuntime {
   }
 }
 
-/** Rejects when the result is missing. */
+/** Rejects if the result is missing. */
 function isGone(error: unknown): boolean {
   if (isKind(error, 'NotFound')) return true;
   throw error;

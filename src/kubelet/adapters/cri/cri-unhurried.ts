@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { CallOptions } from '../../ports/runtime.ts';
 
-/** Most starts end within a second, on busy machines too; one that takes longer may hang. */
+/** The time to finish after an abort. Most starts end within a second, even on busy machines; a longer one may hang. */
 export const FINISHING_MS = 3000;
 
 /**

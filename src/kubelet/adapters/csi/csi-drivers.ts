@@ -29,8 +29,8 @@ const capabilityOf = new Map(
 const unitOf = new Map(Object.entries(VolumeUsage_Unit).map(([name, number]) => [number, name as UnitName]));
 
 /**
- * CSI v1 over gRPC. A connection is used for one call, so that a restarted driver never gets requests of an old
- * connection.
+ * Calls CSI v1 drivers over gRPC. A connection is used for one call, so that a restarted driver never gets requests of
+ * an old connection.
  */
 export function createCsiDrivers(clock: Clock): CsiDrivers {
   return { node: (endpoint) => new GrpcCsiNode(() => createCsiClient({ socketPath: endpoint, clock })) };

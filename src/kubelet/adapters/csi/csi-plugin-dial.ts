@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { createRegistrationClient } from '../../../csi/csi-client.ts';
 import type { PluginDial } from '../../ports/plugin-dial.ts';
 
-/** Plugin registration v1 over gRPC. */
+/** Calls plugin registration v1 over gRPC. */
 export function createPluginDial(clock: Clock): PluginDial {
   return {
     async dial(socketPath, timeoutMs) {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { ErrorKind } from '../../../base/errors.ts';
 import { KubeletError } from '../../../base/errors.ts';
 
-/** A signal or call as it arrived. `sender` is the unique name of the connection that sent it, set by the bus. */
+/** A received signal or call. `sender` is the unique name of the sending connection, which the bus sets. */
 export interface BusMessage {
   readonly sender?: string | undefined;
   readonly interface?: string | undefined;
@@ -19,10 +19,10 @@ export interface BusCall {
   readonly body?: readonly unknown[];
 }
 
-/** A connection to a D-Bus socket. Calls reject with the kind that belongs to the D-Bus error. */
+/** A connection to a D-Bus socket. Calls reject with the kind for the D-Bus error. */
 export interface BusClient {
   invoke(call: BusCall): Promise<unknown>;
-  /** Subscribes to signals; on a socket without a bus all signals arrive. */
+  /** Subscribes to signals. On a socket without a bus, all signals arrive. */
   addMatch(rule: string): Promise<void>;
   onMessage(listener: (message: BusMessage) => void): void;
   onClose(listener: () => void): void;
@@ -31,10 +31,10 @@ export interface BusClient {
 
 const CALL_LIMIT_MS = 10_000;
 
-/** Connects to a bus, or with `isDirect` to a service that listens itself. `op` is for errors. */
+/** Connects to a bus, or with `isDirect` directly to a service. `op` is for errors. */
 export async function openBus(socket: string, options: { isDirect: boolean; op: string }): Promise<BusClient> {
-  // Loaded lazily, so that only agents that use it pay for it. In the bundle the CommonJS module is only available as
-  // the default export.
+  // The library is loaded on demand, so that only agents that use it pay for it. In the bundle the CommonJS module is
+  // available only as the default export.
   const library = await import('dbus-native');
   const bus = library.default.createClient({
     socket,
@@ -56,7 +56,7 @@ export async function openBus(socket: string, options: { isDirect: boolean; op: 
     );
   });
   closed.catch(() => undefined);
-  // An idle connection must not keep the process alive, a pending call must: nothing else may be open yet.
+  // An idle connection must not keep the process alive, but a pending call must, because nothing else may be open yet.
   const held = connection.stream as Partial<Pick<Socket, 'ref' | 'unref'>>;
   let calls = 0;
   return {
@@ -64,7 +64,7 @@ export async function openBus(socket: string, options: { isDirect: boolean; op: 
       calls += 1;
       held.ref?.();
       try {
-        // A failed handshake answers no call: then the connection's own error is reported.
+        // After a failed handshake no call is answered, so the connection's own error is reported.
         const target = body.length === 0 ? call : { ...call, body: [...body] };
         return await Promise.race([bus.invoke<unknown>(target), closed]);
       } catch (error) {
@@ -92,7 +92,7 @@ const kinds: ReadonlyMap<string, ErrorKind> = new Map([
   ['org.freedesktop.DBus.Error.Disconnected', 'Unavailable'],
 ]);
 
-/** `systemd1 StartUnit: ...` */
+/** Adds `systemd1 StartUnit: ...` to the error. */
 function asKubeletError(error: unknown, { destination, member }: BusCall): KubeletError {
   if (error instanceof KubeletError) return error;
   const name = error instanceof Error && 'dbusName' in error ? String(error.dbusName) : '';

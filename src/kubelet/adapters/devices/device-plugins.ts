@@ -12,10 +12,13 @@ import type {
 } from '../../ports/device-plugins.ts';
 
 const HEALTHY = 'Healthy';
-/** A message of 4 MiB could list 700,000, which would hold the event loop for most of a second. */
+/**
+ * The maximum number of devices in a list. A message of 4 MiB could contain 700,000, which would hold the event loop
+ * for most of a second.
+ */
 const MOST_DEVICES = 32_768;
 
-/** Device plugins v1beta1 over gRPC on unix sockets. */
+/** Calls device plugins v1beta1 over gRPC on unix sockets. */
 export function createDevicePlugins(clock: Clock): DevicePlugins {
   return {
     async connect(socketPath, timeoutMs) {

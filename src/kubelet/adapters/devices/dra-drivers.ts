@@ -12,10 +12,10 @@ import type {
   PreparedClaim,
 } from '../../ports/dra-drivers.ts';
 
-/** Longer timeouts mean this. */
+/** Longer timeouts are reduced to this value, in seconds. */
 const LONGEST_TIMEOUT_S = 86_400n;
 
-/** DRA drivers v1 and v1beta1 over gRPC on unix sockets. */
+/** Calls DRA drivers v1 and v1beta1 over gRPC on unix sockets. */
 export function createDraDrivers(clock: Clock): DraDrivers {
   return {
     open: (socketPath, version, onCall) => {

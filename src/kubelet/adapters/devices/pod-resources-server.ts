@@ -17,7 +17,7 @@ import type {
 } from '../../ports/pod-resources.ts';
 import { createRateLimit, exhausted, limitedRate } from './rate-limit.ts';
 
-/** The Pod Resources API over gRPC on a unix socket, v1 and v1alpha1 on the same one. */
+/** Serves the Pod Resources API over gRPC, v1 and v1alpha1 on the same unix socket. */
 export function createPodResourcesServer(clock: Pick<Clock, 'monotonicMs'>): PodResourcesServer {
   return {
     serve(socketPath, api) {
@@ -57,7 +57,7 @@ function containerOf({ name, devices, cpus, memory, claims }: ContainerResourceU
   };
 }
 
-/** As upstream, a message for each device. */
+/** Returns one message per device, as upstream. */
 function deviceOf({ resource, id, numaNodes }: ResourceDevice): ContainerDevices {
   return { resourceName: resource, deviceIds: [id], topology: topologyOf(numaNodes) };
 }

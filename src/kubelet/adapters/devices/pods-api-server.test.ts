@@ -87,7 +87,7 @@ test('no more than a hundred watches are open at the same time; those that have 
   await assert.rejects(open(), /code = ResourceExhausted desc = there are 100 watches already/);
   opened[0]?.abort();
   await watches[0]?.next().catch(() => undefined);
-  // The server hears of the end a little later than the client.
+  // The server is notified of the end a little later than the client.
   for (let tries = 0; tries < 1000; tries++) {
     const another = await open().catch(() => undefined);
     if (another !== undefined) break;

@@ -9,10 +9,10 @@ import { servePods } from '../../../devices/pods-server.ts';
 import type { PodsApi, PodsApiServer } from '../../ports/pods-api.ts';
 import { createRateLimit, exhausted, limitedRate } from './rate-limit.ts';
 
-/** Watches at the same time: each costs the encoding of every change. */
+/** The maximum number of concurrent watches, because each costs the encoding of every change. */
 const MAX_WATCHES = 100;
 
-/** The Pods API over gRPC on a unix socket. */
+/** Serves the Pods API over gRPC on a unix socket. */
 export function createPodsApiServer(clock: Pick<Clock, 'monotonicMs'>): PodsApiServer {
   return {
     serve(socketPath, api) {

@@ -2,15 +2,20 @@ import type { Clock } from '../../../base/clock.ts';
 import { KubeletError } from '../../../base/errors.ts';
 import { grpcCode } from '../../../grpc/grpc-status.ts';
 
-/** Of each API for programs on the node (upstream: apis/podresources/constants.go and apis/pods/constants.go). */
+/**
+ * The limit of each API for programs on the node (upstream: apis/podresources/constants.go and apis/pods/constants.go).
+ */
 export const limitedRate = { perSecond: 100, burst: 10 } as const;
 
-/** Upstream: grpc/ratelimit.go ErrorLimitExceeded. */
+/** Returns the error for a request above the rate (upstream: grpc/ratelimit.go ErrorLimitExceeded). */
 export function exhausted(details: string): KubeletError {
   return new KubeletError('Unavailable', details, { cause: { code: grpcCode('ResourceExhausted'), details } });
 }
 
-/** Whether a request may pass now: a full bucket at the start, refilled evenly. */
+/**
+ * Returns a function that decides whether a request may pass now. The token bucket is full at the start and is refilled
+ * evenly.
+ */
 export function createRateLimit(options: {
   perSecond: number;
   burst: number;

@@ -9,20 +9,22 @@ import { openBeneath } from './linux-open-beneath.ts';
 
 const FOLDER_MODE = 0o750;
 const FILE_MODE = 0o640;
-/** More mounts than are ever stacked in practice, unless another process mounts faster than this one unmounts. */
+/**
+ * The maximum number of stacked mounts. It is exceeded only if another process mounts faster than this one unmounts.
+ */
 const MOST_LAYERS = 16;
 
 export interface BindBeneathTools {
   readonly ops: FdOps;
-  /** Binds what `source` (a descriptor's name in /proc) refers to, without resolving the name. */
+  /** Binds the file of `source` (a descriptor's name in /proc) without resolving its name. */
   bindDescriptor(source: string, target: string): Promise<void>;
   unmount(target: string): Promise<void>;
 }
 
 /**
- * Opens beneath, binds the descriptor, and checks that what is mounted is what was opened. The folder of targets is the
- * agent's own: no pod can change a name in it. Layout of targets, modes and the reuse of a matching mount: upstream's
- * subpath_linux.go.
+ * Opens the path beneath the volume, binds the descriptor, and checks that the mounted file is the opened one. The
+ * folder of targets belongs to the agent, so no pod can change a name in it. The layout of targets, the modes and the
+ * reuse of a matching mount are those of upstream's subpath_linux.go.
  */
 export async function bindBeneath(request: SubPathMount, tools: BindBeneathTools): Promise<BindBeneathResult> {
   const { ops } = tools;
@@ -51,7 +53,7 @@ async function isMounted(target: string): Promise<boolean> {
   return (await readMountInfo()).some((mount) => mount.path === target);
 }
 
-/** A stale mount results in an error: it is not the wanted one. */
+/** Whether the target shows this file. A stale mount causes an error and does not show it. */
 async function shows(ops: FdOps, target: string, wanted: InodeId): Promise<boolean> {
   let fd: number | undefined;
   try {
@@ -69,7 +71,10 @@ async function uncover(target: string, tools: BindBeneathTools): Promise<void> {
   for (let layer = 0; layer < MOST_LAYERS && (await isMounted(target)); layer++) await tools.unmount(target);
 }
 
-/** A file can be the target for everything that is not a directory. A leftover of the other type is replaced. */
+/**
+ * Creates the target. A file can be the target for everything except a directory. A leftover of the other type is
+ * replaced.
+ */
 async function makeTarget(target: string, directory: boolean): Promise<void> {
   await mkdir(nodePath.dirname(target), { recursive: true, mode: FOLDER_MODE });
   const info = await lstat(target).catch((error: unknown) => {

@@ -2,8 +2,8 @@ import { statfs } from 'node:fs/promises';
 import { fromErrno } from '../linux-errors.ts';
 
 /**
- * A file system's size, and what an unprivileged user could still write to it (statfs f_bavail, as `df` and upstream
- * count).
+ * Returns a file system's size, and what an unprivileged user could still write to it (statfs f_bavail, as `df` and
+ * upstream count).
  */
 export async function diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }> {
   try {

@@ -23,60 +23,60 @@ import { promisify } from 'node:util';
 
 type Maybe<T> = T | Promise<T>;
 
-/** Names in directories are bytes, and a pod can create names that are not valid text. */
+/** A path. Names in directories are bytes, and a pod can create names that are not valid text. */
 export type FdPath = string | Buffer;
 
-/** The name of a directory entry and whether the entry is marked as a directory (some file systems do not mark it). */
+/** The name of a directory entry, and whether it is marked as a directory (some file systems do not mark it). */
 export interface DirectoryEntry {
   readonly name: Buffer;
   readonly isDirectory: boolean;
 }
 
 /**
- * The system calls of a walk by file descriptors. Node has no openat: `/proc/self/fd/N/name` replaces it, resolved from
- * the open directory itself, wherever that was moved. Two implementations: the agent's, on the thread pool, and the
- * child's, which may block.
+ * The system calls of a walk by file descriptors. Node has no openat, so `/proc/self/fd/N/name` replaces it: it is
+ * resolved from the open directory, even if that was moved. There are two implementations: the agent's, on the thread
+ * pool, and the child's, which may block.
  */
 export interface FdOps {
   open(path: FdPath, flags: number): Maybe<number>;
   close(fd: number): Maybe<void>;
-  /** As bigint: inode numbers can be larger than what a double represents exactly. */
+  /** Returns bigints, because inode numbers can exceed what a double represents exactly. */
   fstat(fd: number): Maybe<BigIntStats>;
   readlink(path: FdPath): Maybe<string>;
   mkdir(path: FdPath, mode: number): Maybe<unknown>;
   chmod(path: FdPath, mode: number): Maybe<void>;
-  /** Follows links; meant for `/proc/self/fd/N`. */
+  /** Changes the owner, and follows links. It is meant for `/proc/self/fd/N`. */
   chown(path: FdPath, uid: number, gid: number): Maybe<void>;
   lchown(path: FdPath, uid: number, gid: number): Maybe<void>;
   unlink(path: FdPath): Maybe<void>;
   rmdir(path: FdPath): Maybe<void>;
   readText(path: string): Maybe<string>;
   /**
-   * To be closed by the caller; a few entries at a time, because a folder of millions of files must not fill the
-   * memory.
+   * Opens a reader, which the caller must close. It reads a few entries at a time, so that a folder of millions of
+   * files does not fill the memory.
    */
   openEntries(path: FdPath): Maybe<EntryReader>;
 }
 
 export interface EntryReader {
-  /** undefined at the end. */
+  /** Returns the next entry; undefined at the end. */
   next(): Maybe<DirectoryEntry | undefined>;
   close(): Maybe<void>;
 }
 
 /**
- * Refers to an inode without access to its content; needs no permission on it and triggers neither pipes nor devices.
- * Missing from node:fs.
+ * Refers to an inode without access to its content. It needs no permission on the inode and triggers neither pipes nor
+ * devices. node:fs has no such constant.
  */
 const O_PATH = 0o10000000;
 export const PATH_NOFOLLOW = O_PATH | constants.O_NOFOLLOW;
-/** Also triggers automounts, which a plain O_PATH does not. */
+/** Also triggers automounts, unlike O_PATH alone. */
 export const PATH_DIRECTORY = PATH_NOFOLLOW | constants.O_DIRECTORY;
 export const READ_DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * In this encoding each character is a byte; in UTF-8 an invalid name would be decoded as another one, which does not
- * exist.
+ * In this encoding each character is one byte. In UTF-8 an invalid name would be decoded as another name, which does
+ * not exist.
  */
 const namesAsBytes = { bufferSize: 128, encoding: 'latin1' } as const;
 
@@ -102,7 +102,7 @@ export const pooledFdOps: FdOps = {
   },
 };
 
-/** For a process that does nothing else. */
+/** The blocking implementation, for a process that does nothing else. */
 export const blockingFdOps: FdOps = {
   open: (path, flags) => openSync(path, flags),
   close: (fd) => closeSync(fd),
@@ -133,7 +133,7 @@ export function below(fd: number, name: FdPath): FdPath {
   return typeof name === 'string' ? prefix + name : Buffer.concat([Buffer.from(prefix), name]);
 }
 
-/** undefined for what does not exist or does not match the flags: removed, not a directory, a symlink. */
+/** Opens a path; undefined if it does not exist or does not match the flags: removed, not a directory, or a symlink. */
 export async function openOrNothing(ops: FdOps, path: FdPath, flags: number): Promise<number | undefined> {
   try {
     return await ops.open(path, flags);
@@ -150,7 +150,7 @@ export interface InodeId {
 
 export const isSameInode = (left: InodeId, right: InodeId): boolean => left.dev === right.dev && left.ino === right.ino;
 
-/** Distinguishes bind mounts of one device, which the device number does not. */
+/** Returns the mount id, which distinguishes bind mounts of one device. The device number does not. */
 export async function mountIdOf(ops: FdOps, fd: number): Promise<string> {
   return /^mnt_id:\s*(\d+)/m.exec(await ops.readText(`/proc/self/fdinfo/${fd}`))?.[1] ?? 'unknown';
 }

@@ -1,5 +1,5 @@
-// A separate process for file work that may hang in the kernel or takes long: started by linux-file-work.ts with one
-// request, ends with one result.
+// A separate process for file work that takes long or may hang in the kernel. linux-file-work.ts starts it with one
+// request, and it ends with one result.
 import { spawnSync } from 'node:child_process';
 import { KubeletError } from '../../../base/errors.ts';
 import { bindBeneath } from './linux-bind-beneath.ts';
@@ -16,7 +16,7 @@ function say(line: FileAnswer | { progress: number }): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }
 
-/** Entries are counted in thousands, and the clock is read only then. */
+/** Returns a function that counts entries. The clock is read once per thousand entries. */
 function progressReporter(): () => void {
   let entries = 0;
   let reportedMs = Date.now();

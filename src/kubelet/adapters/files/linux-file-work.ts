@@ -22,21 +22,21 @@ export type FileAnswer =
 type AnswerOf<K extends FileRequest['op']> = Extract<FileAnswer, { op: K }>;
 
 export interface FileWorkOptions {
-  /** The child is killed when it has sent nothing for this long. */
+  /** How long the child may send nothing before it is killed. */
   readonly silenceMs: number;
   readonly onProgress?: (entries: number) => void;
-  /** The child has ended, possibly long after its deadline. */
+  /** Called when the child has ended, possibly long after its deadline. */
   readonly onExit?: () => void;
 }
 
-/** Next to the bundle it is a bundle too. */
+/** The script is a bundle if this module is in the bundle. */
 const SCRIPT = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './linux-file-child.ts' : './linux-file-child.js', import.meta.url),
 );
 
 /**
- * At most a few such processes run; further work waits. One that is past its deadline holds no slot, however long the
- * kernel keeps it.
+ * Limits the number of such processes; further work waits. A process that is past its deadline holds no slot, even
+ * while the kernel cannot end it.
  */
 export class FileWork {
   readonly #atOnce: number;
@@ -65,10 +65,10 @@ export class FileWork {
 }
 
 /**
- * File work in a separate process: work that would hang on a dead mount, and work too large for the agent's own thread.
- * It costs about 60 ms and 90 MB (half of it shared) while it runs, so small work on local disks is not done here.
- * Rejects with `Timeout` when the process sends nothing more; as with runKillable, a process that the kernel cannot
- * kill is not awaited. Its own children are in its process group and are killed with it.
+ * Runs file work in a separate process, if it could hang on a dead mount or is too large for the agent's own thread.
+ * The process costs about 60 ms and 90 MB (half of it shared), so small work on local disks is not done here. Rejects
+ * with `Timeout` when the process sends nothing more. As with runKillable, a process that the kernel cannot kill is not
+ * awaited. Its children are in its process group and are killed with it.
  */
 function startWork<K extends FileRequest['op']>(
   request: Extract<FileRequest, { op: K }>,
@@ -116,7 +116,7 @@ function startWork<K extends FileRequest['op']>(
   });
 }
 
-/** Optimized for size rather than speed: it mostly waits for the disk. */
+/** The flags optimize for size, because the process mostly waits for the disk. */
 const nodeFlags = [
   '--disable-warning=ExperimentalWarning',
   '--no-concurrent-sparkplug',

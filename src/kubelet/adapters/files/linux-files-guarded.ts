@@ -9,7 +9,7 @@ import { firstRemoteMount } from './linux-remote-mounts.ts';
 const MOST_STUCK_CHILDREN = 32;
 
 export interface GuardedFilesOptions {
-  /** How long a child may take. */
+  /** The time limit of a child. */
   readonly timeoutMs?: number;
   readonly readMounts?: () => Promise<readonly MountInfo[]>;
   readonly run?: typeof runKillable;
@@ -17,17 +17,18 @@ export interface GuardedFilesOptions {
 
 /**
  * HostFiles for paths from users (hostPath volumes, leftovers below a pod's folder), where a dead NFS or FUSE mount
- * would block a thread of the pool for ever: four of them stop all file I/O of a Node process.
- * 1. The path is walked one component at a time; mountinfo shows which file system comes next before it is accessed.
- *    All local: the call is made directly.
- * 2. From the first file system that is not local on, stat, lstat and list run in a child process with a deadline.
- * 3. A mount with a stuck child is not accessed again until that child is gone; the number of stuck children is
- *    bounded. A mount that appears between check and access can still block one thread; the pool is larger than the
- *    number of such accidents. Everything but stat, lstat and list is LinuxFiles unchanged.
+ * would block a thread of the pool forever. Four of them stop all file I/O of a Node process. Invariants:
+ * 1. The path is walked one component at a time. mountinfo shows which file system comes next before it is accessed. If
+ *    all are local, the call is made directly.
+ * 2. From the first file system that is not local, stat, lstat and list run in a child process with a deadline.
+ * 3. A mount with a stuck child is not accessed again until that child has ended. The number of stuck children is
+ *    limited.
+ * A mount that appears between check and access can still block one thread, but the pool has more threads than such
+ * accidents are likely. Everything except stat, lstat and list is as in LinuxFiles.
  */
 export class GuardedFiles extends LinuxFiles implements HostFiles {
   readonly #timeoutMs: number;
-  /** By mount point. */
+  /** The stuck children by mount point. */
   readonly #stuck = new StuckChildren();
   readonly #readMounts: () => Promise<readonly MountInfo[]>;
   readonly #run: typeof runKillable;

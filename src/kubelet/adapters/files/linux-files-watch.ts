@@ -8,16 +8,13 @@ import type { HostFiles } from '../../ports/host-files.ts';
 
 type WatchHandlers = Parameters<HostFiles['watch']>[1];
 
-/** Identifies the file of a name: the inode number of a removed file is soon reused, but with another birth time. */
+/** Identifies the file of a name. The inode number of a removed file is soon reused, but with another birth time. */
 interface Identity {
   readonly inode: bigint;
   readonly bornNs: bigint;
 }
 
-/**
- * The rename event before the current one; `file` is the known file of its name at that time, undefined when the name
- * was new.
- */
+/** The previous rename event. `file` is the known file of its name at that time; undefined if the name was new. */
 interface EarlierRename {
   readonly name: string;
   readonly file: Identity | undefined;
@@ -29,21 +26,21 @@ interface Appearance {
 }
 
 /**
- * inotify through fs.watch. Node reports neither IN_CLOSE_WRITE nor the difference between created and moved in (both
- * are `rename`), so whether a file is complete is derived from what the kernel recorded:
- * - removed, a symlink or a directory: it cannot still be written, so settled;
- * - not empty and its ctime is later than its mtime: the inode changed after the last write, which a rename does and a
- *   writer's last write does not; settled;
- * - the previous name in the event stream was this inode, or appeared and vanished too fast to be read: that was the
- *   temporary file it was renamed from; settled (this covers a write and rename within one tick of the kernel's clock,
- *   which leaves ctime equal to mtime);
- * - not empty, and no event of a write to this name came after the one of its appearance: what is in it was written
- *   before it had this name; settled (the same within one tick, from another folder). A write is in the event stream
- *   before anyone can see it, so one more reading of the stream decides;
- * - anything else, and every `change`: possibly still being written, not settled. The consumer waits a moment. If a
- *   name refers to another file than before that was not moved there, the earlier one was removed in between: both
- *   events may arrive when it exists again. A file is watched through its folder, so replacing it by rename does not
- *   lose it.
+ * Watches a path with inotify through fs.watch. Node reports neither IN_CLOSE_WRITE nor the difference between created
+ * and moved in (both are `rename`). So whether a file is complete ("settled") is derived from what the kernel recorded:
+ * - removed, a symlink or a directory: settled, because it cannot be in the process of being written;
+ * - not empty, and its ctime is later than its mtime: settled. The inode changed after the last write, which a rename
+ *   does and a writer's last write does not;
+ * - the previous name in the event stream was this inode, or appeared and vanished too fast to be read: settled. That
+ *   was the temporary file before the rename. This covers a write and rename within one tick of the kernel's clock,
+ *   which leaves ctime equal to mtime;
+ * - not empty, and no event of a write to this name followed the one of its appearance: settled. Its content was
+ *   written before it had this name, within one tick and in another folder. A write is in the event stream before it is
+ *   visible, so one more reading of the stream decides;
+ * - everything else, and every `change`: not settled, because it may still be written. The consumer waits a moment.
+ * If a name refers to another file than before that was not moved there, the earlier file was removed in between. Both
+ * events may arrive when the name exists again. A file is watched through its folder, so replacing it by rename does
+ * not lose it.
  */
 export function watchHostPath(path: string, handlers: WatchHandlers): () => void {
   const watch = new PathWatch(path, handlers);
@@ -62,7 +59,7 @@ class PathWatch {
   /** The names in the folder. */
   readonly #known = new Map<string, Identity>();
   #lastRename: EarlierRename | undefined;
-  /** Names that appeared and are being looked at, and whether they were written to since. */
+  /** Names that appeared and are being examined, and whether they were written to since. */
   readonly #appeared = new Set<Appearance>();
   #work: Promise<void> = Promise.resolve();
 
@@ -71,7 +68,7 @@ class PathWatch {
     this.#handlers = handlers;
   }
 
-  /** Synchronous until the kernel watches: a caller that lists the folder after this misses nothing. */
+  /** Starts the watch synchronously, so that a caller that lists the folder afterwards misses nothing. */
   start(): void {
     try {
       const info = lstatSync(this.#path, { bigint: true });
@@ -114,7 +111,8 @@ class PathWatch {
       if (this.#isMine(name)) this.#handlers.onChange(name, false, false);
       return;
     }
-    // One after the other: results of the thread pool that overtake each other would make old state look new.
+    // The events are processed one after another, because reordered results of the thread pool would make old state
+    // look new.
     const appearance = { name, isWritten: false };
     this.#appeared.add(appearance);
     this.#work = this.#work

@@ -13,7 +13,8 @@ import { LinuxFiles } from './linux-files.ts';
 
 const files = new LinuxFiles();
 /**
- * inotify delivers within milliseconds, later on a loaded machine; the absence of events cannot be awaited otherwise.
+ * Waits for events. inotify delivers them within milliseconds, or later on a loaded machine. There is no other way to
+ * await the absence of events.
  */
 async function settle(seen?: () => boolean): Promise<void> {
   const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

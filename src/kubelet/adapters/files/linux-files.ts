@@ -32,31 +32,34 @@ import { makeDirectoryBeneath, makeTree } from './linux-make-tree.ts';
 import { firstRemoteMount } from './linux-remote-mounts.ts';
 import { removeTree } from './linux-remove-tree.ts';
 
-// O_NONBLOCK: a named pipe in a folder of the agent must not block a thread until it has a writer.
+// With O_NONBLOCK, a named pipe in a folder of the agent does not block a thread until it has a writer.
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 const READ_NOFOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 const APPEND = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 const CHUNK_BYTES = 64 * 1024;
-/** Larger trees are processed by a child: each entry costs this process some 0.1 ms of its one thread. */
+/**
+ * The maximum size of a tree that this process handles; a child handles larger ones. Each entry costs the agent's one
+ * thread about 0.1 ms.
+ */
 const MOST_REMOVED_HERE = 2000;
 const MOST_GIVEN_HERE = 500;
-/** A child that walks a tree reports its progress each second. */
+/** The time without progress after which a child counts as stuck. It reports its progress each second. */
 const WORK_SILENCE_MS = 120_000;
-/** Each is a process of some 90 MB that keeps a disk busy. */
+/** The maximum number of such children. Each is a process of about 90 MB that keeps a disk busy. */
 const WORKERS = 3;
 
 /**
- * The host's file system over node:fs. The only place where errno becomes a KubeletError. For paths that may be on a
- * dead mount see GuardedFiles.
+ * The host's file system over node:fs, and the only place where errno becomes a KubeletError. For paths that may be on
+ * a dead mount see GuardedFiles.
  */
 export class LinuxFiles implements HostFiles {
-  /** By path. */
+  /** The stuck children by path. */
   readonly #stuck = new StuckChildren();
   readonly #work = new FileWork(WORKERS);
   readonly #silenceMs: number;
 
-  /** `workSilenceMs`: when a child that works on a tree counts as stuck. */
+  /** `workSilenceMs` is the time without progress after which a child that works on a tree counts as stuck. */
   constructor(options: { workSilenceMs?: number } = {}) {
     this.#silenceMs = options.workSilenceMs ?? WORK_SILENCE_MS;
   }
@@ -260,7 +263,7 @@ export class LinuxFiles implements HostFiles {
   }
 
   /**
-   * Reads until the end, whatever size the file reports (files of /proc report 0), and stops as soon as the limit is
+   * Reads until the end, whatever size the file reports (files of /proc report 0). Stops as soon as the limit is
    * exceeded.
    */
   async #read(path: string, limitBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {

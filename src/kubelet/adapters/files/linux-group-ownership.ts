@@ -10,17 +10,17 @@ import { walkTree } from './linux-tree-walk.ts';
 const PRIVILEGE_BITS = 0o6000;
 
 export interface OwnershipWork extends GroupOwnership {
-  /** How many entries may be visited. */
+  /** The maximum number of visited entries. */
   readonly budget?: number;
   readonly onEntry?: () => void;
 }
 
 /**
- * Gives a tree to a group, the content of a directory before the directory: a correct root therefore shows that
- * everything below was done (fsGroupChangePolicy OnRootMismatch relies on it). Each inode is opened without following
- * and changed through its descriptor, so that links a pod swaps meanwhile have no effect. Of a symlink only its group
- * changes. Correct entries are not written. One entry that cannot be changed does not stop the others (upstream:
- * volume_linux.go); they are counted.
+ * Changes the group of a tree, the content of a directory before the directory. So a correct root shows that everything
+ * below is done (fsGroupChangePolicy OnRootMismatch relies on it). Each inode is opened without following links and
+ * changed through its descriptor, so that a pod cannot redirect it with a link. For a symlink only its own group
+ * changes. Correct entries are not written. An entry that cannot be changed does not stop the others (upstream:
+ * volume_linux.go), and is counted.
  */
 export async function giveTreeToGroup(
   ops: FdOps,
@@ -74,7 +74,7 @@ export async function giveTreeToGroup(
   }
 }
 
-/** A volume that is a file, or missing. */
+/** Handles a volume that is a file, or missing. */
 async function onlyOne(
   ops: FdOps,
   path: string,

@@ -67,7 +67,7 @@ describe('processes', () => {
         (text) => text.split(' ')[2],
         () => 'gone',
       );
-    // The signal was sent; on a busy machine it takes a moment until the process is scheduled and dies.
+    // The signal was sent. On a busy machine it takes a moment until the process is scheduled and exits.
     let state = await stateOf();
     for (let look = 0; look < 1000 && state !== 'gone' && state !== 'Z'; look++) {
       await new Promise((resolve) => setTimeout(resolve, 5));

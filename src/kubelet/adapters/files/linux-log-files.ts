@@ -5,12 +5,12 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { LogFile, LogFiles } from '../../ports/log-files.ts';
 import { fromErrno } from '../linux-errors.ts';
 
-// O_NONBLOCK: opening a fifo created there must not block a thread.
+// With O_NONBLOCK, opening a named pipe does not block a thread.
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * O_NOFOLLOW protects the last component only. For the others, the kernel is asked after the open where the file really
- * is (/proc/self/fd), which has no race; a rename meanwhile stays within the folder it is compared with.
+ * Opens log files. O_NOFOLLOW protects only the last component. For the others, the kernel is asked after the open
+ * where the file really is (/proc/self/fd), which has no race. A rename in the meantime stays within the folder.
  */
 export const linuxLogFiles: LogFiles = {
   async open(path, beneath) {

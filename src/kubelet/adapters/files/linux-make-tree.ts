@@ -12,8 +12,8 @@ const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | c
 const FOLDER_MODE = 0o755;
 
 /**
- * Against CVE-2017-1002102: every file is created through the descriptor of the directory that was created for it, so
- * that a folder swapped for a link between two steps receives nothing, and existing files are never written to.
+ * Creates a tree of files. Against CVE-2017-1002102, every file is created through the descriptor of its new directory.
+ * So a folder that is swapped for a link between two steps receives nothing, and existing files are never written to.
  */
 export async function makeTree(folder: string, name: string, files: ReadonlyMap<string, TreeFile>): Promise<void> {
   const at = `${folder}/${name}`;
@@ -61,7 +61,8 @@ async function newFile(directory: number, name: string, { content, mode, uid }: 
 }
 
 /**
- * A directory below a folder that other users can write to, with missing parents; links cannot lead out of the folder.
+ * Creates a directory and its missing parents below a folder that other users can write to. Links cannot lead out of
+ * the folder.
  */
 export async function makeDirectoryBeneath(folder: string, path: string, mode: number): Promise<void> {
   const opened = await openBeneath(pooledFdOps, folder, path, mode).catch((error: unknown) => {

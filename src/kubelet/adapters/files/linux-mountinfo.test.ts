@@ -5,7 +5,7 @@ import { MountTable } from './linux-mountinfo.ts';
 const line = (id: number, path: string, fsType = 'tmpfs'): string =>
   `${id} 1 0:${id} / ${path} rw - ${fsType} ${fsType} rw\n`;
 
-/** A table that is read at one moment, between the start and the end of a read. */
+/** A mount table that is read at one moment, between the start and the end of a read. */
 class Kernel {
   text = line(1, '/', 'ext4');
   readings = 0;
@@ -18,7 +18,7 @@ class Kernel {
     return text;
   };
 
-  /** Of the current read, once it runs. */
+  /** Ends the current read when it is running. */
   async endReading(): Promise<void> {
     while (this.#end === undefined) await Promise.resolve();
     const end = this.#end;

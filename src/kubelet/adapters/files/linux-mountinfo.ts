@@ -4,9 +4,9 @@ import type { MountInfo } from '../../../base/mount-info.ts';
 import { fromErrno } from '../linux-errors.ts';
 
 /**
- * The mount table as of after each call. The kernel takes some 5 µs per line, and a node of a hundred pods has five
- * hundred:
- * 1. Callers during a read share the next read; never the current one, which may already have passed the line of a
+ * Reads the mount table as of after each call. The kernel takes about 5 µs per line, and a node of a hundred pods has
+ * five hundred lines. Invariants:
+ * 1. Callers during a read share the next read. They do not use the current one, which may have passed the line of a
  *    mount that the caller has just made.
  * 2. A line that was in the previous read is not parsed again.
  */
@@ -22,7 +22,7 @@ export class MountTable {
     this.#read = read;
   }
 
-  /** The same array as long as nothing changes. */
+  /** Returns the table. It is the same array as long as nothing changes. */
   read(): Promise<readonly MountInfo[]> {
     this.#next ??= this.#reading.then(() => {
       const reading = this.#readNow();

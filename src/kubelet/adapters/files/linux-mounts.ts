@@ -15,31 +15,32 @@ import { readMountInfo } from './linux-mountinfo.ts';
 import { realPlace, walkLocal } from './linux-remote-mounts.ts';
 
 export interface LinuxMountsOptions {
-  /** How long mount(8) or umount(8) may take. */
+  /** The time limit of mount(8) or umount(8). */
   readonly timeoutMs?: number;
   readonly run?: typeof runKillable;
   /** Decides which paths may hang. */
   readonly walk?: typeof walkLocal;
 }
 
-/** Processes that open and mount on file systems that may hang. */
+/** The maximum number of processes that open and mount on file systems that may hang. */
 const WORKERS = 8;
-/** tmpfs knows `noswap` since 6.4 (upstream: pkg/kubelet/util/swap). */
+/** The first kernel version whose tmpfs supports `noswap` (upstream: pkg/kubelet/util/swap). */
 const noswapSince = [6, 4] as const;
 
 /**
- * Mounting through mount(8) and umount(8), each in a killable child. `-n` and `-i` keep them from /etc/mtab and from
- * helper programs, `-c` keeps umount from resolving the path, which would access the dead file system it is to remove.
+ * Mounts with mount(8) and umount(8), each in a child that can be killed. With `-n` and `-i` they do not use /etc/mtab
+ * and helper programs. With `-c`, umount does not resolve the path, which would access the dead file system that it
+ * should remove.
  */
 export class LinuxMounts implements Mounts {
   readonly #timeoutMs: number;
-  /** For mounts that may take long, and for those with a helper program. */
+  /** Runs mounts that may take long, and those with a helper program. */
   readonly #runChild: typeof runKillable;
-  /** For mounts that every pod needs, and that the kernel makes at once. */
+  /** Runs mounts that every pod needs and that the kernel makes immediately. */
   readonly #runQuick: typeof runKillable;
   readonly #walk: typeof walkLocal;
   readonly #work = new FileWork(WORKERS);
-  /** Keyed by operation and path. */
+  /** The stuck children by operation and path. */
   readonly #stuck = new StuckChildren();
   #noswap = isAtLeast(release(), noswapSince);
 
@@ -190,7 +191,10 @@ export class LinuxMounts implements Mounts {
   }
 }
 
-/** util-linux has one exit status for most failures; with LC_ALL=C its messages are stable. Translated only here. */
+/**
+ * Returns the kind for a message of util-linux, which has one exit status for most failures. With LC_ALL=C its messages
+ * are stable. They are interpreted only here.
+ */
 function kindOfMessage(stderr: string): ErrorKind {
   if (/busy/i.test(stderr)) return 'Conflict';
   if (/does not exist|no such file/i.test(stderr)) return 'NotFound';

@@ -7,7 +7,7 @@ import { below, fdPath, openOrNothing, PATH_DIRECTORY, PATH_NOFOLLOW, READ_DIREC
 export type OpenBeneathResult =
   | { kind: 'opened'; fd: number; directory: boolean }
   /**
-   * `create`: a missing directory could not be created; `open`: the path leads outside, or changed while it was
+   * `create`: a missing directory could not be created. `open`: the path leads outside, or changed while it was
    * checked.
    */
   | { kind: 'refused'; step: 'create' | 'open'; why: string };
@@ -15,8 +15,8 @@ export type OpenBeneathResult =
 interface Part {
   readonly name: string;
   /**
-   * It comes from a symlink, so it must exist: the target of a dangling link is never created (upstream:
-   * subpath_linux.go, mkdirat over the link).
+   * Whether the part comes from a symlink. Then it must exist, because the target of a dangling link is never created
+   * (upstream: subpath_linux.go, mkdirat over the link).
    */
   readonly fromLink: boolean;
 }
@@ -24,7 +24,7 @@ interface Part {
 const LONGEST_SYMLINK_CHAIN = 40;
 const MODE_BITS = 0o7777n;
 
-/** Ends a walk; caught in this file. */
+/** Ends a walk. It is caught in this file. */
 class Refused extends Error {
   readonly step: 'create' | 'open';
   constructor(step: 'create' | 'open', why: string) {
@@ -34,16 +34,16 @@ class Refused extends Error {
 }
 
 /**
- * Opens `subPath` of the volume `root` and returns the descriptor (O_PATH: it refers to the inode only) to the caller,
- * who closes it. Against CVE-2017-1002101 and CVE-2021-25741, where a pod swaps directories of its volume for symlinks:
- * 1. One component at a time from the directory held open, never following: whatever is swapped, each step stays inside
- *    what was opened before it.
- * 2. A symlink is read and its parts are walked by the same rule. Absolute ones, and those that climb above the root,
- *    are resolved from the volume's root if their text leads there, as the host would resolve them; otherwise they are
- *    rejected.
- * 3. `..` returns to a directory that is still held open, never through the kernel.
- * 4. Missing components are created as directories with `newMode`, otherwise with the volume's own mode (setgid
- *    included), and opened without following.
+ * Opens `subPath` of the volume `root` and returns the descriptor (O_PATH: it refers only to the inode), which the
+ * caller closes. Against CVE-2017-1002101 and CVE-2021-25741, where a pod swaps directories of its volume for symlinks,
+ * it has these invariants:
+ * 1. Each component is opened from the directory that is held open, without following links. Whatever is swapped, each
+ *    step stays inside what was opened before.
+ * 2. A symlink is read, and its parts are walked by the same rule. Absolute links, and those that climb above the root,
+ *    are resolved from the volume's root if their text leads into it on the host. Otherwise they are rejected.
+ * 3. `..` returns to a directory that is still held open, and never through the kernel.
+ * 4. Missing components are created as directories with `newMode`, or with the volume's own mode (including setgid),
+ *    and opened without following links.
  */
 export async function openBeneath(
   ops: FdOps,
@@ -69,7 +69,7 @@ export async function openBeneath(
 class Walk {
   atDirectory = true;
   readonly #ops: FdOps;
-  /** From the volume's root to where the walk is. */
+  /** The descriptors from the volume's root to the current directory. */
   readonly #trail: number[];
   readonly #root: string;
   readonly #newMode: number | undefined;
@@ -106,7 +106,7 @@ class Walk {
     return this.#trail.at(-1) as number;
   }
 
-  /** Moves to the entry; the target when it is a symlink. */
+  /** Moves to the entry. Returns the target if it is a symlink. */
   async #enter(part: Part): Promise<string | undefined> {
     const path = below(this.#here, part.name);
     const directory = await openOrNothing(this.#ops, path, PATH_DIRECTORY);
@@ -145,14 +145,14 @@ class Walk {
     try {
       await this.#ops.mkdir(path, mode);
     } catch (error) {
-      // Created concurrently by another container's start; whatever it is, it is opened without following.
+      // The start of another container created it concurrently. In any case it is opened without following links.
       if (errnoOf(error) !== 'EEXIST') throw new Refused('create', `mkdir: ${errnoOf(error) ?? String(error)}`);
       isOurs = false;
     }
     const fd = await openOrNothing(this.#ops, path, READ_DIRECTORY);
     if (fd === undefined) throw new Refused('create', 'it was replaced while it was made');
     this.#trail.push(fd);
-    // The mode passed to mkdir was reduced by the umask.
+    // The umask reduced the mode that was passed to mkdir.
     if (isOurs) await this.#ops.chmod(fdPath(fd), mode);
     return undefined;
   }

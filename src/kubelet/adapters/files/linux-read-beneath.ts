@@ -11,10 +11,10 @@ const readFd = promisify(read);
 const partsOf = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');
 
 /**
- * Opens the regular file `path` beneath `root` for reading, resolved as for a process with `root` as its root
- * directory: symlinks are followed, an absolute one is resolved from `root`, and nothing leads above it. One component
- * at a time from the directory held open, never followed by the kernel: whatever is swapped meanwhile, nothing outside
- * is ever opened. The caller closes the descriptor. `NotFound`; `Invalid` for anything but a regular file.
+ * Opens the regular file `path` beneath `root` for reading. It is resolved as for a process whose root directory is
+ * `root`: symlinks are followed, absolute ones from `root`, and nothing leads above it. Each component is opened from
+ * the directory that is held open, and the kernel follows no link. So nothing outside is opened, whatever is swapped
+ * meanwhile. The caller closes the descriptor. Rejects with `NotFound`, and with `Invalid` if it is not a regular file.
  */
 export async function openFileBeneath(ops: FdOps, root: string, path: string): Promise<number> {
   const trail: number[] = [];
@@ -48,7 +48,7 @@ export async function openFileBeneath(ops: FdOps, root: string, path: string): P
   }
 }
 
-/** undefined for anything but a symlink, or if it is missing. */
+/** Returns the target of a symlink; undefined if the entry is missing or not a symlink. */
 async function linkTarget(ops: FdOps, entry: string): Promise<string | undefined> {
   try {
     return await ops.readlink(entry);
@@ -59,14 +59,17 @@ async function linkTarget(ops: FdOps, entry: string): Promise<string | undefined
 }
 
 /**
- * A mount inside may be any file system, including one of the pod's own that never responds; this asks the kernel and
- * not that file system.
+ * Checks that the file is on the expected mount. A mount inside may be any file system, including one of the pod's own
+ * that never responds. The check asks the kernel, and not that file system.
  */
 async function demandMount(ops: FdOps, fd: number, { path, mount }: { path: string; mount: string }): Promise<void> {
   if ((await mountIdOf(ops, fd)) !== mount) throw new KubeletError('Invalid', `${path}: lies on another mount`);
 }
 
-/** It is checked before it is opened for reading: opening a device or a pipe may have side effects. */
+/**
+ * Opens a regular file. It is checked before it is opened for reading, because opening a device or a pipe may have side
+ * effects.
+ */
 async function openRegular(
   ops: FdOps,
   entry: string,
@@ -79,14 +82,17 @@ async function openRegular(
     const { mode } = await ops.fstat(found);
     if ((Number(mode) & constants.S_IFMT) !== constants.S_IFREG)
       throw new KubeletError('Invalid', `${path}: is not a regular file`);
-    // Through the descriptor, so it is the identical file that was checked.
+    // The descriptor refers to exactly the file that was checked.
     return await ops.open(fdPath(found), constants.O_RDONLY);
   } finally {
     await ops.close(found);
   }
 }
 
-/** All of it, and one byte more than the limit is an error; its size is not trusted, because it may grow. */
+/**
+ * Reads the whole file. One byte more than the limit is an error. The reported size is not used, because the file may
+ * grow.
+ */
 export async function readOpenFile(fd: number, path: string, limitBytes: number): Promise<Uint8Array> {
   const buffer = Buffer.allocUnsafe(limitBytes + 1);
   let filled = 0;

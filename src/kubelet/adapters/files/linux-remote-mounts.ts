@@ -8,8 +8,8 @@ import type { MountInfo } from '../../../base/mount-info.ts';
 import { readMountInfo } from './linux-mountinfo.ts';
 
 /**
- * File systems served by this kernel: a stat on them waits for a disk at most, never for another machine or a user's
- * daemon.
+ * File systems that this kernel serves. A stat on them waits at most for a disk, and never for another machine or a
+ * user's daemon.
  */
 const local = new Set([
   'ext2',
@@ -51,25 +51,25 @@ const local = new Set([
   'resctrl',
 ]);
 const LONGEST_SYMLINK_CHAIN = 40;
-/** Automount points of the kernel's own file systems. */
+/** The automount point of one of the kernel's own file systems. */
 const BINFMT_MISC = '/proc/sys/fs/binfmt_misc';
 
 const realpathAtOnce = promisify(realpath.native);
 
 export interface Way {
   /**
-   * The path without symlinks, as far as it could be walked without accessing what may hang; the last name is followed
+   * The path without symlinks, as far as it could be walked without accessing what may hang. The last name is followed
    * only on request.
    */
   readonly real: string;
-  /** The mount point of the first file system on the way that is not local; undefined when the whole way is local. */
+  /** The mount point of the first file system of the path that is not local; undefined if all are local. */
   readonly remote: string | undefined;
 }
 
 /** Keyed by the table, which is the same array as long as nothing changes. */
 const remotePlaces = new WeakMap<readonly MountInfo[], ReadonlySet<string>>();
 
-/** Mount points of file systems that are not local, unless covered. */
+/** Returns the mount points of file systems that are not local, unless they are covered. */
 function remotePlacesOf(mounts: readonly MountInfo[]): ReadonlySet<string> {
   const known = remotePlaces.get(mounts);
   if (known !== undefined) return known;
@@ -84,8 +84,8 @@ function remotePlacesOf(mounts: readonly MountInfo[]): ReadonlySet<string> {
 }
 
 /**
- * Walks a path one component at a time; mountinfo shows which file system comes next before it is accessed. Without any
- * mount that is not local, the walk is a single call.
+ * Walks a path one component at a time. mountinfo shows which file system comes next before it is accessed. If there is
+ * no mount that is not local, the walk is a single call.
  */
 export async function walkLocal(
   path: string,
@@ -98,7 +98,7 @@ export async function walkLocal(
   );
 }
 
-/** undefined when it does not exist: the walk by parts finds how far it leads. */
+/** Walks in one call; undefined if the path does not exist, and then the walk by parts finds how far it leads. */
 async function walkAtOnce(path: string, followLast: boolean): Promise<Way | undefined> {
   const parts = partsOf(path);
   const last = followLast ? undefined : parts.pop();
@@ -106,7 +106,7 @@ async function walkAtOnce(path: string, followLast: boolean): Promise<Way | unde
     const real = await realpathAtOnce(`/${parts.join('/')}`);
     return { real: last === undefined ? real : nodePath.join(real, last), remote: undefined };
   } catch {
-    return undefined; // Repeated part by part, which finds the problem.
+    return undefined; // return undefined; // The walk by parts finds the problem.
   }
 }
 
@@ -137,8 +137,8 @@ export async function firstRemoteMount(
 }
 
 /**
- * Mounts are listed by their real paths: for a path through a symlink (a root directory that is one) none would be
- * found.
+ * Returns the real path. The mount table lists real paths, so a path through a symlink (such as a root directory that
+ * is one) would not be found.
  */
 export async function realPlace(path: string, mounts: readonly MountInfo[]): Promise<string> {
   return (await walkLocal(path, { followLast: false, mounts })).real;

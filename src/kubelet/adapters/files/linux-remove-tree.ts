@@ -9,9 +9,9 @@ import { realPlace } from './linux-remote-mounts.ts';
 import { walkTree } from './linux-tree-walk.ts';
 
 /**
- * Removes a tree, and only that tree (less careful agents have deleted mounted data of users): nothing is changed when
- * something is mounted at or below `path`; the walk neither follows links nor enters a mount that appears meanwhile.
- * 'large' when there is more than the budget: a part is removed, and the rest is left to a child.
+ * Removes a tree, and only that tree, because agents have deleted mounted data of users in the past. It changes nothing
+ * if something is mounted at or below `path`. The walk neither follows links nor enters a mount that appears meanwhile.
+ * It returns 'large' if the tree exceeds the budget: then a part is removed, and a child must remove the rest.
  */
 export async function removeTree(
   ops: FdOps,
@@ -47,8 +47,8 @@ export async function removeTree(
 }
 
 /**
- * Most folders are empty by then. The kernel rejects those that are not empty, or that are mount points: the mount
- * table need not be read.
+ * Removes an empty folder, because most folders are empty by then. The kernel refuses folders that are not empty or are
+ * mount points, so the mount table need not be read.
  */
 async function removedEmpty(ops: FdOps, path: string): Promise<boolean> {
   try {
@@ -95,7 +95,10 @@ async function emptyDirectory(
   );
 }
 
-/** The mount table was read before the directory was opened, and may contain another name for it. */
+/**
+ * Whether the open directory is a mount point. The mount table was read before the directory was opened, and may
+ * contain another name for it.
+ */
 async function isMountPoint(ops: FdOps, root: number): Promise<boolean> {
   const parent = await ops.open(below(root, '..'), READ_DIRECTORY);
   try {

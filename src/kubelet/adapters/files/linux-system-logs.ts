@@ -9,7 +9,7 @@ import { linuxLogFiles } from './linux-log-files.ts';
 
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Limit of a folder: a pod that can write to the logs can create any number of names. */
+/** The maximum number of entries of a folder, because a pod that can write to the logs can create any number. */
 const MOST_ENTRIES = 10_000;
 
 export function linuxSystemLogs(root: string): SystemLogs {
@@ -24,7 +24,7 @@ export function linuxSystemLogs(root: string): SystemLogs {
   };
 }
 
-/** undefined for anything but a folder. As for files, the kernel is asked after the open where it is. */
+/** Opens a folder; undefined if it is not one. As for files, the kernel is asked after the open where it is. */
 async function openFolder(root: string, full: string): Promise<SystemLogEntry | undefined> {
   let folder;
   try {

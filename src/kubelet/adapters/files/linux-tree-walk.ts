@@ -3,43 +3,47 @@ import type { DirectoryEntry, EntryReader, FdOps, InodeId } from './linux-fd-ops
 import { below, isSameInode, mountIdOf, openOrNothing, READ_DIRECTORY } from './linux-fd-ops.ts';
 
 export interface TreeVisitor {
-  /** An entry that is not a directory (any more). `directory` is held open. 'directory' when it turns out to be one. */
+  /**
+   * Called for an entry that is not, or no longer, a directory. `directory` is held open. Returns 'directory' if it
+   * turns out to be one.
+   */
   entry(directory: number, name: Buffer): Promise<'done' | 'directory'>;
-  /** Its whole content was visited; it is held open, its parent is not. */
+  /** Called when the whole content of a directory was visited. The directory is held open, but its parent is not. */
   leaving(directory: number): Promise<void>;
-  /** The walk leaves it; `parent` is held open. */
+  /** Called when the walk leaves a directory. `parent` is held open. */
   left(parent: number, name: Buffer): Promise<void>;
-  /** A mount point, which is not entered. */
+  /** Called for a mount point, which is not entered. */
   mounted(shown: string): void;
 }
 
 export interface WalkOptions {
-  /** For errors. */
+  /** The path for errors. */
   readonly shown: string;
   readonly op: string;
-  /** How many entries may be visited; then the walk ends with 'large'. */
+  /** The maximum number of visited entries. Beyond it the walk ends with 'large'. */
   readonly budget?: number;
 }
 
 interface Level extends InodeId {
   readonly name: Buffer;
   readonly shown: string;
-  /** Read ahead. */
+  /** The entries that were read ahead. */
   readonly entries: DirectoryEntry[];
-  /** Open only while there is more in the directory than was read ahead. */
+  /** Open only while the directory has more entries than were read ahead. */
   reader: EntryReader | undefined;
 }
 
 const READ_AHEAD = 512;
 
 /**
- * Visits a tree from an open directory, the content of a directory before the directory, whatever is moved or swapped
- * meanwhile:
- * 1. Entries are accessed through the directory that is held open; directories are opened without following.
- * 2. Only two directories are open at a time, however deep the tree is: a pod can nest deeper than any limit of
- *    descriptors. The way back is `..`, and is taken only if it is the directory it was entered from.
+ * Visits a tree from an open directory, the content of a directory before the directory. Its invariants hold whatever
+ * is moved or swapped meanwhile:
+ * 1. Entries are accessed through the directory that is held open. Directories are opened without following links.
+ * 2. Only two directories are open at a time, because a pod can nest deeper than any limit of descriptors. The way back
+ *    is `..`, and is taken only if it leads to the directory from which the walk came.
  * 3. Directories on another mount are not entered (mnt_id, which distinguishes bind mounts of the same device).
- * 4. A directory's names are read in portions: one with millions of files costs no more memory than a small one.
+ * 4. A directory's names are read in portions, so that one with millions of files costs no more memory than a small
+ *    one.
  */
 export async function walkTree(
   ops: FdOps,

@@ -39,7 +39,7 @@ async function inTemporaryFolder(body: (folder: string) => Promise<void>): Promi
   }
 }
 
-/** As a pod can create it: each level from within the one before, so that no path is ever too long. */
+/** Creates nested directories as a pod can: each level from within the previous one, so that no path is too long. */
 function makeDeep(folder: string, levels: number): void {
   execFileSync('sh', ['-c', `i=0; while [ $i -lt ${levels} ]; do mkdir d && cd -P d || exit 1; i=$((i+1)); done`], {
     cwd: folder,
@@ -137,14 +137,14 @@ test('the host is unchanged while a folder of the tree is swapped for a link to 
     try {
       for (let round = 0; round < 150; round++) {
         await giveTreeToGroup(pooledFdOps, `${folder}/v`, { gid: 1000 + round, readOnly: false });
-        // What the attacker moves may be in the way; that is an error, and retried.
+        // What the attacker moves may be in the way. That is an error, and is retried.
         await removeTree(pooledFdOps, `${folder}/v/a`).catch((error: unknown) =>
           assert.match(String(error), /removeTree/),
         );
         try {
           mkdirSync(`${folder}/v/a/in`, { recursive: true });
         } catch (error) {
-          // Moved away by the attacker in between, who creates it again.
+          // The attacker moved the directory away in between, and creates it again.
           assert.match(String(error), /ENOENT|EEXIST/);
         }
       }

@@ -7,7 +7,7 @@ const bundled = new URL('./page/', import.meta.url);
 const own = new URL('../../features/page/assets/', import.meta.url);
 const uPlot = new URL('../../../../node_modules/uplot/dist/', import.meta.url);
 
-/** Reads a file of the page by a name of its own list: names of clients do not reach the file system. */
+/** Reads a file of the page by a name of its own list. Names from clients do not reach the file system. */
 export function readPageAsset(name: string): Promise<Uint8Array<ArrayBuffer>> {
   const folder = isBundled ? bundled : name.startsWith('uPlot.') ? uPlot : own;
   return readFile(fileURLToPath(new URL(name, folder)));

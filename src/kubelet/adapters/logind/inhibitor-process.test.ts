@@ -11,8 +11,8 @@ const folder = mkdtempSync(path.join(tmpdir(), 'kubelet-inhibitor-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 /**
- * Takes a lock from a program that stands in for `systemd-inhibit`. It says who it is and holds a pipe open while it
- * runs: `ended` resolves with its process id when it has ended.
+ * Takes a lock from a program that replaces `systemd-inhibit`. It prints its process id and holds a pipe open while it
+ * runs. `ended` resolves with its process id when it has ended.
  */
 function takeFrom(name: string, script: string) {
   const bin = path.join(folder, name);
@@ -31,7 +31,7 @@ function takeFrom(name: string, script: string) {
   return { lock, started: started.promise, ended: ended.promise };
 }
 
-/** What `systemd-inhibit` does with a lock: it runs the program behind its four options. */
+/** Does what `systemd-inhibit` does with a lock: runs the program behind its four options. */
 const RUN_PROGRAM = 'shift 4; exec "$@"';
 
 test('a lock is held until it is released, which is no loss', async () => {

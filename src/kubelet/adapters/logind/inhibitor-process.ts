@@ -3,20 +3,20 @@ import type { Socket } from 'node:net';
 import { KubeletError } from '../../../base/errors.ts';
 import type { InhibitorLock } from '../../ports/login-manager.ts';
 
-/** Environment for the child, such as the address of another bus. */
+/** The environment of the child, such as the address of another bus. */
 type Environment = Readonly<Record<string, string>>;
 
 /**
- * logind hands out a lock as a file descriptor over the bus, which Node.js cannot receive. `systemd-inhibit` holds it
- * for us: it takes the lock, then runs a program, and the lock ends with that program. The program here ends when this
- * process closes its end of the pipe, or dies.
+ * The text that the program prints when it holds the lock. logind passes a lock as a file descriptor over the bus,
+ * which Node.js cannot receive, so `systemd-inhibit` holds it: it takes the lock and then runs a program, and the lock
+ * ends with the program. This program ends when the agent closes its end of the pipe, or exits.
  */
 const HELD = 'held';
 const program = ['sh', '-c', `echo ${HELD}; exec cat > /dev/null`];
 const TAKE_LIMIT_MS = 10_000;
 const OUTPUT_LIMIT_CHARS = 2000;
 
-/** Rejects with Unavailable when the lock cannot be had, with the words of `systemd-inhibit`. */
+/** Takes the lock. Rejects with Unavailable, with the words of `systemd-inhibit`, if that fails. */
 export function takeInhibitorLock(
   { who, why }: { readonly who: string; readonly why: string },
   environment: Environment = {},
@@ -26,7 +26,7 @@ export function takeInhibitorLock(
     ['--what=shutdown', `--who=${who}`, `--why=${why}`, '--mode=delay', ...program],
     { env: { ...process.env, ...environment }, stdio: ['pipe', 'pipe', 'pipe'], detached: true },
   );
-  // Detached: a signal from the terminal to the agent's process group must not release the lock.
+  // The child is detached, because a signal from the terminal to the agent's process group must not release the lock.
   child.unref();
   const listeners = new Set<() => void>();
   let state: 'taking' | 'held' | 'ended' = 'taking';

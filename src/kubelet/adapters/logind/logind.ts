@@ -14,7 +14,10 @@ export interface LogindPlaces {
   readonly dropInDir: string;
 }
 
-/** `address` is that of another system bus, as in DBUS_SYSTEM_BUS_ADDRESS; one that is no path is not supported. */
+/**
+ * Returns the places. `address` is that of another system bus, as in DBUS_SYSTEM_BUS_ADDRESS. An address that is not a
+ * path is not supported.
+ */
 export function logindPlaces(address = ''): LogindPlaces {
   const bus = /^unix:path=([^,;]+)/.exec(address)?.[1] ?? '/run/dbus/system_bus_socket';
   return { bus, dropInDir: '/etc/systemd/logind.conf.d' };
@@ -27,10 +30,10 @@ const BUS = 'org.freedesktop.DBus';
 const SHUTDOWN_SIGNALS = `type='signal',sender='${SERVICE}',path='${PATH}',interface='${MANAGER}',member='PrepareForShutdown'`;
 const OWNER_SIGNALS = `type='signal',sender='${BUS}',interface='${BUS}',member='NameOwnerChanged',arg0='${SERVICE}'`;
 const HANGUP = 1;
-/** Upstream: systemd/inhibit_linux.go. */
+/** The name of the drop-in file (upstream: systemd/inhibit_linux.go). */
 const DROP_IN = '99-kubelet.conf';
 
-/** systemd-logind over D-Bus. */
+/** Creates the client of systemd-logind over D-Bus. */
 export function createLogind(places: LogindPlaces): LoginManager {
   return { connect: () => connect(places) };
 }
@@ -61,7 +64,10 @@ function askBus(bus: BusClient, member: string): Promise<unknown> {
   });
 }
 
-/** `owner` is logind's unique name. Any user of the machine may send signals of any name. */
+/**
+ * Creates the connection. `owner` is logind's unique name, which is checked because any user of the machine may send
+ * signals of any name.
+ */
 function connectionOf(bus: BusClient, owner: string, { bus: socket, dropInDir }: LogindPlaces): LoginConnection {
   const property = (name: string): Promise<unknown> =>
     bus.invoke({
@@ -73,7 +79,7 @@ function connectionOf(bus: BusClient, owner: string, { bus: socket, dropInDir }:
       body: [MANAGER, name],
     });
   bus.onMessage(({ sender, member }) => {
-    // logind was restarted: it has another name now.
+    // logind was restarted and has another name now.
     if (sender === BUS && member === 'NameOwnerChanged') bus.close();
   });
   return {

@@ -3,8 +3,8 @@ import type https from 'node:https';
 import { KubeletError } from '../../../base/errors.ts';
 
 /**
- * Resolves once the server listens. Rejects with `AlreadyExists` when the address is in use. `onFailure` receives later
- * errors, such as a lack of descriptors for a connection, which must not end the agent.
+ * Resolves when the server listens. Rejects with `AlreadyExists` if the address is in use. `onFailure` receives later
+ * errors, such as too many open files, which must not end the agent.
  */
 export function bindServer(
   server: http.Server | https.Server,
@@ -32,7 +32,7 @@ export function bindServer(
   });
 }
 
-/** Closes open connections, too. */
+/** Closes the server and open connections. */
 export function closeServer(server: http.Server | https.Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 
 /**
- * The part of a response read so far. `cut`: the connection ended, or the body was invalid, after the head was
- * received.
+ * The part of a response that was read so far. `cut`: after the head was received, the connection ended or the body was
+ * invalid.
  */
 export type AnswerState =
   | { kind: 'more' }
@@ -15,7 +15,7 @@ const statusLine = /^HTTP\/\d\.\d (\d{3})(?: |$)/;
 const chunkedHeader = /^transfer-encoding:[^\n]*chunked/im;
 const locationHeader = /^location:[ \t]*([^\r\n]*)/im;
 const contentLength = /^content-length:[ \t]*([^\r\n]*)/im;
-/** As Go's client. */
+/** The maximum number of interim responses, as in Go's client. */
 const MAX_INTERIM = 5;
 const MAX_CHUNK_LINE_BYTES = 256;
 const LF = 0x0a;
@@ -23,46 +23,46 @@ const EMPTY = Buffer.alloc(0);
 
 export interface AnswerLimits {
   readonly headBytes: number;
-  /** The body is cut off there, and the rest is not awaited. */
+  /** The maximum length of the body. The rest is cut off and not awaited. */
   readonly bodyBytes: number;
 }
 
 /**
- * Reads one HTTP/1 response to a GET, of which only status, `Location` and the beginning of the body are needed. Most
- * responses arrive in one piece; then nothing is copied. One that arrives in small pieces is searched once, not again
- * with each piece.
+ * Reads one HTTP/1 response to a GET. Only the status, `Location` and the beginning of the body are needed. Most
+ * responses arrive in one piece, and nothing is copied. If one arrives in small pieces, each byte is searched only
+ * once.
  */
 export class AnswerReader {
   readonly #limits: AnswerLimits;
   #bytes: Buffer = EMPTY;
-  /** In `#bytes`, while the head is incomplete: it does not end before here. */
+  /** The position in `#bytes` up to which the incomplete head was searched. */
   #searched = 0;
   #interim = 0;
   #head: { status: number; location: string | undefined; chunked: boolean; length: number | undefined } | undefined;
   #body: Buffer[] | undefined;
   #bodyBytes = 0;
-  /** Remaining bytes of the current chunk; undefined between chunks. */
+  /** The remaining bytes of the current chunk; undefined between chunks. */
   #chunkLeft: number | undefined;
 
   constructor(limits: AnswerLimits) {
     this.#limits = limits;
   }
 
-  /** undefined until status and headers were received: later errors are errors of the body. */
+  /** The status and headers; undefined until they were received. Later errors are errors of the body. */
   get head(): { status: number; location: string | undefined } | undefined {
     return this.#head === undefined ? undefined : { status: this.#head.status, location: this.#head.location };
   }
 
-  /** `piece` may be reused by the caller afterwards. */
+  /** Reads a piece. The caller may reuse its memory afterwards. */
   push(piece: Buffer): AnswerState {
     this.#bytes = this.#bytes.length === 0 ? piece : Buffer.concat([this.#bytes, piece]);
     const state = this.#head === undefined ? this.#readHead() : this.#readBody();
-    // Kept bytes must outlive the caller's buffer.
+    // Stored bytes must not refer to the caller's buffer.
     if (state.kind === 'more' && this.#bytes.buffer === piece.buffer) this.#bytes = Buffer.from(this.#bytes);
     return state;
   }
 
-  /** The other side has closed. */
+  /** Handles the end of the connection. */
   end(): AnswerState {
     if (this.#head === undefined) return { kind: 'cut', message: 'EOF' };
     // A body without a length ends with its connection.
@@ -87,7 +87,7 @@ export class AnswerReader {
       const firstLine = text.slice(0, text.indexOf('\n')).trimEnd();
       const status = Number(statusLine.exec(firstLine)?.[1]);
       if (Number.isNaN(status)) return { kind: 'malformed', message: malformed(firstLine) };
-      // An interim response: the final one follows.
+      // This is an interim response, which the final one follows.
       if (status >= 100 && status < 200 && status !== 101) {
         if (++this.#interim > MAX_INTERIM)
           return { kind: 'malformed', message: 'net/http: too many 1xx informational responses' };
@@ -105,7 +105,7 @@ export class AnswerReader {
     }
   }
 
-  /** Data that does not begin as HTTP never becomes HTTP, so there is no point in waiting. */
+  /** Checks the beginning. Data that does not begin as HTTP never becomes HTTP, so there is no reason to wait. */
   #readBeginning(): AnswerState {
     const beginning = this.#bytes.toString('latin1', 0, 5);
     if ('HTTP/'.startsWith(beginning)) return more;
@@ -130,7 +130,7 @@ export class AnswerReader {
   #readBody(): AnswerState {
     const head = this.#head;
     if (head?.chunked === true) return this.#readChunks();
-    // The usual case: complete, and in one piece.
+    // In the usual case the response is complete and in one piece.
     if (head?.length !== undefined && this.#body === undefined && this.#bytes.length >= head.length) {
       return {
         kind: 'answer',
@@ -196,7 +196,7 @@ function lengthOf(head: string): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A header's value; undefined when it is missing or empty. */
+/** Returns the value of a header; undefined if it is missing or empty. */
 function headerOf(head: string, header: RegExp): string | undefined {
   const found = header.exec(head)?.[1]?.trim();
   return found === '' ? undefined : found;

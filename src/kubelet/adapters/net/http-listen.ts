@@ -9,17 +9,17 @@ import { readKubeletRequest, refuseRequest, refuseTunnel, serveApp } from './ser
 import type { FetchApp } from './serve-app.ts';
 
 export interface Listening {
-  /** Where it listens, for the log. */
+  /** The address for the log. */
   readonly address: string;
   close(): Promise<void>;
 }
 
 const HEADERS_LIMIT_MS = 30_000;
-/** Limit for receiving a request; its response may take as long as the client reads it. */
+/** The time limit for receiving a request. Its response may take as long as the client reads it. */
 const REQUEST_LIMIT_MS = 60_000;
 /**
- * Each costs a descriptor and memory; connections beyond the limit are closed at once. Probes, scrapes and a person's
- * commands need a few.
+ * The maximum number of connections, because each costs a descriptor and memory. Further ones are closed immediately.
+ * Probes, scrapes and a user's commands need a few.
  */
 const MOST_CONNECTIONS = 256;
 
@@ -45,15 +45,15 @@ async function listen(
   return { address, close: () => closeServer(server) };
 }
 
-/** Rejects with `AlreadyExists` when the port is taken. */
+/** Listens on a TCP port. Rejects with `AlreadyExists` if the port is in use. */
 export function listenTcp(app: FetchApp, host: string, port: number): Promise<Listening> {
   return listen(serve(app), { host, port }, `${host}:${port}`);
 }
 
 /**
- * A socket that only root can open, without a moment when others can: it is created in a folder of root and moved into
- * place. A file or a link left by a killed agent is replaced; a socket on which another agent answers is not. Closing
- * removes it only if it is still this one.
+ * Listens on a socket that only root can open. There is no moment when others can, because it is created in a folder of
+ * root and then moved. A file or a link that a killed agent left is replaced, but not a socket on which another agent
+ * answers. Closing removes the socket only if it is still this one.
  */
 export async function listenUnix(app: FetchApp, socketPath: string): Promise<Listening> {
   const [served, folder] = await Promise.all([isServed(socketPath), makeFolderBeside(socketPath)]);
@@ -65,7 +65,8 @@ export async function listenUnix(app: FetchApp, socketPath: string): Promise<Lis
     const made = `${folder}/s`;
     const listening = await listen(serve(app), { path: made }, socketPath);
     try {
-      // Immediately: while the agent starts, each turn of the event loop is long, and its users wait for this socket.
+      // This is synchronous: while the agent starts, each turn of the event loop is long, and clients wait for this
+      // socket.
       chmodSync(made, 0o600);
       const own = lstatSync(made, { bigint: true });
       renameSync(made, socketPath);
@@ -89,7 +90,7 @@ export async function listenUnix(app: FetchApp, socketPath: string): Promise<Lis
   }
 }
 
-/** Its name is as short as possible: the kernel limits the path of a socket to 107 bytes. */
+/** Creates a folder with the shortest possible name, because the kernel limits the path of a socket to 107 bytes. */
 async function makeFolderBeside(socketPath: string): Promise<string> {
   const parent = path.dirname(socketPath);
   await mkdir(parent, { recursive: true, mode: 0o750 });

@@ -7,11 +7,11 @@ const LIMIT_MS = 15_000;
 const OUTPUT_BYTES = 64 * 1024;
 
 /**
- * The machine's preferred iptables, legacy or nf_tables. `prefix` is placed before each command: `ip netns exec NAME`,
- * for a network other than this process's.
+ * Runs the machine's preferred iptables, legacy or nf_tables. `prefix` precedes each command, for example `ip netns
+ * exec NAME` for the network of another namespace.
  */
 export function linuxIptables(processes: Processes, prefix: readonly string[] = []): readonly Iptables[] {
-  // Debian has them in sbin, which is not in every PATH.
+  // Debian has the programs in sbin, which is not in every PATH.
   const env = { PATH: safeSearchPath(`${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`), LC_ALL: 'C' };
   const of = (family: Iptables['family'], name: string): Iptables => ({
     family,

@@ -7,15 +7,18 @@ import type { NodeNetwork } from '../../ports/node-network.ts';
 type Interfaces = NodeJS.Dict<os.NetworkInterfaceInfo[]>;
 
 export interface NetworkTexts {
-  /** `/proc/net/route` and `/proc/net/ipv6_route`; '' if missing. */
+  /** The content of `/proc/net/route` and `/proc/net/ipv6_route`; '' if missing. */
   readonly routes: string;
   readonly v6Routes: string;
-  /** `/proc/net/fib_trie`, which includes addresses of interfaces without a carrier; `interfaces` does not. */
+  /**
+   * The content of `/proc/net/fib_trie`. Unlike `interfaces`, it includes the addresses of interfaces without a
+   * carrier.
+   */
   readonly v4Trie: string;
   readonly interfaces: Interfaces;
 }
 
-/** The machine's network as reported by the kernel. */
+/** The machine's network as the kernel reports it. */
 export const linuxNetwork: NodeNetwork = {
   read: () =>
     computeNetwork({
@@ -28,14 +31,15 @@ export const linuxNetwork: NodeNetwork = {
     try {
       return (await lookup(name, { all: true })).map(({ address }) => address);
     } catch {
-      return []; // A name that does not resolve.
+      return []; // return []; // The name does not resolve.
     }
   },
 };
 
 /**
- * The first address on the first interface with a default route that others can reach, in each family; without routes
- * on any external interface (upstream: apimachinery util/net ResolveBindAddress; without routes it finds none).
+ * Returns, in each family, the first address that others can reach on the first interface with a default route
+ * (upstream: apimachinery util/net ResolveBindAddress). Without routes it is on any external interface; upstream finds
+ * none then.
  */
 export function computeNetwork({
   routes,
@@ -50,12 +54,12 @@ export function computeNetwork({
   return { own, defaults: { ...(v4 !== undefined && { v4 }), ...(v6 !== undefined && { v6 }) } };
 }
 
-/** Each of the kernel's own addresses is above a line that marks it as local. */
+/** Returns the kernel's own addresses. Each is above a line that marks it as local. */
 function localV4(text: string): string[] {
   return [...text.matchAll(/\|-- (\d+\.\d+\.\d+\.\d+)\n\s+\/32 host LOCAL/g)].map(([, address = '']) => address);
 }
 
-/** Names of interfaces, in the order of the routes. */
+/** Returns the names of interfaces, in the order of the routes. */
 function defaultV4(text: string): string[] {
   return text
     .split('\n')
@@ -71,7 +75,7 @@ function defaultV6(text: string): string[] {
   return fields.filter((each) => isZero(each[0]) && !isZero(each[4])).map((each) => each[9] ?? '');
 }
 
-/** Interfaces of containers are not external. */
+/** Whether the interface belongs to containers, and so is not external. */
 const isOfContainers = (name: string): boolean => /^(veth|cni|docker|br-|kts|kubelet)/.test(name);
 
 function firstGlobal(interfaces: Interfaces, routed: readonly string[], family: 'IPv4' | 'IPv6'): string | undefined {
@@ -88,6 +92,6 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // A kernel without that family.
+    return ''; // return ''; // The kernel does not support this family.
   }
 }

@@ -1,5 +1,5 @@
-// The manifest URL: what its server, or an attacker on the network path, can make the agent do. What it serves becomes
-// static pods.
+// Tests what the server of the manifest URL, or an attacker on the network path, can make the agent do. What it serves
+// becomes static pods.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import http from 'node:http';

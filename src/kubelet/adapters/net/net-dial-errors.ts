@@ -1,6 +1,6 @@
 import { KubeletError } from '../../../base/errors.ts';
 
-/** Errors of the kernel, in the wording of upstream's events. */
+/** The kernel's errors, in the words of upstream's events. */
 const causes: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connect: connection refused',
   EHOSTUNREACH: 'connect: no route to host',
@@ -21,8 +21,8 @@ const ownFailures: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS',
 const plainAnswer = /wrong version number|packet length too long|http request/i;
 
 /**
- * Translates an errno, or an error of TLS or the HTTP parser. `Unavailable` for the other side's failures, `Internal`
- * when this process ran out of something, `Invalid` when plain HTTP came back to a TLS hello.
+ * Converts an errno, or an error of TLS or the HTTP parser. The kind is `Unavailable` for failures of the other side,
+ * `Internal` if this process ran out of a resource, and `Invalid` if the answer to a TLS hello was plain HTTP.
  */
 export function dialError(error: unknown, op: string, address: string): KubeletError {
   const { code = '', message = String(error) } = (typeof error === 'object' && error !== null ? error : {}) as {

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import net from 'node:net';
 
-/** Frames of HTTP/2 (RFC 9113, section 6) that are used here. */
+/** The frame types of HTTP/2 (RFC 9113, section 6) that are used here. */
 const DATA = 0x0;
 const HEADERS = 0x1;
 const RST_STREAM = 0x3;
@@ -14,7 +14,7 @@ const PADDED = 0x8;
 const END_HEADERS = 0x4;
 const FRAME_HEAD_BYTES = 9;
 const MESSAGE_HEAD_BYTES = 5;
-/** A health response has two bytes, and a handful of frames around it. */
+/** The size limit of an answer. A health response has two bytes and a few frames. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 const MAX_FRAMES = 256;
 
@@ -31,8 +31,8 @@ function frame(type: number, flags: number, streamId: number, payload: Uint8Arra
 }
 
 /**
- * An HPACK literal that is not added to a table; `name` is an index of the static table (RFC 7541, appendix A), or the
- * name itself.
+ * Encodes an HPACK literal that is not added to a table. `name` is an index of the static table (RFC 7541, appendix A),
+ * or the name itself.
  */
 function literal(name: number | string, value: string): Buffer {
   const named =
@@ -42,7 +42,7 @@ function literal(name: number | string, value: string): Buffer {
   return Buffer.concat([...named, Buffer.from([value.length]), Buffer.from(value, 'latin1')]);
 }
 
-/** All data a health check sends: preface, settings, headers and the message. */
+/** Returns all data that a health check sends: preface, settings, headers and the message. */
 export function healthCheckBytes(authority: string, message: Uint8Array): Buffer {
   const headers = Buffer.concat([
     // :method POST, :scheme http
@@ -63,7 +63,7 @@ export function healthCheckBytes(authority: string, message: Uint8Array): Buffer
   ]);
 }
 
-/** `odd`: anything but one message and an orderly end. */
+/** `odd` means anything except one message and an orderly end. */
 type Reading = { kind: 'more'; reply: Buffer | undefined } | { kind: 'message'; bytes: Buffer } | { kind: 'odd' };
 
 /** Reads the response to a health check up to its message. */
@@ -108,9 +108,9 @@ function withoutPadding(payload: Buffer, flags: number): Buffer {
 }
 
 /**
- * A health check over a plain connection, for the usual case: the server answers with one message. Resolves to it, or
- * to undefined when anything else happens, such as a refused connection, an error status or the deadline: a full client
- * then finds the cause. A full client costs seven times as much.
+ * Makes a health check over a plain connection, for the usual case that the server answers with one message. Resolves
+ * to the message, or to undefined in all other cases, such as a refused connection, an error status or the deadline. A
+ * full client then finds the cause; it costs seven times as much.
  */
 export function checkPlain(
   to: { host: string; port: number; timeoutMs: number; bytes: Buffer },

@@ -10,7 +10,7 @@ import { errorKind, errorMessage } from '../../../base/errors.ts';
 import { grpcHealthCheck } from './net-dial-grpc.ts';
 
 interface Answer {
-  /** The message; none when the call fails. */
+  /** The message; none if the call fails. */
   readonly status?: number;
   readonly code: number;
 }
@@ -31,7 +31,7 @@ function checker(port: number): Peer['check'] {
   };
 }
 
-/** A server of the health service; answers by the name of the service that it is asked for. */
+/** Serves the health service. It answers by the name of the requested service. */
 async function serve(context: TestContext, answers: Readonly<Record<string, Answer>>): Promise<Peer> {
   const server = http2.createServer();
   const sessions = new Set<http2.ServerHttp2Session>();
@@ -50,7 +50,7 @@ async function serve(context: TestContext, answers: Readonly<Record<string, Answ
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('end', () => {
       const message = Buffer.concat(chunks).subarray(5);
-      // Field 1, its length (one byte, or two above 127), the name.
+      // Field 1: its length (one byte, or two above 127), then the name.
       const service = message.subarray((message[1] ?? 0) > 127 ? 3 : 2).toString();
       asked.push(service);
       const { status, code } = answers[service] ?? { code: 5 };

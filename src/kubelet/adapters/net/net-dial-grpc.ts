@@ -8,10 +8,10 @@ import type { NetDial } from '../../ports/net-dial.ts';
 import { checkPlain, healthCheckBytes } from './net-dial-grpc-plain.ts';
 
 type ServingStatus = Awaited<ReturnType<NetDial['grpcProbe']>>;
-/** grpc.health.v1.HealthCheckResponse.ServingStatus, by number. */
+/** The values of grpc.health.v1.HealthCheckResponse.ServingStatus, by number. */
 const servingStatuses: readonly ServingStatus[] = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 
-/** HealthCheckRequest { string service = 1 }. */
+/** Encodes HealthCheckRequest { string service = 1 }. */
 function encodeRequest(service: string): Buffer {
   const bytes = Buffer.from(service, 'utf8');
   if (bytes.length === 0) return Buffer.alloc(0);
@@ -21,14 +21,14 @@ function encodeRequest(service: string): Buffer {
   return Buffer.concat([Buffer.from([...head, left]), bytes]);
 }
 
-/** HealthCheckResponse { ServingStatus status = 1 }: the only field there is, and absent for 0. */
+/** Decodes HealthCheckResponse { ServingStatus status = 1 }. It is the only field, and absent for 0. */
 function decodeResponse(bytes: Buffer): ServingStatus {
   return bytes[0] === 0x08 ? (servingStatuses[bytes[1] ?? 0] ?? 'UNKNOWN') : 'UNKNOWN';
 }
 
 const MAX_KNOWN = 4096;
 
-/** The bytes of the check of `ADDRESS SERVICE`: a node has few different ones. */
+/** The bytes of the check of `ADDRESS SERVICE`. A node has few different ones. */
 const bytesOf = memoizeText(
   (check) => {
     const space = check.indexOf(' ');
@@ -38,9 +38,9 @@ const bytesOf = memoizeText(
 );
 
 /**
- * One health check on a connection of its own, without TLS (upstream: probe/grpc). First the cheap way, which nearly
- * always succeeds; any other outcome is repeated with a full client within the remaining time, because that one reports
- * the cause.
+ * Makes one health check on its own connection, without TLS (upstream: probe/grpc). It first uses the cheap client,
+ * which nearly always succeeds. Other results are repeated with a full client within the remaining time, because that
+ * one reports the cause.
  */
 export async function grpcHealthCheck(target: GrpcTarget, signal?: AbortSignal): Promise<ServingStatus> {
   const startMs = performance.now();
@@ -54,7 +54,7 @@ export async function grpcHealthCheck(target: GrpcTarget, signal?: AbortSignal):
 export interface GrpcTarget {
   readonly host: string;
   readonly port: number;
-  /** Both combined. */
+  /** Host and port. */
   readonly address: string;
   readonly service: string;
   readonly timeoutMs: number;
@@ -101,8 +101,8 @@ function timeoutOf({ timeoutMs }: GrpcTarget): KubeletError {
 }
 
 /**
- * In upstream's words. Upstream waits for a connection until the deadline and then reports that; here a refused
- * connection is reported at once, with its reason.
+ * Converts an error to upstream's words. Upstream waits for a connection until the deadline and then reports that; here
+ * a refused connection is reported immediately with its reason.
  */
 function failureOf(error: ServiceError, { address, timeoutMs }: GrpcTarget): KubeletError {
   const options = { op: 'grpc health check', cause: error };
@@ -131,7 +131,7 @@ function failureOf(error: ServiceError, { address, timeoutMs }: GrpcTarget): Kub
   );
 }
 
-/** Codes as Go's client prints them. */
+/** The codes as Go's client prints them. */
 const codeNames: Readonly<Record<number, string>> = {
   1: 'Canceled',
   2: 'Unknown',

@@ -20,9 +20,9 @@ export interface Exchange {
   readonly method: string;
   readonly headers: readonly Header[];
   readonly verifyTls: boolean;
-  /** How to handle a body that is too large; `truncate` also accepts one that breaks off. */
+  /** How a body that is too large is handled. `truncate` also accepts a body that breaks off. */
   readonly body: { limitBytes: number; whenLarger: 'truncate' | 'fail' };
-  /** Every header of the caller may be a secret: none is sent to another scheme, host or port. */
+  /** Whether the caller's headers may be secret. Then none is sent to another scheme, host or port. */
   readonly secretHeaders?: boolean;
 }
 
@@ -30,14 +30,17 @@ export interface ExchangeAnswer {
   readonly status: number;
   readonly location: string | undefined;
   readonly body: string;
-  /** Why the body was incomplete, where that is no reason to reject. */
+  /** Why the body was incomplete, if that is not an error. */
   readonly broken?: string;
 }
 
 const MAX_HEADER_BYTES = 64 * 1024;
 const MAX_REDIRECTS = 10;
 
-/** One request on a connection of its own. Rejects with KubeletError; an abort of `signal` rejects with its reason. */
+/**
+ * Makes one request on its own connection. Rejects with KubeletError. If `signal` aborts, it rejects with the signal's
+ * reason.
+ */
 function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswer> {
   const { url } = request;
   const where = `Get "${shownUrl(url.href)}"`;
@@ -49,7 +52,7 @@ function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswe
       port: url.port === '' ? undefined : url.port,
       path: `${url.pathname}${url.search}`,
       headers: headersOf(request.headers),
-      // No agent: one connection, closed afterwards, never through a proxy.
+      // Without an agent there is one connection that is closed afterwards, and never a proxy.
       agent: false,
       rejectUnauthorized: request.verifyTls,
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -58,7 +61,7 @@ function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswe
     try {
       outgoing = client.request(options);
     } catch (error) {
-      // A header or path that HTTP cannot carry.
+      // HTTP cannot carry this header or path.
       return reject(dialError(error, where, addressOf(url)));
     }
     const fail = (error: unknown): void => {
@@ -68,7 +71,7 @@ function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswe
     };
     let breakOff: ((why: string) => void) | undefined;
     const abort = (): void => {
-      // Once the head was received, a deadline applies to the body only.
+      // After the head was received, a deadline applies only to the body.
       if (breakOff !== undefined && request.body.whenLarger === 'truncate' && isKind(signal.reason, 'Timeout'))
         breakOff(BODY_TIMEOUT);
       else fail(signal.reason);
@@ -79,7 +82,7 @@ function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswe
       outgoing.destroy();
     };
     outgoing.on('error', fail);
-    // For Go's client a normal response, which has no body.
+    // For Go's client this is a normal response without a body.
     outgoing.on('upgrade', ({ statusCode = 0 }: http.IncomingMessage, socket: net.Socket) => {
       socket.destroy();
       finish({ status: statusCode, location: undefined, body: '' });
@@ -99,7 +102,7 @@ function exchange(request: Exchange, signal: AbortSignal): Promise<ExchangeAnswe
   });
 }
 
-/** Returns the function that ends it early. */
+/** Collects the body. Returns a function that ends it early. */
 function collect(
   incoming: http.IncomingMessage,
   request: Exchange,
@@ -140,8 +143,8 @@ export function isRedirect(status: number): boolean {
 }
 
 /**
- * Follows redirects as Go's client does, starting with the first response if it was already received, as long as
- * `mayFollow` allows; otherwise returns the last response.
+ * Follows redirects as Go's client does, as long as `mayFollow` allows. It starts with the first response if that was
+ * already received, and returns the last response.
  */
 export async function exchangeFollowing(
   first: Exchange,
@@ -178,7 +181,10 @@ export async function exchangeFollowing(
   }
 }
 
-/** The caller's Host header is kept only on a relative redirect; secrets only for the same host. */
+/**
+ * Returns the headers after a redirect. The caller's Host header is kept only for a relative redirect, and secrets only
+ * for the same host.
+ */
 function headersAfterRedirect(first: Exchange, target: URL, location: string): readonly Header[] {
   const relative = !URL.canParse(location);
   const sameHost = target.hostname === first.url.hostname;

@@ -7,25 +7,25 @@ import { dialError } from './net-dial-errors.ts';
 import type { ExchangeAnswer } from './net-dial-http.ts';
 import { BODY_TIMEOUT } from './net-dial-http.ts';
 
-/** A GET over plain HTTP, prepared to be sent repeatedly. */
+/** A GET over plain HTTP that is prepared to be sent repeatedly. */
 export interface PlainRequest {
-  /** For messages. */
+  /** The text for messages. */
   readonly where: string;
   readonly address: string;
   readonly host: string;
   readonly port: number;
-  /** The bytes on the wire. */
+  /** The request as it is sent. */
   readonly text: string;
 }
 
 const limits = { headBytes: 64 * 1024, bodyBytes: 10 * 1024 };
-/** All connections read into the same memory: the needed part is copied before the next read. */
+/** All connections read into the same memory. The needed part is copied before the next read. */
 const sharedBuffer = Buffer.allocUnsafeSlow(32 * 1024);
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 const unfitValue = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
-/** The bytes of a request; throws `Unavailable` for headers that HTTP cannot carry, with the message of Go's client. */
+/** Builds a request. Throws `Unavailable`, with the message of Go's client, for headers that HTTP cannot carry. */
 export function plainRequest(url: URL, headers: readonly { name: string; value: string }[]): PlainRequest {
   const where = `Get "${url.href}"`;
   for (const { name, value } of headers) {
@@ -40,7 +40,7 @@ export function plainRequest(url: URL, headers: readonly { name: string; value: 
   const port = url.port === '' ? 80 : Number(url.port);
   const hosts = headers.filter(({ name }) => name.toLowerCase() === 'host');
   const host = hosts[0]?.value ?? '';
-  // As in Go's client: only the agent decides how the connection and the body are handled.
+  // As in Go's client, the caller cannot set the headers for the connection and the body.
   const own = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'trailer']);
   const lines = [
     `GET ${url.pathname}${url.search} HTTP/1.1`,
@@ -58,9 +58,9 @@ export function plainRequest(url: URL, headers: readonly { name: string; value: 
 }
 
 /**
- * One request on a connection of its own, with as little overhead as possible: a node has a thousand of them each
- * second. Rejects with KubeletError: `Timeout`, `Aborted`, `Unavailable`, or `Internal` when this process ran out of
- * something.
+ * Makes one request on its own connection with as little overhead as possible, because a node makes up to a thousand a
+ * second. Rejects with KubeletError: `Timeout`, `Aborted`, `Unavailable`, or `Internal` if this process ran out of a
+ * resource.
  */
 export function exchangePlain(
   request: PlainRequest,
@@ -82,7 +82,7 @@ export function exchangePlain(
     const fail = (error: KubeletError): void => {
       if (finish()) reject(error);
     };
-    /** An error after the head was received still leaves a response, with a broken body. */
+    /** Handles an error. After the head was received, there is still a response, with a broken body. */
     const breakOff = (why: string, error: () => KubeletError): void => {
       const { head } = reader;
       if (head === undefined) fail(error());
@@ -113,7 +113,7 @@ export function exchangePlain(
     signal?.addEventListener('abort', abort);
     socket.on('error', (error) => breakOff('unexpected EOF', () => dialError(error, request.where, request.address)));
     socket.on('end', () => take(reader.end()));
-    // UTF-8, as in Go's client. In Latin-1 other letters would lose their upper half, and some of them become line
+    // UTF-8, as in Go's client. Latin-1 would drop the upper byte of other letters, and some of them would become line
     // breaks.
     socket.write(request.text, 'utf8');
   });

@@ -2,7 +2,7 @@ import net from 'node:net';
 import { KubeletError } from '../../../base/errors.ts';
 import { dialError } from './net-dial-errors.ts';
 
-/** Connects and closes. Rejects with KubeletError: `Timeout`, `Aborted`, `Unavailable`, with Go's messages. */
+/** Connects and closes. Rejects with KubeletError: `Timeout`, `Aborted` or `Unavailable`, with Go's messages. */
 export function connectOnly(
   to: { host: string; port: number; address: string; timeoutMs: number },
   signal?: AbortSignal,

@@ -150,7 +150,7 @@ test('letters beyond Latin-1 in a header are not truncated to line breaks', asyn
     });
   });
   const port = await listen(server);
-  // The lower bytes of U+010D and U+010A are CR and LF, that of U+0120 is a space.
+  // The lower bytes of U+010D and U+010A are CR and LF, and that of U+0120 is a space.
   const value = 'x\u010d\u010aX-Smuggled: 1\u010d\u010a\u010d\u010aDELETE\u0120/ HTTP/1.1';
   await netDial.httpProbe(
     request('/', {

@@ -9,11 +9,11 @@ import { exchangeFollowing, isRedirect } from './net-dial-http.ts';
 import type { PlainRequest } from './net-dial-plain-http.ts';
 import { exchangePlain, plainRequest } from './net-dial-plain-http.ts';
 
-/** Limit of a response to a probe or a hook (upstream: probe/http). */
+/** The size limit of a response to a probe or a hook (upstream: probe/http). */
 const PROBE_BODY_LIMIT_BYTES = 10 * 1024;
 
 /**
- * Connections over node:net, node:http and gRPC. Every deadline is hard: it covers name look-up, connecting, TLS,
+ * Connects over node:net, node:http and gRPC. Every deadline is strict: it covers name lookup, connecting, TLS,
  * redirects and the body.
  */
 export const netDial: NetDial = { httpProbe, tcpProbe, grpcProbe, fetch: fetchText };
@@ -48,7 +48,7 @@ function answerOf({ status, body, broken }: ExchangeAnswer): HttpProbeAnswer {
 interface Prepared {
   readonly url: URL;
   readonly timeoutText: string;
-  /** Undefined for what is not a GET over plain HTTP. */
+  /** The prepared request; undefined if it is not a GET over plain HTTP. */
   readonly plain: PlainRequest | undefined;
 }
 
@@ -66,11 +66,14 @@ function preparedOf(request: HttpProbeRequest): Prepared {
   return fresh;
 }
 
-/** The path may contain a query; a scheme or host hidden in it is ignored, as in upstream's formatURL. */
+/**
+ * Builds the URL of a probe. The path may contain a query. A scheme or host hidden in it is ignored, as in upstream's
+ * formatURL.
+ */
 function probeUrl({ scheme, host, port, path }: HttpProbeRequest): URL {
   if (host === '') throw new KubeletError('Unavailable', `Get "${scheme}://:${port}${path}": missing host`);
   const base = new URL(`${scheme}://${net.isIPv6(host) ? `[${host}]` : host}:${port}/`);
-  // Parsed as a path even when it begins with two slashes, which would otherwise name a host.
+  // The text is parsed as a path even if it begins with two slashes, which would otherwise name a host.
   const hostless = path.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/^\/\/[^/?#]*/, '');
   const slashed = hostless.startsWith('/') ? hostless : `/${hostless}`;
   const [beforeHash = ''] = slashed.split('#');
@@ -118,7 +121,8 @@ async function fetchText(
       body: { limitBytes: limits.limitBytes, whenLarger: 'fail' as const },
       secretHeaders: true,
     };
-    // A redirect from TLS to plain text is not followed: an attacker on the network path could control what runs here.
+    // A redirect from TLS to plain text is not followed, because an attacker on the network path could control what
+    // runs here.
     const { status, body, refusedRedirect } = await exchangeFollowing(
       first,
       (from, to) => from.protocol !== 'https:' || to.protocol === 'https:',
@@ -129,7 +133,7 @@ async function fetchText(
   });
 }
 
-/** From the URL itself, as Go's client sends them. */
+/** Returns the credentials in the URL as a header, as Go's client sends them. */
 function credentialsOf({ username, password }: URL): Header[] {
   if (username === '' && password === '') return [];
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
@@ -143,8 +147,7 @@ interface Limit {
 }
 
 /**
- * Runs `work` with a signal that aborts at the deadline or with the caller's signal; its reason is the error to reject
- * with.
+ * Runs `work` with a signal that aborts at the deadline or with the caller's signal. The signal's reason is the error.
  */
 async function within<T>(
   { timeoutMs, timeoutText, signal }: Limit,

@@ -44,7 +44,7 @@ function ask(socketPath: string, options: RequestOptions = {}, body: readonly st
   });
 }
 
-/** The response to raw bytes, until the other side closes. */
+/** Returns the response to raw bytes, until the other side closes. */
 async function raw(socketPath: string, text: string): Promise<string> {
   const socket = connect(socketPath).setEncoding('latin1');
   let seen = '';
@@ -54,7 +54,7 @@ async function raw(socketPath: string, text: string): Promise<string> {
   return seen;
 }
 
-/** A body that is not available yet when its head is. */
+/** A body that becomes available later than its head. */
 const lateBody = (): ReadableStream<Uint8Array> =>
   new ReadableStream({
     start: async (controller) => {
@@ -143,7 +143,7 @@ describe('an app behind a Node server', () => {
     client.pause().write('GET / HTTP/1.1\r\nHost: n\r\n\r\n');
     let before = -1;
     await until(() => made > 0);
-    // No progress for many turns of the loop, in which an endless response would continue.
+    // There is no progress for many turns of the loop, in which an endless response would continue.
     for (let still = 0; still < 200; still = made === before ? still + 1 : 0) {
       before = made;
       await new Promise((resolve) => setImmediate(resolve));

@@ -6,16 +6,16 @@ import { plainPath } from '../../../base/request-head.ts';
 import type { RequestHead } from '../../../base/request-head.ts';
 import { nextTurn } from '../../../base/turn.ts';
 
-/** An app of web standards, such as a Hono app. */
+/** An app that uses web standards, such as a Hono app. */
 export interface FetchApp {
   fetch(request: Request): Response | Promise<Response>;
 }
 
-/** A request as it is authorized and as it is routed. */
+/** A request as it is authorized and routed. */
 export interface KubeletRequest extends Pick<RequestHead, 'method' | 'body'> {
-  /** Percent-decoded, without the query, and unambiguous. */
+  /** The path, percent-decoded, without the query, and unambiguous. */
   readonly path: string;
-  /** With its `?`, as sent. */
+  /** The query with its `?`, as sent. */
   readonly search: string;
 }
 
@@ -24,20 +24,22 @@ export interface Refusal {
   readonly body: string;
 }
 
-/** A client that does not read or does not stop sending is not awaited for longer. */
+/** How long a client that does not read, or does not stop sending, is awaited. */
 const LINGER_MS = 500;
 
 export type KubeletReading =
   | { readonly outcome: 'request'; readonly asked: KubeletRequest }
   | ({ readonly outcome: 'refused' } & Refusal);
 
-/** The target of a Node request. The head is parsed once, so that the same request results in the same value. */
+/**
+ * Reads the target of a Node request. The head is parsed once, so that the same request always gives the same value.
+ */
 export function readKubeletRequest(request: IncomingMessage): KubeletReading {
   const reading = readNodeHead(request);
   if (reading.outcome === 'refused')
     return { outcome: 'refused', status: reading.status, body: `${STATUS_CODES[reading.status]}: ${reading.why}\n` };
   const { target, ...head } = reading.head;
-  // The absolute form is for proxies; no client of a kubelet sends it.
+  // The absolute form is for proxies, and no client of a kubelet sends it.
   const path = request.url?.startsWith('/') === true ? plainPath(target) : undefined;
   return path === undefined
     ? { outcome: 'refused', status: 400, body: 'Bad Request: the path can be read in two ways\n' }
@@ -45,13 +47,13 @@ export function readKubeletRequest(request: IncomingMessage): KubeletReading {
 }
 
 /**
- * The URL for the app's routing: a fixed host, and the authorized path. `encodeURI` leaves nothing in it that a URL
- * parser would change.
+ * Returns the URL for the app's routing: a fixed host, and the authorized path. A URL parser does not change the result
+ * of `encodeURI`.
  */
 const urlOf = ({ path, search }: KubeletRequest): string => `http://kubelet${encodeURI(path)}${search}`;
 
 /**
- * Answers a request with an app, with back-pressure. Rejects when the app fails or its response breaks off; the caller
+ * Answers a request with an app, with back-pressure. Rejects if the app fails or its response breaks off; the caller
  * then ends the connection.
  */
 export async function serveApp(
@@ -80,7 +82,10 @@ export async function serveApp(
   await writeAnswer(answer, response);
 }
 
-/** The request body is not read: after a request with a body, or an invalid one, the connection cannot be reused. */
+/**
+ * Refuses a request without reading its body. After a request with a body, or an invalid one, the connection cannot be
+ * reused.
+ */
 export function refuseRequest(response: ServerResponse, { status, body }: Refusal): void {
   const reading = readNodeHead(response.req);
   if (reading.outcome === 'refused' || reading.head.body !== 0 || isLast(response.req))
@@ -92,7 +97,7 @@ export function refuseRequest(response: ServerResponse, { status, body }: Refusa
   response.end(body);
 }
 
-/** The same on a connection that Node has passed on; it ends with the response. */
+/** Refuses a request on a connection that Node has passed on. The connection ends with the response. */
 export function refuseClient(
   socket: Duplex,
   { status, body, headers = [] }: Refusal & { readonly headers?: readonly string[] },
@@ -109,16 +114,19 @@ export function refuseClient(
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-/** For the servers' `connect` event: tunnels are not supported. */
+/** Handles the servers' `connect` event: tunnels are not supported. */
 export function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
   socket.on('error', () => socket.destroy());
   refuseClient(socket, { status: 405, body: 'Method Not Allowed\n' });
 }
 
-/** After an ignored upgrade Node's parser does not answer a malformed next request. */
+/**
+ * Whether the connection must end after this request. After an ignored upgrade, Node's parser does not answer a
+ * malformed next request.
+ */
 const isLast = ({ headers }: IncomingMessage): boolean => headers.upgrade !== undefined;
 
-/** Without `Host`: no app may depend on the name under which it was reached. */
+/** Returns the headers without `Host`, because no app may depend on the name under which it was reached. */
 function headersOf({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Headers();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -138,7 +146,7 @@ function bodyOf(request: IncomingMessage): ReadableStream<Uint8Array> {
   return new ReadableStream({ pull }, { highWaterMark: 0 });
 }
 
-/** For an app that answered without reading everything: the rest is discarded, as far as it arrives at once. */
+/** Discards the rest of a body that the app did not read, as far as it arrives immediately. */
 function lingerBriefly(request: IncomingMessage, response: ServerResponse): void {
   response.once('finish', () => {
     if (request.complete) return;
@@ -151,7 +159,7 @@ function lingerBriefly(request: IncomingMessage, response: ServerResponse): void
 
 async function writeAnswer(answer: Response, response: ServerResponse): Promise<void> {
   const headers = nodeHeaders(answer.headers);
-  // An app that sets this header wants its head to be sent at once. Node chooses the encoding itself.
+  // An app that sets this header wants its head to be sent immediately. Node chooses the encoding itself.
   const isStream = headers['transfer-encoding'] !== undefined;
   delete headers['transfer-encoding'];
   const reader = answer.body?.getReader();
@@ -177,8 +185,8 @@ async function writeAnswer(answer: Response, response: ServerResponse): Promise<
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 /**
- * The part of a response that is available without waiting, so that a short one has a length; and, unless that is all,
- * the rest.
+ * Reads the part of a response that is available without waiting, so that a short response has a length. Returns it
+ * with the rest, if there is more.
  */
 async function readAtOnce(
   reader: Reader,

@@ -1,4 +1,4 @@
-// What programs that the agent runs can see of it, for each way in which it runs them.
+// Tests what programs that the agent runs can see of it, for each way in which it runs them.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -6,9 +6,9 @@ import { errnoOf, KubeletError } from '../../../base/errors.ts';
 
 /**
  * Ensures that at most one agent works on a root directory. The lock is a socket in the kernel's abstract namespace: it
- * is taken atomically, leaves no file, and is released with the process however that ends, kill -9 included. Its name
- * comes from a secret that only root can read, so that no other process can block it. Rejects with `AlreadyExists` when
- * another process holds it.
+ * is taken atomically, leaves no file, and is released when the process ends, even by kill -9. Its name comes from a
+ * secret that only root can read, so that no other process can block it. Rejects with `AlreadyExists` if another
+ * process holds it.
  */
 export function takeInstanceLock(rootDir: string): Promise<{ release: () => void }> {
   const name = `\0kubelet-ts/${createHash('sha256').update(readSecret(rootDir)).digest('hex').slice(0, 32)}`;
@@ -40,11 +40,14 @@ export function takeInstanceLock(rootDir: string): Promise<{ release: () => void
 
 const secretPattern = /^[0-9a-f]{32}$/;
 
-/** Created by the first agent on this directory; of two that start at once the slower reads what the faster wrote. */
+/**
+ * Reads the secret, which the first agent on this directory creates. If two start at the same time, the slower one
+ * reads what the faster one wrote.
+ */
 function readSecret(rootDir: string): string {
   const file = path.join(rootDir, 'agent-state', 'lock-name');
   try {
-    // Read before anything is written: an agent must be able to restart on a full disk.
+    // It is read before anything is written, because an agent must be able to restart on a full disk.
     const known = readIfThere(file);
     if (known !== undefined && secretPattern.test(known)) return known;
     mkdirSync(rootDir, { recursive: true, mode: 0o750 });
@@ -52,9 +55,9 @@ function readSecret(rootDir: string): string {
     const secret = randomBytes(16).toString('hex');
     const own = `${file}.${secret}`;
     try {
-      // Written completely before it gets its name: no other agent reads half a secret.
+      // The file is complete before it gets its name, so that no other agent reads half a secret.
       writeFileSync(own, secret, { mode: 0o600 });
-      // A damaged one is replaced; the link step never replaces what another agent created meanwhile.
+      // A damaged file is replaced. The link step never replaces a file that another agent created meanwhile.
       if (known === undefined) linkSync(own, file);
       else renameSync(own, file);
     } catch (error) {

@@ -3,7 +3,7 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { KernelTunables } from '../../ports/node-settings.ts';
 import { fromErrno } from '../linux-errors.ts';
 
-/** Settings below /proc/sys. */
+/** Reads and writes settings below /proc/sys. */
 export function linuxKernelTunables(folder = '/proc/sys'): KernelTunables {
   return {
     async read(name) {
@@ -17,7 +17,7 @@ export function linuxKernelTunables(folder = '/proc/sys'): KernelTunables {
     },
     async write(name, value) {
       try {
-        // An existing file only: elsewhere a missing setting would be created.
+        // Only an existing file is written, because in another folder a missing setting would be created.
         await writeFile(`${folder}/${name}`, String(value), { flag: 'r+' });
       } catch (error) {
         throw fromErrno(error, `write ${value} to`, `${folder}/${name}`);

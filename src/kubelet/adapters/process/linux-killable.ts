@@ -1,7 +1,7 @@
-// Children for work that may hang in the kernel: on a dead NFS server, a hung FUSE daemon, a disk that does not
-// respond. Then only the thread of a child is stuck, not one of the agent's few. The rules are the same for all of
-// them: there is a deadline, a child that the kernel cannot kill is not awaited, and its work is not retried before it
-// is gone, so that retries do not accumulate processes.
+// Runs children for work that may hang in the kernel: on a dead NFS server, a hung FUSE daemon, or a disk that does not
+// respond. Then only the thread of a child hangs, and not one of the agent's few. The same rules apply to all of them:
+// there is a deadline, a child that the kernel cannot kill is not awaited, and its work is not retried before it has
+// ended, so that retries do not accumulate processes.
 import { spawn } from 'node:child_process';
 import { abandonChild, exitCodeOf } from '../../../base/child-process.ts';
 import { isKind, KubeletError } from '../../../base/errors.ts';
@@ -12,15 +12,15 @@ export interface ChildResult {
   readonly stderr: string;
 }
 
-/** Without the agent's own environment; `LC_ALL=C` keeps error messages stable. */
+/** The environment without the agent's own variables. `LC_ALL=C` keeps error messages stable. */
 export const childEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } as const;
 
 const OUTPUT_LIMIT = 1024 * 1024;
 
 /**
- * Runs a program that may hang. At the deadline it is killed and the caller gets `Timeout` at once, without waiting for
- * the child's exit: a process in uninterruptible sleep dies only when the server is back. `Unavailable` when it cannot
- * be started. argv only, never a shell.
+ * Runs a program that may hang. At the deadline it is killed, and the caller gets `Timeout` immediately, because a
+ * process in uninterruptible sleep ends only when the server is available again. Rejects with `Unavailable` if it
+ * cannot be started. It uses no shell.
  */
 export function runKillable(
   program: string,
@@ -59,7 +59,7 @@ export function runKillable(
   });
 }
 
-/** Children that are past their deadline and still exist, by the subject of their work. */
+/** Tracks children that are past their deadline and still exist, by the subject of their work. */
 export class StuckChildren {
   readonly #counts = new Map<string, number>();
 
@@ -72,8 +72,8 @@ export class StuckChildren {
   }
 
   /**
-   * Runs `work`, which must call `onExit` once its child is gone. When it rejects with `Timeout` before that, `subject`
-   * is stuck until then.
+   * Runs `work`, which must call `onExit` when its child has ended. If it rejects with `Timeout` before, `subject` is
+   * stuck until then.
    */
   async watch<T>(subject: string, work: (onExit: () => void) => Promise<T>): Promise<T> {
     let isStuck = false;

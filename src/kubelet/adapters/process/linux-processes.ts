@@ -4,9 +4,9 @@ import { runProgram } from '../../../base/run-program.ts';
 import type { Processes } from '../../ports/processes.ts';
 
 /**
- * Runs programs of the operator and of the machine (`runProgram`). `env` is added to the agent's own environment,
- * without variables meant for the agent alone. A program that any user of the machine could replace is not run: it
- * would be run as root.
+ * Runs programs of the operator and of the machine (`runProgram`). `env` is added to the agent's environment, without
+ * variables meant for the agent alone. A program that any user of the machine could replace is not run, because it
+ * would run as root.
  */
 export const linuxProcesses: Processes = {
   async run(program, args, { env, ...options }) {

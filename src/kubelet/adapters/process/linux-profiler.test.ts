@@ -26,7 +26,7 @@ describe('the profiler', () => {
     assert.ok(await finished(clock, again));
   });
 
-  /** The session begins when it can; then time passes. */
+  /** The session begins when it can, and then time passes. */
   async function finished(clock: FakeClock, work: Promise<unknown>): Promise<boolean> {
     let isDone = false;
     const end = (): void => void (isDone = true);

@@ -7,7 +7,8 @@ import type { Profiler } from '../../ports/profiler.ts';
 const SAMPLE_MICROSECONDS = 10_000;
 
 /**
- * Through an inspector session within the process: no port is opened, and nothing is loaded before the first profile.
+ * Creates a profiler with an inspector session within the process. It opens no port, and loads nothing before the first
+ * profile.
  */
 export function createProfiler(clock: Clock): Profiler {
   let isBusy = false;
@@ -31,7 +32,7 @@ export function createProfiler(clock: Clock): Profiler {
     cpu: (durationMs, signal) =>
       within(async (session) => {
         await session.post('Profiler.enable');
-        // A hundred a second, as Go's profiler.
+        // A hundred samples a second, as Go's profiler.
         await session.post('Profiler.setSamplingInterval', { interval: SAMPLE_MICROSECONDS });
         await session.post('Profiler.start');
         await sleep(clock, durationMs, signal);

@@ -1,5 +1,5 @@
-// Runs frequent programs without a fork of the agent for each: a fork costs some 2 ms of processor time, during which
-// the whole agent is blocked, and pages that must be copied. A shell is small, and forks in a tenth of that time.
+// Runs frequent programs without a fork of the agent for each. A fork costs about 2 ms of processor time, in which the
+// whole agent is blocked, and pages that must be copied. A shell is small, and forks in a tenth of that time.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { exitCodeOf, killGroup } from '../../../base/child-process.ts';
@@ -18,27 +18,27 @@ interface Job extends RunOptions {
 
 export interface ShellRunnerOptions {
   readonly shell?: string;
-  /** A program that takes longer releases its slot: it may hang, and others must not wait for it. */
+  /** How long a program may hold its slot. It may hang, and others must not wait for it. */
   readonly patienceMs?: number;
   /** How long an idle shell is kept. */
   readonly idleMs?: number;
 }
 
-/** Concurrent shells, not counting those whose program is late. */
+/** The maximum number of concurrent shells, not counting those whose program is late. */
 const MOST_AT_ONCE = 3;
 const OUTPUT_LIMIT = 64 * 1024;
-/** Not found, or not to be executed. */
+/** The exit codes for a program that was not found or cannot be executed. */
 const notStarted = new Set([126, 127]);
 const endPattern = /\0(\d+)\n$/;
 
 /**
- * The same as runKillable, with a few shells that are kept for a while:
- * 1. A shell runs one program at a time. One that takes unusually long no longer counts, and waiting programs get
+ * Does the same as runKillable, with a few shells that are kept for a while. Invariants:
+ * 1. A shell runs one program at a time. A program that takes unusually long no longer counts, and waiting programs get
  *    another shell.
- * 2. At the deadline the shell is killed with its program, without waiting for it; `onExit` is called when the program
- *    has ended, however long the kernel keeps it: its end of the pipe closes then.
+ * 2. At the deadline the shell is killed with its program, without waiting for it. `onExit` is called when the program
+ *    has ended, because its end of the pipe then closes, however late that is.
  * 3. Arguments reach the program unchanged: in single quotes a shell interprets no character except the quote. All
- *    output of the program is its `stderr`; it must not contain NUL.
+ *    output of the program is its `stderr`, which must not contain NUL.
  */
 export class ShellRunner {
   readonly #shell: string;
@@ -111,7 +111,7 @@ class Shell {
     this.#child = spawn(path, [], { detached: true, stdio: ['pipe', 'pipe', 'ignore'], env: childEnvironment });
     this.#child.on('error', () => this.#end('no shell', 1));
     this.#child.on('close', (exitCode, signal) => this.#end('gone', exitCodeOf(exitCode, signal)));
-    // It ended; `close` has the details.
+    // The shell ended, and `close` has the details.
     this.#child.stdin?.on('error', () => undefined);
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#said = (this.#said + text).slice(-OUTPUT_LIMIT);
@@ -155,7 +155,7 @@ class Shell {
     });
   }
 
-  /** Does not keep the process alive; ends on its own. */
+  /** Keeps the shell for this time. It does not keep the process alive, and ends on its own. */
   rest(forMs: number): void {
     this.#hold(false);
     this.#rest = setTimeout(() => {

@@ -11,13 +11,13 @@ export interface LockFile {
 }
 
 const CONTENTION_PERIOD_MS = 1000;
-/** /proc/locks has some 60 bytes for each lock of the machine. */
+/** The size limit of /proc/locks, which has about 60 bytes for each lock of the machine. */
 const LOCKS_LIMIT = 1 << 20;
 
 /**
- * Waits for the exclusive lock (flock) on a file, which it creates if needed, and holds it until `release` or the end of
- * this process, however that ends (upstream: --lock-file, pkg/util/flock). Node has no flock: the program of that name
- * holds it, and ends when its input does. Rejects with Unavailable where the file or the program cannot be used.
+ * Waits for the exclusive lock (flock) on a file, which it creates if needed, and holds it until `release` or the end
+ * of this process (upstream: --lock-file, pkg/util/flock). Node has no flock, so the program of that name holds it, and
+ * ends when its input does. Rejects with Unavailable if the file or the program cannot be used.
  */
 export async function takeLockFile(path: string, abort?: AbortSignal): Promise<LockFile> {
   try {
@@ -55,8 +55,8 @@ function unref(child: ChildProcess): void {
 }
 
 /**
- * Upstream waits for the file to be opened; Node cannot watch for that. Processes that wait for the lock are listed by
- * the kernel.
+ * Resolves when there is contention. Upstream waits for another process to open the file, which Node cannot watch. The
+ * kernel lists the processes that wait for the lock.
  */
 function contention(path: string): Promise<void> {
   const inode = statSync(path).ino;
@@ -87,7 +87,7 @@ function watchQuietly(path: string, onChange: () => void): { close(): void } | u
   try {
     return watch(path, { persistent: false }, onChange).on('error', () => undefined);
   } catch {
-    return undefined; // The periodic look is enough.
+    return undefined; // return undefined; // The periodic check is sufficient.
   }
 }
 
@@ -99,7 +99,7 @@ function readLocks(): string {
   }
 }
 
-/** A line such as `5: -> FLOCK  ADVISORY  WRITE 1234 fe:00:2172721 0 EOF` is a process that waits. */
+/** Whether a process waits for the lock, as in `5: -> FLOCK  ADVISORY  WRITE 1234 fe:00:2172721 0 EOF`. */
 export function hasWaiter(locks: string, inode: number): boolean {
   return locks.split('\n').some((line) => /^\d+: +-> FLOCK /.test(line) && line.includes(`:${inode} `));
 }

@@ -3,7 +3,7 @@ import { childEnvironment } from './linux-killable.ts';
 
 /**
  * Reports the state of the service to systemd. Node has no datagram sockets for unix paths, so systemd's own tool sends
- * the message. Without NOTIFY_SOCKET, and without the tool, it does nothing.
+ * the message. Without NOTIFY_SOCKET or the tool, it does nothing.
  */
 export function systemdNotify(state: 'READY=1' | 'STOPPING=1' | 'WATCHDOG=1', env: NodeJS.ProcessEnv): void {
   const socket = env['NOTIFY_SOCKET'];
@@ -17,8 +17,8 @@ export function systemdNotify(state: 'READY=1' | 'STOPPING=1' | 'WATCHDOG=1', en
 }
 
 /**
- * Half of systemd's watchdog interval, in milliseconds; undefined when the watchdog is off (or the interval is below
- * one second).
+ * Returns half of systemd's watchdog interval, in milliseconds; undefined if the watchdog is off or the interval is
+ * below one second.
  */
 export function watchdogPeriodMs(env: NodeJS.ProcessEnv, pid: number): number | undefined {
   const limitUs = Number(env['WATCHDOG_USEC'] ?? 0);

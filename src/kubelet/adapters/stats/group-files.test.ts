@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ReadControl } from './group-files.ts';
 import { v1Format, v2Format } from './group-files.ts';
 
-/** Files of a real machine, by name only. */
+/** The files of a real machine, by name only. */
 const files =
   (content: Readonly<Record<string, string>>): ReadControl =>
   (_controller, file) =>

@@ -2,22 +2,22 @@ import type { CpuUse, GroupLimits, IoUse, MemoryUse, Pressure, StatsDepth } from
 import type { DeviceName } from './kernel-text.ts';
 import { keyedNumber, limitOf, numberOf, parseBlkio, parseIoStat, parsePressure } from './kernel-text.ts';
 
-/** Text of a control file of one group; undefined when the group or the file does not exist. */
+/** Reads the text of a control file of one group; undefined if the group or the file does not exist. */
 export type ReadControl = (controller: string, file: string) => string | undefined;
 
 const NS_PER_US = 1000;
-/** The unit of cpuacct.stat: user space always sees 100 ticks a second. */
+/** The unit of cpuacct.stat. User space always sees 100 ticks a second. */
 const NS_PER_TICK = 10_000_000;
 const MIN_SHARES = 2;
 
-/** The figures of one group. `undefined` when it was removed. */
+/** Reads the figures of one group; undefined if it was removed. */
 export interface GroupFormat {
   cpu(read: ReadControl, depth: StatsDepth): CpuUse | undefined;
   memory(read: ReadControl, depth: StatsDepth): MemoryUse | undefined;
-  /** Part of `io`. */
+  /** Returns the I/O pressure, which is part of `io`. */
   ioPressure(read: ReadControl): Pressure | undefined;
   io(read: ReadControl, deviceName: DeviceName, scheduled: boolean): IoUse;
-  /** Whether an I/O scheduler has counters of its own; read from the root group. */
+  /** Whether an I/O scheduler has its own counters. It is read from the root group. */
   isScheduled(read: ReadControl): boolean;
   limits(read: ReadControl): GroupLimits;
 }
@@ -39,7 +39,7 @@ const noMemory: MemoryUse = {
   oomKills: 0,
 };
 
-/** Upstream subtracts no further than zero. */
+/** Returns the working set. As upstream, it is never below zero. */
 function workingSet(usageBytes: number, inactiveFileBytes: number): number {
   return Math.max(0, usageBytes - inactiveFileBytes);
 }
@@ -77,7 +77,7 @@ export const v1Format: GroupFormat = {
       swapBytes: keyedNumber(stat, 'total_swap'),
       activeFileBytes: keyedNumber(stat, 'total_active_file'),
       inactiveFileBytes,
-      // Of the group alone, while all other figures include child groups (upstream: setMemoryStats).
+      // This is for the group alone, while all other figures include child groups (upstream: setMemoryStats).
       pageFaults: keyedNumber(stat, 'pgfault'),
       majorPageFaults: keyedNumber(stat, 'pgmajfault'),
       ...(depth === 'all' && {
@@ -93,7 +93,7 @@ export const v1Format: GroupFormat = {
     return parseBlkio(read('blkio', 'blkio.bfq.io_serviced_recursive'), () => '').length > 0;
   },
   io(read, deviceName, scheduled) {
-    // The I/O scheduler's counter if there is one, else the throttling counter (upstream: fs/blkio.go).
+    // Uses the I/O scheduler's counter if there is one, else the throttling counter (upstream: fs/blkio.go).
     const pick = (what: string) =>
       parseBlkio(read('blkio', `blkio.${scheduled ? 'bfq' : 'throttle'}.${what}_recursive`), deviceName);
     return { bytes: pick('io_service_bytes'), operations: pick('io_serviced') };
@@ -134,7 +134,7 @@ export const v2Format: GroupFormat = {
     const anonymousBytes = keyedNumber(stat, 'anon');
     const fileBytes = keyedNumber(stat, 'file');
     const current = read('memory', 'memory.current');
-    // The root group has no total of its own.
+    // The root group has no total.
     const usageBytes = current === undefined ? anonymousBytes + fileBytes : numberOf(current);
     const inactiveFileBytes = keyedNumber(stat, 'inactive_file');
     const events = depth === 'all' ? (read('memory', 'memory.events') ?? '') : '';
@@ -152,7 +152,7 @@ export const v2Format: GroupFormat = {
       pageFaults: keyedNumber(stat, 'pgfault'),
       majorPageFaults: keyedNumber(stat, 'pgmajfault'),
       ...(depth === 'all' && {
-        // Upstream leaves this at zero on v2; the kernel does report it (5.18 and later).
+        // Upstream leaves this at zero on v2. The kernel reports it since 5.18.
         kernelBytes: keyedNumber(stat, 'kernel'),
         maxUsageBytes: numberOf(read('memory', 'memory.peak')),
         failures: keyedNumber(events, 'max'),
@@ -183,7 +183,10 @@ export const v2Format: GroupFormat = {
   },
 };
 
-/** The inverse of the conversion from shares to weights (upstream: cAdvisor's convertCPUWeightToCPULimit). */
+/**
+ * Converts a weight to shares, the inverse of the conversion from shares to weights (upstream: cAdvisor's
+ * convertCPUWeightToCPULimit).
+ */
 function sharesOf(weight: number): number {
   return weight === 0 ? 0 : MIN_SHARES + Math.floor(((weight - 1) * 262_142) / 9999);
 }

@@ -1,8 +1,8 @@
 import type { DeviceCounts, DiskUse, InterfaceUse, IoOperation, Pressure, StallTimes } from '../../ports/stats.ts';
 
 /**
- * The number after `key ` at the beginning of a line; 0 if it is missing. Much faster than splitting files with a
- * hundred lines.
+ * Returns the number after `key ` at the beginning of a line; 0 if it is missing. It is much faster than splitting
+ * files with a hundred lines.
  */
 export function keyedNumber(text: string, key: string): number {
   const at = text.startsWith(`${key} `) ? 0 : text.indexOf(`\n${key} `) + 1;
@@ -23,7 +23,7 @@ function leadingNumber(text: string, from: number): number {
 /** Values above what the kernel can represent as a page count mean no limit (upstream: maxMemorySize). */
 const UNLIMITED = 2 ** 62;
 
-/** A limit: `max`, -1 and values larger than any machine are Infinity. */
+/** Parses a limit. `max`, -1 and values larger than any machine are Infinity. */
 export function limitOf(text: string | undefined): number {
   if (text === undefined) return Infinity;
   const trimmed = text.trim();
@@ -36,7 +36,7 @@ export function numberOf(text: string | undefined): number {
   return text === undefined ? 0 : leadingNumber(text, 0);
 }
 
-/** `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`, and the same with `full`. */
+/** Parses `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`, and the same with `full`. */
 export function parsePressure(text: string | undefined): Pressure | undefined {
   if (text === undefined || !text.startsWith('some')) return undefined;
   const [some = '', full = ''] = text.split('\n');
@@ -55,7 +55,7 @@ export type DeviceName = (major: number, minor: number) => string;
 
 const operationNames = new Set<string>(['Read', 'Write', 'Sync', 'Async', 'Discard', 'Total'] satisfies IoOperation[]);
 
-/** cgroup v1: `8:0 Read 4096`, one line per device and operation. */
+/** Parses lines of cgroup v1, one per device and operation: `8:0 Read 4096`. */
 export function parseBlkio(text: string | undefined, deviceName: DeviceName): DeviceCounts[] {
   const byDevice = new Map<string, Map<IoOperation, number>>();
   for (const line of (text ?? '').split('\n')) {
@@ -67,7 +67,7 @@ export function parseBlkio(text: string | undefined, deviceName: DeviceName): De
   return [...byDevice].map(([device, counts]) => named(device, counts, deviceName));
 }
 
-/** cgroup v2: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`, one line per device. */
+/** Parses lines of cgroup v2, one per device: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`. */
 export function parseIoStat(
   text: string | undefined,
   deviceName: DeviceName,
@@ -95,10 +95,10 @@ function named(device: string, counts: ReadonlyMap<IoOperation, number>, deviceN
   return { device: deviceName(major, minor), major, minor, counts };
 }
 
-/** Loopback and host ends of veth pairs say nothing about a pod (upstream: cAdvisor's ignoredDevicePrefixes). */
+/** Loopback, and the host ends of veth pairs, say nothing about a pod (upstream: cAdvisor's ignoredDevicePrefixes). */
 const ignoredInterfaces = /^(lo|veth|docker|nerdctl)/i;
 
-/** /proc/PID/net/dev. */
+/** Parses /proc/PID/net/dev. */
 export function parseInterfaces(text: string): InterfaceUse[] {
   const found: InterfaceUse[] = [];
   for (const line of text.split('\n').slice(2)) {
@@ -129,7 +129,7 @@ export function parseInterfaces(text: string): InterfaceUse[] {
   return found;
 }
 
-/** /proc/diskstats. */
+/** Parses /proc/diskstats. */
 export function parseDisks(text: string): (DiskUse & { major: number; minor: number })[] {
   return text.split('\n').flatMap((line) => {
     const [major, minor, name, ...rest] = line.trim().split(/\s+/);
@@ -168,7 +168,7 @@ export function parseDisks(text: string): (DiskUse & { major: number; minor: num
   });
 }
 
-/** The soft limit of open files in /proc/PID/limits; -1 for none, undefined when it is missing. */
+/** Returns the soft limit of open files in /proc/PID/limits; -1 for none, undefined if it is missing. */
 export function parseOpenFilesLimit(text: string): number | undefined {
   const soft = /^Max open files\s+(\S+)/m.exec(text)?.[1];
   if (soft === undefined) return undefined;

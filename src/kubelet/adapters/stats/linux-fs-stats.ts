@@ -6,11 +6,11 @@ import { fromErrno } from '../linux-errors.ts';
 import { parseDisks } from './kernel-text.ts';
 import { runKillable } from '../process/linux-killable.ts';
 
-/** statfs of a mount that may be dead: the child that calls it is then abandoned. */
+/** The time limit of a statfs on a mount that may be dead. The child that calls it is then abandoned. */
 const REMOTE_LIMIT_MS = 10_000;
 const BLOCK_BYTES = 512;
 
-/** For paths of the node's own disks. */
+/** Reads a file system of the node's own disks. */
 async function readFileSystem(path: string, nowMs: () => number): Promise<FsUse> {
   try {
     const { blocks, bavail, bfree, bsize, files, ffree } = await statfs(path);
@@ -27,7 +27,10 @@ async function readFileSystem(path: string, nowMs: () => number): Promise<FsUse>
   }
 }
 
-/** For paths of users: a few milliseconds for a child process that may hang instead of the agent. */
+/**
+ * Reads a file system at a path from users. It costs a few milliseconds for a child process, which may hang instead of
+ * the agent.
+ */
 async function readRemoteFileSystem(path: string, nowMs: () => number): Promise<FsUse> {
   const { exitCode, stdout, stderr } = await runKillable('stat', ['-f', '-c', '%S %b %a %f %c %d', '--', path], {
     timeoutMs: REMOTE_LIMIT_MS,
@@ -55,8 +58,8 @@ async function readRemoteFileSystem(path: string, nowMs: () => number): Promise<
 }
 
 /**
- * Blocks and inodes below a folder of the node's own disk, each file once however many names it has. Other file systems
- * mounted below are skipped, as with `du -x`.
+ * Measures blocks and inodes below a folder of the node's own disk, each file once even if it has several names. Other
+ * file systems mounted below are skipped, as with `du -x`.
  */
 async function measureTree(path: string, limitMs: number, nowMs: () => number): Promise<TreeUse> {
   const endMs = nowMs() + limitMs;
@@ -88,7 +91,7 @@ async function measureTree(path: string, limitMs: number, nowMs: () => number): 
   return { atMs: nowMs(), ...use };
 }
 
-/** In portions: a folder with millions of files costs no more memory than a small one. */
+/** Iterates over names in portions, so that a folder with millions of files costs no more memory than a small one. */
 async function* namesIn(folder: string): AsyncGenerator<string> {
   const reader = await opendir(folder).catch(ignoreGone);
   if (reader === undefined) return;
@@ -100,10 +103,12 @@ function ignoreGone(error: unknown): undefined {
   throw fromErrno(error, 'measure', '');
 }
 
-/** By the device number in the table of disks; a file system without a disk is named by its mount source. */
+/**
+ * Returns the device by its number in the table of disks. A file system without a disk is named by its mount source.
+ */
 async function readDevice(path: string): Promise<string> {
   const { dev } = await stat(path);
-  // As makedev packs them for 32 bits, which is what stat gives.
+  // The numbers are packed as makedev does for 32 bits, which is what stat returns.
   const [major, minor] = [(dev >>> 8) & 0xfff, (dev & 0xff) | ((dev >>> 12) & 0xfff00)];
   const disk = parseDisks(await readFile('/proc/diskstats', 'utf8')).find(
     (each) => each.major === major && each.minor === minor,

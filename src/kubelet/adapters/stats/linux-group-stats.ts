@@ -22,14 +22,17 @@ export interface LinuxGroupStatsOptions {
 }
 
 const BUFFER_BYTES = 64 * 1024;
-/** Disks are plugged in and their schedulers changed now and then. */
+/** The maximum age of the list of disks, which are plugged in or change their schedulers now and then. */
 const DEVICES_AGE_MS = 60_000;
-/** A process may have a million open files: beyond this number they are counted but not inspected. */
+/**
+ * The maximum number of open files of a process that are inspected. A process may have a million, and the others are
+ * only counted.
+ */
 const SOCKETS_LOOKED_AT = 5000;
 
 /**
- * Figures of groups straight from the kernel. Files are opened for each read: of the 9 µs that one takes, a descriptor
- * kept open would save two, and each costs the kernel a page as long as it is open.
+ * Reads the figures of groups from the kernel. Files are opened for each read: of the 9 µs that this takes, an open
+ * descriptor would save two, and each costs the kernel a page.
  */
 export class LinuxGroupStats implements GroupStats {
   readonly #options: LinuxGroupStatsOptions;
@@ -77,7 +80,10 @@ export class LinuxGroupStats implements GroupStats {
     };
   }
 
-  /** Groups of cgroup v1 have no pressure, but the machine has: the same figures as those of the root group of v2. */
+  /**
+   * Adds the pressure. Groups of cgroup v1 have none, but the machine has: the same figures as those of the root group
+   * of v2.
+   */
   #withPressure(use: GroupUse): GroupUse {
     const of = (resource: string): { pressure?: Pressure } => {
       const pressure = parsePressure(this.#read(`${this.#proc}/pressure/${resource}`));
@@ -169,7 +175,7 @@ export class LinuxGroupStats implements GroupStats {
     return root === undefined ? undefined : path === '/' ? root : root + path;
   }
 
-  /** undefined for what does not exist, or is being removed. */
+  /** Reads a file; undefined if it does not exist or is being removed. */
   #read(file: string): string | undefined {
     let descriptor: number | undefined;
     try {
@@ -177,8 +183,8 @@ export class LinuxGroupStats implements GroupStats {
       const length = readSync(descriptor, this.#buffer, 0, BUFFER_BYTES, 0);
       return this.#buffer.toString('latin1', 0, length);
     } catch {
-      // ENOENT, ENODEV (a group that is being removed), ESRCH (a process that ended), EOPNOTSUPP (pressure that is
-      // switched off).
+      // ENOENT, ENODEV (a group that is being removed), ESRCH (an ended process) or EOPNOTSUPP (pressure is switched
+      // off).
       return undefined;
     } finally {
       if (descriptor !== undefined) closeSync(descriptor);
@@ -198,7 +204,7 @@ export class LinuxGroupStats implements GroupStats {
   }
 }
 
-/** Controller → mount. On v2 there is one for all, under the empty name. */
+/** Returns the mounts by controller. On v2 there is one for all, with an empty name. */
 function rootsOf(layout: CgroupLayout): ReadonlyMap<string, string> {
   if (layout.version === 2) return new Map([['', layout.root]]);
   return new Map(
@@ -217,7 +223,7 @@ function entriesOf(folder: string, only: { directories: boolean } = { directorie
   }
 }
 
-/** Since 6.2 the kernel reports the number of descriptors without listing them; before, 0. */
+/** Returns the number of descriptors. The kernel reports it without a list since 6.2; before, the result is 0. */
 function countFiles(folder: string): number {
   try {
     return statSync(folder).size;

@@ -18,7 +18,7 @@ test('reports changes of memory.events of a group, on a copy of the tree of cgro
       appendFileSync(file, 'max 1\n');
     });
     stop?.();
-    // A group that is gone is no error.
+    // A removed group is not an error.
     events?.watch('/missing', () => assert.fail())();
   } finally {
     rmSync(root, { recursive: true });

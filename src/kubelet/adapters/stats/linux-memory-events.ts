@@ -3,8 +3,8 @@ import type { CgroupLayout } from '../cgroups/linux-cgroups-fs.ts';
 import type { MemoryEvents } from '../../ports/stats.ts';
 
 /**
- * The kernel's notifications about the memory of a group: a limit was reached or a process was killed in it or below it.
- * Only cgroup v2 reports them through a file that can be watched; undefined on v1.
+ * Creates the kernel's notifications about the memory of a group: a limit was reached, or a process was killed, in the
+ * group or below. Only cgroup v2 has a file for them that can be watched; undefined on v1.
  */
 export function linuxMemoryEvents(layout: CgroupLayout): MemoryEvents | undefined {
   if (layout.version !== 2) return undefined;
@@ -13,7 +13,7 @@ export function linuxMemoryEvents(layout: CgroupLayout): MemoryEvents | undefine
     watch: (path, onEvent) => {
       try {
         const watcher = watch(`${root}${path}/memory.events`, { persistent: false }, onEvent);
-        // The group was removed: there is nothing left to watch.
+        // The group was removed, so there is nothing left to watch.
         watcher.on('error', () => watcher.close());
         return () => watcher.close();
       } catch {

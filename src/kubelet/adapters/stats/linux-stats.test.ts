@@ -132,7 +132,7 @@ describe('a folder on a disk', () => {
     const { inodesUsed: before } = await fs.tree('/dev', 1000);
     const folder = mkdtempSync('/dev/shm/kts-tree-');
     try {
-      // Far more than other programs change in /dev meanwhile.
+      // This is far more than other programs change in /dev meanwhile.
       for (let index = 0; index < 300; index++) writeFileSync(join(folder, String(index)), '');
       const { inodesUsed } = await fs.tree('/dev', 1000);
       assert.ok(inodesUsed < before + 300, `${before}, then ${inodesUsed}`);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import type { MachineIdentity } from '../../ports/stats.ts';
 
-/** Read once at start. Unavailable values are empty or 0. */
+/** Reads the identity once at the start. Unavailable values are empty or 0. */
 export function readMachineIdentity(proc = '/proc', sys = '/sys', etc = '/etc'): MachineIdentity {
   const cpus = parseCpus(readOrEmpty(`${proc}/cpuinfo`));
   const memory = readOrEmpty(`${proc}/meminfo`);
@@ -24,7 +24,10 @@ export function readMachineIdentity(proc = '/proc', sys = '/sys', etc = '/etc'):
   };
 }
 
-/** Cores are identified by their socket and their number in it; on machines without both, each processor is a core. */
+/**
+ * Counts the cores. They are identified by their socket and their number in it. On machines without both, each
+ * processor counts as a core.
+ */
 export function parseCpus(cpuinfo: string): Pick<MachineIdentity, 'cores' | 'physicalCores' | 'sockets'> {
   const blocks = cpuinfo.split(/\n\n+/).filter((block) => /^processor\s*:/m.test(block));
   const field = (block: string, name: string): string | undefined =>
@@ -37,7 +40,7 @@ export function parseCpus(cpuinfo: string): Pick<MachineIdentity, 'cores' | 'phy
 }
 
 /**
- * The group of a process: only where its CPU and memory groups are the same (upstream: getContainer), and not the root.
+ * Returns the group of a process if its CPU and memory groups are the same (upstream: getContainer) and not the root.
  */
 export function parseProcessGroup(text: string): string | undefined {
   const paths = new Map(
@@ -58,7 +61,7 @@ export function groupOfProcess(pid: number | 'self', proc = '/proc'): string | u
   return parseProcessGroup(readOrEmpty(`${proc}/${pid}/cgroup`));
 }
 
-/** The first process of this name; undefined when there is none. */
+/** Returns the first process with this name; undefined if there is none. */
 export function processNamed(name: string, proc = '/proc'): number | undefined {
   const pids = readdirSync(proc)
     .filter((entry) => /^\d+$/.test(entry))

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import type { ProcessUsage } from '../../ports/process-usage.ts';
 
-/** Resource usage of this process, for /metrics. */
+/** Reads the resource usage of this process, for /metrics. */
 export function createOwnUsage(startedAtMs: number, proc = '/proc/self'): () => ProcessUsage {
   let last = performance.eventLoopUtilization();
   return () => {
@@ -35,7 +35,7 @@ export function createOwnUsage(startedAtMs: number, proc = '/proc/self'): () => 
 
 const PAGE_BYTES = 4096;
 
-/** InOctets and OutOctets of IpExt, as Prometheus' client counts them. */
+/** Returns InOctets and OutOctets of IpExt, as Prometheus' client counts them. */
 export function networkBytes(netstat: string): { receivedBytes: number; sentBytes: number } {
   const [names = [], values = []] = netstat
     .split('\n')

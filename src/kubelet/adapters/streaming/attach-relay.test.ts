@@ -13,7 +13,7 @@ import type { AttachRelayParts, LogPiece } from './attach-relay.ts';
 const SUCCESS = '{"metadata":{},"status":"Success"}';
 const FAILURE = '{"status":"Failure","message":"container is in CONTAINER_EXITED state"}';
 
-/** A log that grows under the test's control. */
+/** A log that the test extends. */
 class GrowingLog {
   readonly #pieces: LogPiece[] = [];
   #isOver = false;
@@ -58,9 +58,9 @@ interface Fixture {
   readonly peer: FakeSpdyPeer | undefined;
   readonly done: Promise<void>;
   until(isSo: () => boolean): Promise<void>;
-  /** Lets the output be quiet for longer than the agent waits. */
+  /** Keeps the output quiet for longer than the agent waits. */
   quiet(): Promise<void>;
-  /** The runtime ends the attachment, and the agent is notified of it. */
+  /** Ends the attachment at the runtime, and notifies the agent. */
   runtimeOver(): Promise<void>;
 }
 
@@ -195,7 +195,7 @@ describe('an attachment with earlier output', () => {
       stdin.write('bob\n');
       await peer?.until(() => peer.streamOf('stdin')?.text === 'bob\n');
       peer?.send('stdout', 'hello bob\n');
-      // The log is no longer read for it.
+      // The log is no longer read for this attachment.
       log.write('name: hello bob\n');
       await until(() => heard.stdout.endsWith('bob\n'));
       peer?.send('error', SUCCESS);
@@ -220,7 +220,8 @@ describe('an attachment with earlier output', () => {
   it('waits longer for the log if lines repeat, because repeated lines cannot be matched to the earlier output', () =>
     attached({}, async ({ log, heard, peer, until, clock, quiet }) => {
       const line = 'y\n';
-      // The client came after the first fifty of a hundred lines, and the runtime wrote only eighty to the log so far.
+      // The client attached after the first fifty of a hundred lines, and the runtime has written only eighty to the
+      // log so far.
       peer?.send('stdout', line.repeat(50));
       log.write(line.repeat(80));
       await until(() => heard.stdout === line.repeat(80));

@@ -5,13 +5,13 @@ import { readStatus, statusMessage } from '../../../streaming/remote-command.ts'
 import type { SpdyStream } from '../../../streaming/spdy-session.ts';
 import { LiveRemainder } from './live-remainder.ts';
 
-/** Output of a container at one time to one of its streams. */
+/** Output that a container wrote to one of its streams at one time. */
 export interface LogPiece {
   readonly stream: 'stdout' | 'stderr';
   readonly content: Uint8Array;
 }
 
-/** The runtime's side of an attachment: output of the container, and the destination of its input. */
+/** The runtime's side of an attachment: the output of the container, and the destination of its input. */
 export interface RuntimeEnds {
   readonly error: SpdyStream;
   readonly stdin: SpdyStream | undefined;
@@ -22,19 +22,19 @@ export interface RuntimeEnds {
 }
 
 /**
- * The output of a container, in order. Its reader calls `caughtUp` of the relay each time it has read everything
- * available.
+ * The output of a container, in order. Its reader calls `caughtUp` of the relay each time it has read all available
+ * output.
  */
 export interface AttachLog {
   /** Ends when the container has ended and everything is read, or when it is stopped. */
   readonly entries: AsyncIterable<readonly LogPiece[]>;
-  /** Checks at once whether there is more. */
+  /** Checks immediately whether there is more. */
   look(): void;
 }
 
 export interface AttachRelayParts {
   readonly client: CommandEnds;
-  /** Undefined: the container has ended. */
+  /** The runtime's side; undefined if the container has ended. */
   readonly runtime: RuntimeEnds | undefined;
   readonly log: AttachLog;
   readonly stopLog: AbortController;
@@ -43,40 +43,37 @@ export interface AttachRelayParts {
   readonly clock: Clock;
 }
 
-/** After a container wrote nothing for this long, no output is pending between its log and the attached stream. */
+/** After a container wrote nothing for this time, no output is pending between its log and the attached stream. */
 const QUIET_MS = 100;
-/** The same where lines repeat, so that the log cannot be compared: on a busy node the runtime may write it late. */
+/** The same time if lines repeat, so that the log cannot be compared. On a busy node the runtime may write it late. */
 const AMBIGUOUS_QUIET_MS = 1000;
-/**
- * A user waits at a terminal: one that is never quiet is joined after this time, as soon as the log has all complete
- * lines.
- */
+/** How long a terminal that is never quiet waits. Then the relay switches as soon as the log has all complete lines. */
 const TERMINAL_LIMIT_MS = 1000;
-/** The runtime ends an attachment a little before it reports the end of the container. */
+/** The runtime ends an attachment slightly before it reports the end of the container. */
 const END_LAG_MS = 300;
 const SUCCESS = statusMessage('', false);
 
 const outputs = ['stdout', 'stderr'] as const;
 
 /**
- * Sends a client all output of a container since its start, exactly once, and then new output.
- * 1. While joining, output comes from the log alone; the runtime's output is compared with it, and input is passed on
- *    at once.
+ * Sends a client all output of a container since its start, exactly once, and then new output. Invariants:
+ * 1. While joining, output comes from the log alone. The runtime's output is compared with it, and input is passed on
+ *    immediately.
  * 2. When the container is quiet and the log has every complete line, the client gets the unfinished line, and from
  *    then on the runtime's output.
- * 3. The log of a container that ends before that is read to its end. The client gets success: the exit code is in the
- *    pod's status.
+ * 3. If the container ends before that, its log is read to its end. The client gets success, because the exit code is
+ *    in the pod's status.
  */
 export class AttachRelay {
   readonly #parts: AttachRelayParts;
   readonly #remainders = { stdout: new LiveRemainder(), stderr: new LiveRemainder() };
   readonly #beganMs: number;
   #mode: 'joining' | 'live' | 'over' = 'joining';
-  /** No output for a while; the log is checked for completeness. */
+  /** Whether there was no output for a while, so that the log is checked for completeness. */
   #isQuiet = false;
   #isRuntimeOver = false;
   #lastPieceMs = 0;
-  /** In the log or the attached stream. */
+  /** The time of the last output in the log or the attached stream. */
   #lastOutputMs: number;
   #timer: Timer | undefined;
 
@@ -108,7 +105,7 @@ export class AttachRelay {
   #passInput(from: SpdyStream | undefined, to: SpdyStream | undefined): void {
     if (to === undefined) from?.resume();
     else from?.on('data', this.#parts.client.onActivity).pipe(to);
-    // It carries no data back, but its end is only seen by a reader.
+    // It carries no data back, but its end is seen only if it is read.
     to?.resume();
   }
 
@@ -138,8 +135,8 @@ export class AttachRelay {
     this.#isRuntimeOver = true;
     const status = statusMessage(text, runtime.error.remote === 'lost');
     if (this.#mode === 'live') return this.#finish(status);
-    // The end of a container is taken from the log; if the container keeps running, the runtime ended the attachment,
-    // as after the end of an input that is not the container's own.
+    // The end of a container is taken from the log. If the container keeps running, the runtime ended the attachment,
+    // for example because the input ended.
     let isLeft = false;
     while (this.#mode === 'joining' && !isLeft) {
       const beganMs = clock.monotonicMs();
@@ -163,7 +160,7 @@ export class AttachRelay {
     }
   }
 
-  /** Each output postpones it, on a terminal up to a limit. */
+  /** Postpones the check after each output, on a terminal up to a limit. */
   #lookLater(): void {
     const { clock, tty, log } = this.#parts;
     this.#timer?.cancel();
@@ -212,7 +209,7 @@ export class AttachRelay {
   }
 
   /**
-   * The status is sent first: a client that reads it late must not treat the end of the outputs as a lost connection.
+   * The status is sent first. A client that reads it late must not treat the end of the outputs as a lost connection.
    */
   async #finish(status: string): Promise<void> {
     if (this.#mode === 'over') return;
@@ -238,7 +235,7 @@ export class AttachRelay {
   }
 }
 
-/** Lines are short and many: those for the same stream are sent together. */
+/** Joins pieces of the same stream, because there are many short lines. */
 function joined(pieces: readonly LogPiece[]): readonly LogPiece[] {
   const runs: { stream: LogPiece['stream']; parts: Uint8Array[] }[] = [];
   for (const { stream, content } of pieces) {

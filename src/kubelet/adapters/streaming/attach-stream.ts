@@ -12,23 +12,25 @@ import type { StreamClient } from './runtime-stream.ts';
 export interface AttachStream {
   /** The streams that the client opens, and those that the runtime has. */
   readonly streams: { readonly client: CommandStreams; readonly runtime: CommandStreams };
-  /** The runtime's URL; undefined for a container that has ended. Rejects when it cannot be attached to. */
+  /**
+   * Returns the runtime's URL; undefined if the container has ended. Rejects if the container cannot be attached to.
+   */
   readonly url: () => Promise<string | undefined>;
-  /** Asks the runtime. */
+  /** Asks the runtime whether the container has ended. */
   readonly hasEnded: () => Promise<boolean>;
-  /** The output of the container, to its end. Rejects when there is no log. */
+  /** Opens the output of the container, to its end. Rejects if there is no log. */
   readonly openLog: (onCaughtUp: () => void, stop: AbortSignal) => Promise<AttachLog>;
   readonly idleMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Whether the client uses a protocol in which an attachment can be served here. */
+/** Whether the client uses a protocol with which an attachment can be served here. */
 export const canServeAttach = (request: StreamClient['request']): boolean => isServable(request);
 
 /**
- * An attachment whose client gets the earlier output of the container. A container that ends during the attach is
- * treated as ended. Owns the client's connection: in any case it is answered and closed. Never rejects.
+ * Serves an attachment whose client gets the earlier output of the container. A container that ends during the attach
+ * is treated as ended. It owns the client's connection, and always answers and closes it. Never rejects.
  */
 export async function serveAttach(client: StreamClient, attach: AttachStream): Promise<void> {
   const { streams, clock, hasEnded } = attach;

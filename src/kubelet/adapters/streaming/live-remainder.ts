@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer';
 
-/** How much of either side is kept: more than a runtime buffers of an unfinished line. */
+/** How many bytes of either side are kept: more than a runtime buffers of an unfinished line. */
 const MOST_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
-/** The last bytes of what was added. To add takes time in proportion to the chunk, not to what is kept. */
+/** The last bytes that were added. The cost of an addition depends on the chunk, not on the kept bytes. */
 class KeptEnd {
   #buffer: Buffer = Buffer.alloc(0);
   #endBytes = 0;
@@ -16,7 +16,7 @@ class KeptEnd {
     this.#endBytes += added.length;
   }
 
-  /** Until the next is added. */
+  /** Returns the bytes, which are valid until the next addition. */
   bytes(): Buffer {
     return this.#buffer.subarray(Math.max(0, this.#endBytes - MOST_BYTES), this.#endBytes);
   }
@@ -31,8 +31,9 @@ class KeptEnd {
 }
 
 /**
- * One output of a container from two readers: its log, which starts at the beginning and has complete lines, and the
- * attached stream, which began at some moment and has every byte since. Computes what the second has beyond the first.
+ * Compares the output of a container from two readers: its log, which starts at the beginning and has complete lines,
+ * and the attached stream, which began at some moment and has every byte since. Computes what the stream has beyond the
+ * log.
  */
 export class LiveRemainder {
   readonly #logged = new KeptEnd();
@@ -50,18 +51,19 @@ export class LiveRemainder {
     this.#live.add(chunk);
   }
 
-  /** The part of the unfinished line. undefined: the log is behind by a complete line or more. */
+  /**
+   * Returns the unfinished line that the log does not have; undefined if the log is behind by a complete line or more.
+   */
   compute(): Buffer | undefined {
     const live = this.#live.bytes();
     const rest = live.subarray(overlapBytes(this.#logged.bytes(), live));
-    // Where lines repeat, the ends look alike; then the lengths decide, because nothing can have been sent that was not
+    // If lines repeat, the ends are equal. Then the lengths decide, because nothing can have been sent that was not
     // written.
     return rest.includes(NEWLINE) || this.#loggedBytes < this.#liveBytes - rest.length ? undefined : Buffer.from(rest);
   }
 
   /**
-   * Whether `compute` may be wrong because lines repeat: the log may then be behind by lines that look like those that
-   * it has.
+   * Whether `compute` may be wrong because lines repeat. The log may then be behind by lines that look like its own.
    */
   isAmbiguous(): boolean {
     const [logged, live] = [this.#logged.bytes(), this.#live.bytes()];
@@ -73,10 +75,10 @@ export class LiveRemainder {
   }
 }
 
-/** The length of the longest prefix of `later` that is a suffix of `earlier`. */
+/** Returns the length of the longest prefix of `later` that is a suffix of `earlier`. */
 export const overlapBytes = (earlier: Buffer, later: Buffer): number => overlap(earlier, later).bytes;
 
-/** With it the next shorter one, 0 where there is none. Linear (Knuth, Morris and Pratt). */
+/** Also returns the next shorter length, or 0 if there is none. The cost is linear (Knuth, Morris and Pratt). */
 function overlap(earlier: Buffer, later: Buffer): { readonly bytes: number; readonly shorterBytes: number } {
   if (later.length === 0) return { bytes: 0, shorterBytes: 0 };
   const borders = new Uint32Array(later.length);

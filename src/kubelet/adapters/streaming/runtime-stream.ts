@@ -14,7 +14,7 @@ import { SpdySession } from '../../../streaming/spdy-session.ts';
 import { requestUpgrade } from '../../../streaming/upgrade.ts';
 import { refuseClient } from '../net/serve-app.ts';
 
-/** A client that requested a raw connection and is allowed to have it. */
+/** A client that requested a raw connection and is authorized for it. */
 export interface StreamClient {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
@@ -22,9 +22,9 @@ export interface StreamClient {
 }
 
 export interface RuntimeStream {
-  /** As the runtime gave it. */
+  /** The URL that the runtime returned. */
   readonly url: string;
-  /** Of a command; undefined for forwarded ports. */
+  /** The streams of a command; undefined for forwarded ports. */
   readonly streams: CommandStreams | undefined;
   readonly idleMs: number;
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export interface RuntimeStream {
 const DIAL_TIMEOUT_MS = 10_000;
 /** How much of an error response of the runtime is shown. */
 const MOST_ANSWER_BYTES = 16 * 1024;
-/** The client headers passed to the runtime: those that negotiate a protocol, and none that identify the user. */
+/** The client headers that are passed to the runtime. They negotiate a protocol; none of them identifies the user. */
 const passedOn = [
   'x-stream-protocol-version',
   'sec-websocket-key',
@@ -43,13 +43,13 @@ const passedOn = [
   'user-agent',
 ];
 
-/** How the client's protocol is passed to the runtime. */
+/** Returns how the client's protocol is passed to the runtime. */
 export const runtimeStreamMode = (request: IncomingMessage, streams: CommandStreams | undefined): StreamMode =>
   streamModeOf(request.headers, streams);
 
 /**
- * Connects the client to the runtime's streaming server. The runtime is called first; the connection is upgraded only
- * after its 101. Owns the client's connection: in any case it is answered and closed. Never rejects.
+ * Connects the client to the runtime's streaming server. The runtime is called first, and the client's connection is
+ * upgraded only after its 101. It owns the client's connection, and always answers and closes it. Never rejects.
  */
 export async function serveRuntimeStream(client: StreamClient, stream: RuntimeStream): Promise<void> {
   const { request, socket } = client;
@@ -90,7 +90,7 @@ export async function serveRuntimeStream(client: StreamClient, stream: RuntimeSt
 }
 
 /**
- * The runtime's side of a command that is served here, opened for the client's request. Rejects with the runtime's
+ * Opens the runtime's side of a command that is served here, for the client's request. Rejects with the runtime's
  * error.
  */
 export async function openRuntimeSession(
@@ -121,7 +121,7 @@ interface StreamingTarget {
   readonly path: string;
 }
 
-/** The streaming server of a runtime is on this machine; any other address is rejected. */
+/** Returns the streaming server of a runtime. It must be on this machine; other addresses are rejected. */
 function streamingTarget(text: string): StreamingTarget {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
@@ -140,7 +140,7 @@ function streamingTarget(text: string): StreamingTarget {
 
 function dial({ host, port, isSecure }: StreamingTarget, clock: Clock): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    // A runtime signs its own certificate, and no other server answers on a loopback address.
+    // A runtime signs its own certificate, and no other server answers on this loopback address.
     const socket = isSecure ? connectTls({ host, port, rejectUnauthorized: false }) : connectTcp({ host, port });
     const fail = (why: string): void => {
       timer.cancel();
@@ -168,7 +168,7 @@ function headersFor(request: IncomingMessage, host: string): Record<string, stri
   return headers;
 }
 
-/** From these a client learns which versions are supported. */
+/** Returns the protocols in the response, from which a client learns which versions are supported. */
 function protocolsOf(response: IncomingMessage): readonly string[] {
   const accepted = response.headers['x-accepted-stream-protocol-versions'];
   return accepted === undefined ? [] : [`X-Accepted-Stream-Protocol-Versions: ${String(accepted)}`];

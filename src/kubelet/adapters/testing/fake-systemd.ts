@@ -2,17 +2,17 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { ManagerConnection } from '../cgroups/systemd-manager.ts';
 
 /**
- * The part of systemd that slices need, with its bus: units, jobs that end when the test says so, connections that can
- * be cut.
+ * The part of systemd that slices need, with its bus: units, jobs that end when the test says so, and connections that
+ * can be cut.
  */
 export class FakeSystemd {
   readonly units = new Map<string, { active: boolean; properties: Map<string, unknown> }>();
   readonly calls: string[] = [];
   dials = 0;
   away = false;
-  /** The result of jobs. undefined: they do not end. */
+  /** The result of jobs; undefined means that they do not end. */
   result: string | undefined = 'done';
-  /** The signal arrives before the response of the call. */
+  /** Whether the signal arrives before the response of the call. */
   isEarly = false;
   #jobs = 0;
   #cut: (() => void)[] = [];
@@ -53,7 +53,7 @@ export class FakeSystemd {
     for (const cut of this.#cut.splice(0)) cut();
   }
 
-  /** The path of the job, for calls that create one. */
+  /** Applies a call. Returns the path of the job if the call creates one. */
   #apply(member: string, body: readonly unknown[]): string | undefined {
     const name = String(body[0]);
     const unit = this.units.get(name);

@@ -11,7 +11,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The rules of the kernel's v2 tree that matter here: control files appear when the parent enables a controller for its
+ * The relevant rules of the kernel's v2 tree: control files appear when the parent enables a controller for its
  * children.
  */
 export class ModelV2 implements CgroupFs {

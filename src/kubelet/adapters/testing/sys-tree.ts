@@ -4,8 +4,8 @@ import { formatCpuSet } from '../../model/cpu-set.ts';
 import type { CpuCore, MachineTopology } from '../../model/machine-topology.ts';
 
 /**
- * Writes the files below /sys that the kernel of such a machine would have, as far as the agent reads them. `offline`
- * CPUs are there and switched off.
+ * Writes the files below /sys that the agent reads, as the kernel of such a machine would have them. `offline` CPUs
+ * exist and are switched off.
  */
 export function writeSysTree(root: string, { nodes }: MachineTopology, offline: readonly number[] = []): void {
   const write = (path: string, text: string | number): void => {
@@ -39,7 +39,7 @@ function writeCpu(
   { cpu, core, index, sharing }: { cpu: number; core: CpuCore; index: number; sharing: readonly number[] },
 ): void {
   if (cpu > 0) write(`cpu/cpu${cpu}/online`, 1);
-  // The kernel starts to count cores again in each socket, with gaps.
+  // The kernel counts cores from the start in each socket, with gaps.
   write(`cpu/cpu${cpu}/topology/core_id`, Math.min(...core.cpus) * 2 + index);
   write(`cpu/cpu${cpu}/topology/physical_package_id`, core.socketId);
   const caches = [

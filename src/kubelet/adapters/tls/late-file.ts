@@ -9,13 +9,13 @@ export interface LateFileOptions<T> {
   readonly file: string;
   /** Throws for invalid content. */
   readonly parse: (content: string) => T;
-  /** False: once it was read, later changes do not count. */
+  /** If false, changes after the first read are ignored. */
   readonly follows?: boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A watched file that may be missing or invalid at first: until then there is no value, which is logged once. */
+/** A watched file that may be missing or invalid at first. There is no value until then, which is logged once. */
 export class LateFile<T> {
   readonly #options: LateFileOptions<T>;
   readonly #listeners = new Set<() => void>();
@@ -50,7 +50,7 @@ export class LateFile<T> {
     this.#listeners.clear();
   }
 
-  /** Reads it now, if it existed before. */
+  /** Reads the file now, if it existed before. */
   refresh(): void {
     this.#watched?.refresh();
   }

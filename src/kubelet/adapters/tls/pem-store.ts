@@ -10,18 +10,18 @@ import { readIfThere, writeSecretFile } from '../../../pki/pki-files.ts';
 
 export interface PemStoreOptions {
   readonly folder: string;
-  /** `kubelet-client` */
+  /** For example `kubelet-client`. */
   readonly prefix: string;
-  /** Read where there is no current one: files written by other programs. */
+  /** Files of other programs that are read if there is no current pair. */
   readonly fallback?: { readonly certificateFile: string; readonly keyFile: string };
   readonly nowMs: () => number;
   readonly log: Logger;
 }
 
 /**
- * Pairs of certificate and key in upstream's layout: `PREFIX-DATE.pem` has both, and the link `PREFIX-current.pem`
- * points to the current one (upstream: client-go util/certificate fileStore). The link is replaced atomically, where
- * upstream has a moment without it.
+ * Stores pairs of certificate and key in upstream's layout: `PREFIX-DATE.pem` has both, and the link
+ * `PREFIX-current.pem` points to the current one (upstream: client-go util/certificate fileStore). The link is replaced
+ * atomically; upstream has a moment without it.
  */
 export class PemStore {
   readonly #options: PemStoreOptions;
@@ -34,7 +34,7 @@ export class PemStore {
     return path.resolve(this.#options.folder, `${this.#options.prefix}-current.pem`);
   }
 
-  /** An unusable pair is logged and counts as missing: it is replaced by a new one. */
+  /** Returns the current pair. An unusable pair is logged and counts as missing, so that a new one replaces it. */
   async current(): Promise<KeyPair | undefined> {
     const { folder, prefix, fallback } = this.#options;
     await this.#recover();
@@ -63,7 +63,7 @@ export class PemStore {
     return pair;
   }
 
-  /** A replacement by upstream that was interrupted between its two steps. */
+  /** Completes a replacement by upstream that was interrupted between its two steps. */
   async #recover(): Promise<void> {
     const updated = path.resolve(this.#options.folder, `${this.#options.prefix}-updated.pem`);
     if ((await linkTarget(this.currentPath)) !== undefined) return;
@@ -86,7 +86,7 @@ export class PemStore {
     }
   }
 
-  /** Of the older ones only the last is kept: old keys should not accumulate. */
+  /** Removes older pairs except the last one, so that old keys do not accumulate. */
   async #forget(kept: ReadonlySet<string | undefined>): Promise<void> {
     const { folder, prefix, log } = this.#options;
     const isOurs = new RegExp(`^${prefix}-\\d{4}(-\\d{2}){5}\\.pem$`);
@@ -101,7 +101,7 @@ export class PemStore {
   }
 }
 
-/** The full target of a link; `file` for anything but a link; undefined when nothing exists. */
+/** Returns the full target of a link, `file` if it is not a link, or undefined if nothing exists. */
 async function linkTarget(file: string): Promise<string | undefined> {
   try {
     if (!(await lstat(file)).isSymbolicLink()) return 'file';
@@ -112,7 +112,7 @@ async function linkTarget(file: string): Promise<string | undefined> {
   }
 }
 
-/** Upstream's form, in local time: `2026-01-31-23-59-59`. */
+/** Formats a time as upstream does, in local time: `2026-01-31-23-59-59`. */
 function stamp(ms: number): string {
   const date = new Date(ms);
   return [
@@ -127,7 +127,7 @@ function stamp(ms: number): string {
     .join('-');
 }
 
-/** `kubelet-client.key.tmp`: the key of a pending request. */
+/** Reads and writes `kubelet-client.key.tmp`, the key of a pending request. */
 export function pendingKeyFile(folder: string): {
   read(): Promise<string | undefined>;
   write(key: string): Promise<void>;

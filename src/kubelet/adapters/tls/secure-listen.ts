@@ -13,7 +13,7 @@ import type { FetchApp, KubeletRequest, Refusal } from '../net/serve-app.ts';
 import { tlsSettings } from './tls-settings.ts';
 import type { TlsConfig } from './tls-settings.ts';
 
-/** Upstream's: between requests, and for a whole request, including followed logs. */
+/** Upstream's time limits between requests, and for a whole request, including followed logs. */
 const IDLE_MS = 90_000;
 const REQUEST_MS = 4 * 3_600_000;
 const HEADERS_MS = 32_000;
@@ -22,7 +22,7 @@ const HEADER_BYTES = 256 * 1024;
 const CONNECTIONS = 1024;
 const KEEP_ALIVE_PROBE_MS = 30_000;
 
-/** Streaming paths, which become raw connections once they are open. */
+/** Streaming paths, which become raw connections when they are open. */
 const streams = /^\/(exec|attach|portForward)\//;
 
 /** An authorized request for a raw connection. The callee owns the connection, and ends it. */
@@ -30,7 +30,7 @@ export interface StreamRequest {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
-  /** Percent-decoded, without the query: what was authorized. */
+  /** The authorized path, percent-decoded and without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly user: RequestUser;
@@ -40,14 +40,14 @@ export interface SecureListenOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsConfig;
-  /** The serving certificate; undefined while there is none, when no connection can be made. PEM. */
+  /** Returns the serving certificate in PEM; undefined while there is none, and no connection is possible then. */
   readonly identity: () => { readonly certificate: string; readonly key: string } | undefined;
-  /** The client CA, PEM; undefined: no client certificates are requested. */
+  /** Returns the client CA in PEM; undefined if no client certificates are requested. */
   readonly clientAuthorities: (() => string | undefined) | undefined;
-  /** Calls back when either changes. */
+  /** Calls back when the certificate or the CA changes. */
   readonly onChange: (listener: () => void) => () => void;
   readonly guard: RequestGuard<ListenedRequest>;
-  /** Everything but raw connections, for authorized requests. */
+  /** Handles authorized requests, except for raw connections. */
   readonly fetch: FetchApp['fetch'];
   readonly openStream: (request: StreamRequest) => void;
   readonly clock: Clock;
@@ -55,7 +55,7 @@ export interface SecureListenOptions {
 }
 
 export interface SecureListening {
-  /** Where it listens, for the log. */
+  /** The address for the log. */
   readonly address: string;
   readonly port: number;
   close(): Promise<void>;
@@ -66,8 +66,8 @@ type Verdict =
   | ({ readonly outcome: 'refused' } & Refusal);
 
 /**
- * The kubelet's own server: HTTP/1.1 over TLS; every request passes the guard. Rejects with `AlreadyExists` when the
- * port is taken.
+ * Serves the kubelet's own server: HTTP/1.1 over TLS, where every request passes the guard. Rejects with
+ * `AlreadyExists` if the port is in use.
  */
 export async function listenSecurely(options: SecureListenOptions): Promise<SecureListening> {
   const { host, port, clientAuthorities, onChange, log } = options;
@@ -128,7 +128,7 @@ function contextOf({ tls, identity, clientAuthorities }: SecureListenOptions): S
   };
 }
 
-/** For new connections; open ones continue. */
+/** Sets the certificate for new connections. Open ones continue. */
 function setContext(server: https.Server, options: SecureListenOptions): void {
   try {
     server.setSecureContext(contextOf(options));
@@ -148,7 +148,7 @@ async function judge({ guard }: SecureListenOptions, request: IncomingMessage, i
   const reading = readKubeletRequest(request);
   if (reading.outcome === 'refused') return reading;
   const { asked } = reading;
-  // Node passes such a body on as the first bytes of the new protocol.
+  // Node would pass such a body on as the first bytes of the new protocol.
   if (isUpgrade && asked.body !== 0)
     return { outcome: 'refused', status: 400, body: 'Bad Request: a request for another protocol has no body\n' };
   const verdict = await guard.check({

@@ -1,11 +1,11 @@
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
 
-/** The TLS settings of the configuration, in Go's names. */
+/** The TLS settings of the configuration, with Go's names. */
 export interface TlsConfig {
   readonly cipherSuites: readonly string[];
-  /** Empty: 1.2. */
+  /** The minimum version; empty means 1.2. */
   readonly minVersion: string;
-  /** Go's numbers. Empty: whatever both sides support, the best first. */
+  /** The curves by Go's numbers; empty means all that both sides support, the best first. */
   readonly curvePreferences: readonly number[];
 }
 
@@ -16,12 +16,12 @@ const versions: Readonly<Record<string, SecureVersion>> = {
   VersionTLS13: 'TLSv1.3',
 };
 
-/** The suites of TLS 1.3, which cannot be configured, in Go as here. */
+/** The suites of TLS 1.3. As in Go, they cannot be configured. */
 const always = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
 /**
- * Default for TLS 1.2: with forward secrecy and authenticated encryption (CIS 4.2.12). Go's default also has CBC
- * suites.
+ * The default suites of TLS 1.2: with forward secrecy and authenticated encryption (CIS 4.2.12). Go's default also has
+ * CBC suites.
  */
 export const strongCipherSuites: readonly string[] = [
   'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256',
@@ -40,7 +40,7 @@ const curves: Readonly<Record<number, string>> = {
   4588: 'X25519MLKEM768',
 };
 
-/** The options for Node's TLS. A suite that OpenSSL does not have is ignored by it. */
+/** Returns the options for Node's TLS. OpenSSL ignores suites that it does not have. */
 export function tlsSettings({
   cipherSuites,
   minVersion,
@@ -58,7 +58,7 @@ export function tlsSettings({
   };
 }
 
-/** `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is `ECDHE-RSA-AES128-GCM-SHA256` there. */
+/** Converts a name to OpenSSL's: `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is `ECDHE-RSA-AES128-GCM-SHA256` there. */
 function openSslName(suite: string): string {
   const [, exchange = '', cipher = ''] = /^TLS_(.+?)_WITH_(.+)$/s.exec(suite) ?? [];
   const name = cipher

@@ -15,8 +15,8 @@ export interface WatchedPairOptions {
 }
 
 /**
- * Certificate and key in a file each, reloaded when they change (upstream: ReloadKubeletServerCertificateFile). A pair
- * that does not match leaves the previous one in use.
+ * A certificate and a key, each in a file, that are reloaded when they change (upstream:
+ * ReloadKubeletServerCertificateFile). If a new pair does not match, the previous one stays in use.
  */
 export function watchPair({ certificateFile, keyFile, follows, clock, log }: WatchedPairOptions): LateFile<KeyPair> {
   return new LateFile({

@@ -22,14 +22,14 @@ const busConfig = (socket: string): string => `<busconfig>
 `;
 
 /**
- * systemd-logind as it is, on a message bus of its own and with folders of its own. Its only way to the machine is the
+ * The real systemd-logind, on its own message bus and with its own folders. It can affect the machine only through the
  * service manager on that bus, which is a stub: it records which unit logind would start, and starts nothing.
  */
 export class PrivateLogind {
   readonly folder = mkdtempSync(join(tmpdir(), 'logind-'));
   readonly socket = join(this.folder, 'bus');
   readonly dropInDir = join(this.folder, 'logind.conf.d');
-  /** `poweroff.target`, once the shutdown has begun. */
+  /** Contains `poweroff.target` when the shutdown has begun. */
   readonly started: string[] = [];
   #bus: ChildProcess | undefined;
   #logind: ChildProcess | undefined;
@@ -79,7 +79,7 @@ export class PrivateLogind {
     });
   }
 
-  /** The job of poweroff.target ends without a shutdown. */
+  /** Ends the job of poweroff.target without a shutdown. */
   cancel(): void {
     const path = `${SYSTEMD_PATH}/job/${this.#jobs}`;
     this.#systemd?.sendSignal(SYSTEMD_PATH, MANAGER, 'JobRemoved', 'uoss', [
