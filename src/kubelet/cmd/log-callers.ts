@@ -3,13 +3,14 @@ import { SourceMap } from 'node:module';
 import type { LoggingConfig } from '../model/config/kubelet-config.ts';
 import { computeModuleLevels, frameOf } from './log-modules.ts';
 
-/** Frames between the statement that logs and this file. */
+/** The maximum number of stack frames between the statement that logs and this file. */
 const DEEPEST_FRAME = 4;
 const own = /\/(?:log-callers|pino-log)\.[jt]s$/;
 
 /**
  * Whether the statement that logs is in a file for which `--vmodule` sets at least this level; undefined without
- * patterns. Each question costs a stack trace, some 10 µs. In a bundle its source map, if there is one, names the files.
+ * patterns. Each call costs a stack trace, about 10 µs. In a bundle, the names of the files come from its source map,
+ * if there is one.
  */
 export function callerIsVerbose(vmodule: LoggingConfig['vmodule']): ((level: number) => boolean) | undefined {
   if (vmodule.length === 0) return undefined;
@@ -43,7 +44,7 @@ function stackLines(): string[] {
   return stack.split('\n').slice(1);
 }
 
-/** Undefined for a file that has none. */
+/** Reads the source map of a file; undefined if it has none. */
 function sourceMapOf(file: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')) as ConstructorParameters<typeof SourceMap>[0]);

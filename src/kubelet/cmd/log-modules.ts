@@ -1,10 +1,10 @@
 import type { LoggingConfig } from '../model/config/kubelet-config.ts';
 
 /**
- * The log level of a source file, from `--vmodule`; undefined: no pattern matches. A pattern without a slash is compared
- * with the name of the file, one with a slash with its path; neither has the extension. `*`, `?` and `[...]` are as in
- * klog (upstream: klog setV); the first pattern that matches decides. `_` and `-` are the same, so that patterns for
- * upstream's files find the files of the same name here.
+ * Computes the log level of a source file from `--vmodule`; undefined if no pattern matches. A pattern without a slash
+ * is compared with the name of the file, and one with a slash with its path, both without the extension. `*`, `?` and
+ * `[...]` are as in klog (upstream: klog setV). The first pattern that matches is used. `_` and `-` are equal, so that
+ * patterns for upstream's files match files with the same name here.
  */
 export function computeModuleLevels(vmodule: LoggingConfig['vmodule']): (path: string) => number | undefined {
   const rules = vmodule.map(({ filePattern, verbosity }) => ({
@@ -23,7 +23,7 @@ export function computeModuleLevels(vmodule: LoggingConfig['vmodule']): (path: s
   };
 }
 
-/** Upstream: Go's filepath.Match. A pattern that is not closed matches nothing. */
+/** Converts a glob (upstream: Go's filepath.Match). A pattern with an unclosed bracket matches nothing. */
 function globOf(glob: string): RegExp {
   let source = '';
   for (let at = 0; at < glob.length; at++) {
@@ -44,7 +44,7 @@ function globOf(glob: string): RegExp {
   }
 }
 
-/** The file and position of a frame of a stack, `at f (file:///a/b.ts:1:2)`. */
+/** Returns the file and the position of a stack frame, `at f (file:///a/b.ts:1:2)`. */
 export function frameOf(line: string): { file: string; line: number; column: number } | undefined {
   const [, file, row, column] = /(?:\s|\()(?:file:\/\/)?(\/[^()]{1,4096}):(\d{1,9}):(\d{1,9})\)?$/.exec(line) ?? [];
   return file === undefined ? undefined : { file, line: Number(row), column: Number(column) };

@@ -4,20 +4,20 @@ export interface LogOutputParts {
   readonly config: Pick<LoggingConfig, 'splitStream' | 'infoBufferBytes' | 'flushPeriodMs'>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Calls `run` once after this time; it must not keep the process alive. */
+  /** Calls `run` once after this time, without keeping the process alive. */
   readonly later: (run: () => void, delayMs: number) => void;
 }
 
 export interface LogOutput {
   write(line: string, isError: boolean): void;
-  /** Writes what is buffered. */
+  /** Writes the buffered lines. */
   flush(): void;
 }
 
 /**
- * Where lines of the log go. One stream: all to stderr, unbuffered. Split: errors to stderr at once; the rest to stdout,
- * through a buffer of `infoBufferBytes` that is written when it is full, and at the latest after `flushPeriodMs`
- * (upstream: component-base/logs, options splitStream and infoBufferSize).
+ * Writes the lines of the log. Without split streams, all lines go to stderr, unbuffered. With them, errors go to
+ * stderr immediately. Other lines go to stdout through a buffer of `infoBufferBytes`, which is written when it is full
+ * and at the latest after `flushPeriodMs` (upstream: component-base/logs, options splitStream and infoBufferSize).
  */
 export function createLogOutput({ config, out, err, later }: LogOutputParts): LogOutput {
   if (!config.splitStream) return { write: err, flush: () => undefined };

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const kubelet = fileURLToPath(new URL('../../../bin/kubelet', import.meta.url));
 const folder = mkdtempSync('/tmp/kubelet-main-');
-/** A runtime that can do nothing, and says so at once. */
+/** A runtime that refuses every call immediately. */
 const runtime = http2
   .createServer()
   .on('stream', (stream: http2.ServerHttp2Stream) =>
@@ -47,7 +47,7 @@ function run(...args: string[]): Run {
   return { child, out: () => out + error, ended };
 }
 
-/** An agent on the runtime that can do nothing, in a folder of its own. */
+/** An agent with the runtime that refuses every call, in its own folder. */
 function agent(name: string, ...more: string[]): Run {
   const root = `${folder}/${name}`;
   return run(

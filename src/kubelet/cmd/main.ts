@@ -13,7 +13,7 @@ import { commandHelpText } from './flags/flags-help.ts';
 import { versionText } from './flags/flags-version.ts';
 import type { AgentSettings } from './run-agent.ts';
 
-/** Exit code when the command line or the agent's own answer says that it cannot be done. */
+/** The exit code if the command line is invalid or the agent cannot do what it requests. */
 const FAILED = 1;
 
 async function main(argv: readonly string[]): Promise<number | undefined> {
@@ -73,7 +73,7 @@ function printCompletion(shell: string): number {
   return 0;
 }
 
-/** Runs until a signal says to leave. What runs in containers stays as it is. */
+/** Runs until a signal ends it. Containers keep running. */
 async function runAgent(settings: AgentSettings): Promise<number> {
   nameProcess('kubelet');
   // Loaded only here, so that the commands start without what they do not need.
@@ -88,7 +88,7 @@ async function runAgent(settings: AgentSettings): Promise<number> {
     });
     process.exit(255);
   });
-  // The log's reader may go away, as when journald restarts; that is no reason to leave the node.
+  // The reader of the log may end, for example when journald restarts. The agent keeps running.
   process.stderr.on('error', () => undefined);
   const leave = firstSignal();
   const agent = await Promise.race([startAgent(settings, log), leave.then(() => undefined)]);
@@ -104,8 +104,8 @@ async function runAgent(settings: AgentSettings): Promise<number> {
 }
 
 /**
- * Resolves with the first signal to leave; the second ends the process at once. Before the agent has started there is
- * nothing to put in order.
+ * Resolves with the first signal. The second ends the process immediately. Before the agent has started, there is
+ * nothing to stop in order.
  */
 function firstSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
@@ -126,8 +126,7 @@ function stackOf(reason: unknown): string {
 
 try {
   const exitCode = await main(process.argv.slice(2));
-  // A pipe takes what it has room for and the rest waits here, where process.exit would leave it: kubelet pods -o json
-  // | slow-reader
+  // A full pipe leaves data in the buffer, which process.exit would lose: kubelet pods -o json | slow-reader
   if (process.stdout.writableLength > 0)
     await new Promise<void>((resolve) => void process.stdout.write('', () => resolve()));
   process.exit(exitCode);

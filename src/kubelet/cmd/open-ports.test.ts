@@ -1,5 +1,5 @@
-// Every path that is known, by every method, on the ports as they are opened: an unknown client gets nothing but
-// the health of the process.
+// Requests every known path with every method, on the ports as the agent opens them: an unknown client gets nothing
+// except the health of the process.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
@@ -26,7 +26,7 @@ import { createKubeletApp } from '../features/server/kubelet-app.ts';
 import type { KubeletAppOptions, KubeletAppSources } from '../features/server/kubelet-app.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
-/** What agents, Go programs and their neighbours are known to serve. */
+/** The paths that agents, Go programs and similar servers are known to serve. */
 const elsewhere = [
   '/',
   '/debug/pprof/',
@@ -60,7 +60,7 @@ const switches: KubeletAppOptions = {
   splitLogStreams: true,
 };
 
-/** The paths of the whole server, with something in the place of each name. Nothing is asked of its sources. */
+/** The paths of the whole server, with a value for each name. Its sources are not called. */
 function knownPaths(): string[] {
   const sources = { checks: { ping: () => undefined } } as unknown as KubeletAppSources;
   const paths = createKubeletApp(sources, switches).routes.map(({ path }) =>

@@ -1,8 +1,7 @@
 import { errorMessage, KubeletError } from '../../base/errors.ts';
 
 /**
- * For what the agent cannot start without: a failure becomes one line that says what was wanted and why it cannot be,
- * without a stack.
+ * Awaits something without which the agent cannot start. A failure becomes one line with its reason, without a stack.
  */
 export async function orRefuse<T>(what: string, work: Promise<T>): Promise<T> {
   try {

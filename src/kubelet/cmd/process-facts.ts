@@ -3,7 +3,7 @@ import type { ProcessFacts } from './servers/compose-server.ts';
 import type { AgentFlags } from './flags/flags-values-agent.ts';
 import { KUBERNETES_VERSION } from './flags/flags-version.ts';
 
-/** What /flagz, /statusz and /debug show of this process. `log` is the root of all loggers. */
+/** Returns what /flagz, /statusz and /debug show of this process. `log` is the root of all loggers. */
 export function processFacts(flags: AgentFlags, log: AdjustableLogger): ProcessFacts {
   const shown = Object.fromEntries(Object.entries(flags).map(([name, value]) => [flagName(name), textOf(value)]));
   const startedAtMs = Date.now() - process.uptime() * 1000;

@@ -144,14 +144,14 @@ describe('a user who may read the metrics of a node and nothing else', () => {
   });
 });
 
-/** Which of an app's routes a request came to, and by which path. */
+/** The route of an app that a request reached, and the path by which it did. */
 interface Routed {
   readonly path: string;
   readonly route: string;
   readonly method: string;
 }
 
-/** The routes of an app; instead of being served, requests are written down by their number. */
+/** Replaces the routes of an app, so that requests are not served but recorded by their number. */
 function recording(app: Pick<Hono, 'routes'>): { readonly app: Hono; readonly served: Map<number, Routed> } {
   const served = new Map<number, Routed>();
   const made = new Hono();
@@ -180,7 +180,7 @@ function recording(app: Pick<Hono, 'routes'>): { readonly app: Hono; readonly se
   return { app: made, served };
 }
 
-/** The only path that the request line of a request can mean, read without any of the code under test. */
+/** Returns the only path that the request line can mean. It uses none of the code under test. */
 const meant = ({ target }: OddRequest): string => decodeURIComponent(target.trim().split('?', 1)[0] ?? '');
 
 const isPlainHost = (host: string): boolean => /^[A-Za-z0-9._:[\]-]+$/.test(host);

@@ -38,9 +38,9 @@ export interface AgentSettings {
 
 export interface RunningAgent {
   readonly log: Logger;
-  /** Resolves when another process wants the lock file and --exit-on-lock-contention is set; never otherwise. */
+  /** Resolves when another process wants the lock file and --exit-on-lock-contention is set, else never. */
   readonly contended: Promise<void>;
-  /** Ends the agent. With --shutdown-on-sigterm, `signal` SIGTERM ends the pods first, in order. */
+  /** Ends the agent. With --shutdown-on-sigterm, `signal` SIGTERM first ends the pods in order. */
   stop(signal: string): Promise<void>;
 }
 
@@ -65,8 +65,8 @@ export function agentLog(config: KubeletConfig): AdjustableLogger {
 }
 
 /**
- * Starts the agent. Rejects with a KubeletError that says what to do when it cannot run at all: the folder is another
- * agent's, the host is unfit.
+ * Starts the agent. If it cannot run at all (another agent uses the folder, or the host is unsuitable), it rejects with
+ * a KubeletError that says what to do.
  */
 export async function startAgent(
   { config, flags, warnings }: AgentSettings,
@@ -127,7 +127,7 @@ export async function startAgent(
   return { log, contended, stop: (signal) => (leaving ??= leave(signal)) };
 }
 
-/** The tokens of the manifest server and of the page of the node; undefined where the server or its token is off. */
+/** Reads the tokens of the manifest server and of the node's page; undefined if the server or its token is off. */
 async function readTokens(
   flags: AgentFlags,
   { files }: RealPlatform,
@@ -141,8 +141,8 @@ async function readTokens(
 }
 
 /**
- * Credential provider plugins are configured for the whole life of the agent; a mistake there is better known now than
- * at the first pull.
+ * Loads the credential provider plugins, once for the whole run of the agent. An error is reported now, and not at the
+ * first pull.
  */
 async function credentialProviders(
   { gates }: KubeletConfig,
@@ -159,7 +159,7 @@ async function credentialProviders(
   return providers;
 }
 
-/** Waits until other processes have released it. Undefined where none is configured. */
+/** Waits until other processes have released the lock file; undefined if none is configured. */
 async function openLockFile({ lockFile }: AgentFlags, log: Logger): Promise<LockFile | undefined> {
   if (lockFile === '') return undefined;
   log.info('acquiring the file lock', { path: lockFile });
@@ -206,7 +206,7 @@ function refuseShutdownWithoutGrace(config: KubeletConfig, { shutdownOnSigterm }
   );
 }
 
-/** Signs of life for systemd, only while the checks pass (upstream: watchdog/). */
+/** Notifies systemd's watchdog, only while the checks pass (upstream: watchdog/). */
 function startWatchdog(kubelet: Kubelet): { stop(): Promise<void> } | undefined {
   const periodMs = watchdogPeriodMs(process.env, process.pid);
   if (periodMs === undefined) return undefined;

@@ -1,5 +1,5 @@
-// What a runtime receives for a pod's security context: pods as manifests, the agent's own configuration of them, gRPC,
-// and a CRI server that notes down.
+// Tests what a runtime receives for a pod's security context, with pods as manifests, the agent's own conversion, gRPC,
+// and a CRI server that records the calls.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';

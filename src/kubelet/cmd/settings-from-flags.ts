@@ -3,7 +3,7 @@ import type { KubeletConfig } from '../model/config/kubelet-config.ts';
 import type { ComposeSettings } from './compose/compose-settings.ts';
 import type { AgentFlags } from './flags/flags-values-agent.ts';
 
-/** The settings of the parts of the agent, from its configuration and its flags. */
+/** Derives the settings of the agent's parts from its configuration and its flags. */
 export function settingsFromFlags(
   config: KubeletConfig,
   flags: AgentFlags,

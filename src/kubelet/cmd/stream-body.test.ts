@@ -1,4 +1,5 @@
-// HEAD of answers that are made as they are read, over a real socket: nothing of them may stay open.
+// Tests HEAD requests for answers that are generated while they are read, over a real socket: nothing of them may stay
+// open.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

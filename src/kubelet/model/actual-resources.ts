@@ -7,8 +7,8 @@ import { quotaOfMilliCpu, sharesOfMilliCpu } from './cpu-units.ts';
 import type { ContainerRuntimeResources } from './runtime-status.ts';
 
 /**
- * Whether the CPU and memory values sent to the runtime are those this spec results in. Runtimes do not know memory
- * requests. Shares may differ by the rounding of cgroup v2 weights, unless `exactly`.
+ * Whether the CPU and memory values that were sent to the runtime are those of this spec. Runtimes do not know memory
+ * requests. Shares may differ by the rounding of cgroup v2 weights, unless `exactly` is set.
  */
 export function runsAsAsked(pod: Pod, container: Container, made: ContainerRuntimeResources, exactly = false): boolean {
   const limits = effectiveLimits(pod.spec.resources, container);
@@ -24,18 +24,18 @@ export function runsAsAsked(pod: Pod, container: Container, made: ContainerRunti
   );
 }
 
-/** A runtime that converts a cgroup v2 weight back to shares has only this precision. */
+/** Returns the precision of a runtime that converts a cgroup v2 weight back to shares. */
 function weightStep(shares: number): number {
   return Math.max(27, Math.ceil(shares / 100));
 }
 
-/** Thousandths of a CPU; 0 for none. */
+/** Returns millicores; 0 for none. */
 export function milliOf(list: ResourceList | undefined, name: string): number {
   const text = list?.[name];
   return text === undefined ? 0 : quantityMilliValue(text);
 }
 
-/** 0 for none. */
+/** Returns bytes; 0 for none. */
 export function bytesOf(list: ResourceList | undefined, name: string): number {
   const text = list?.[name];
   return text === undefined ? 0 : quantityValue(text);

@@ -1,9 +1,12 @@
-/** Numbers of CPUs, as the kernel counts them. Never changed in place. */
+/** Numbers of CPUs, as the kernel counts them. The set is immutable. */
 export type CpuSet = ReadonlySet<number>;
 
 export const noCpus: CpuSet = new Set();
 
-/** The CPUs of a list such as `0-3,8`, sorted; undefined if the text is not a list. Upstream: k8s.io/utils/cpuset. */
+/**
+ * Parses a list such as `0-3,8`. The result is sorted; undefined if the text is not a list (upstream:
+ * k8s.io/utils/cpuset).
+ */
 export function parseCpuSet(text: string): number[] | undefined {
   if (text === '') return [];
   const cpus = new Set<number>();
@@ -22,7 +25,7 @@ export function sortedCpus(cpus: Iterable<number>): number[] {
   return [...cpus].sort((left, right) => left - right);
 }
 
-/** `0-3,8`, as the kernel and upstream write sets of CPUs. */
+/** Formats CPUs as the kernel and upstream do: `0-3,8`. */
 export function formatCpuSet(cpus: Iterable<number>): string {
   const ranges: [number, number][] = [];
   for (const cpu of sortedCpus(cpus)) {

@@ -1,9 +1,9 @@
-/** What `kubelet evict --dry-run` shows, over the local API. Amounts are bytes, inodes or processes. */
+/** The content of `kubelet evict --dry-run`, over the local API. Amounts are bytes, inodes or processes. */
 export interface EvictionReport {
   readonly signals: readonly SignalReport[];
-  /** True conditions of the node; `forMs` is how long each stays at least without a new shortage. */
+  /** The true conditions of the node. `forMs` is how long each stays at least if there is no new shortage. */
   readonly conditions: readonly { readonly type: string; readonly forMs: number }[];
-  /** The evicted pod that is being cleaned up; no other is evicted before that is done. */
+  /** The evicted pod whose cleanup is in progress. No other pod is evicted before its end. */
   readonly leaving: string | undefined;
   readonly reclaimable: ReclaimableReport;
   readonly rankings: readonly RankingReport[];
@@ -23,7 +23,7 @@ export interface ThresholdReport {
   readonly amount: number;
   readonly graceMs: number;
   readonly minimumReclaim: number;
-  /** How long it has been met; undefined while it is not. */
+  /** How long the threshold has been met; undefined while it is not. */
   readonly metForMs: number | undefined;
 }
 
@@ -38,17 +38,17 @@ export interface ReclaimableReport {
 export interface RankingReport {
   readonly signal: string;
   readonly resource: string;
-  /** namespace/name; undefined when no pod would be evicted. */
+  /** The first pod as namespace/name; undefined if no pod would be evicted. */
   readonly first: string | undefined;
   readonly pods: readonly RankedPodReport[];
 }
 
 export interface RankedPodReport {
   readonly pod: string;
-  /** undefined: not measured. */
+  /** The usage; undefined if it was not measured. */
   readonly usage: number | undefined;
   readonly request: number;
   readonly priority: number;
-  /** Static, mirror or critical: never evicted. */
+  /** Whether the pod is never evicted, because it is static, mirror or critical. */
   readonly spared: boolean;
 }

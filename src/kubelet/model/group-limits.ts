@@ -3,25 +3,26 @@ import { quantityMilliValue, quantityValue } from '../../api/quantity.ts';
 import { isHugePageResource } from '../../api/resources.ts';
 import { sharesOfMilliCpu } from './cpu-units.ts';
 
-/** The kernel's spelling of a page size in file names: `2MB`, `1GB`. */
+/** Returns the kernel's notation of a page size in file names: `2MB`, `1GB`. */
 export function hugePageFileName(sizeBytes: number): string {
   const [unit, name] =
     sizeBytes >= 2 ** 30 ? [2 ** 30, 'GB'] : sizeBytes >= 2 ** 20 ? [2 ** 20, 'MB'] : [2 ** 10, 'KB'];
   return `${sizeBytes / unit}${name}`;
 }
 
-/** The part of a cgroup's limits that follows from resources; a missing one is not limited. */
+/** The part of a cgroup's limits that is derived from resources. A missing limit means no limit. */
 export interface GroupLimits {
   cpuShares?: number;
   memoryBytes?: number;
   pidsMax?: number;
-  /** By the kernel's spelling of the page size. */
+  /** The limits of huge pages by the kernel's notation of their size. */
   hugetlbBytes?: Readonly<Record<string, number>>;
 }
 
 /**
- * The limits of a cgroup that may use these resources: of all pods together, of what is reserved. Only those named are
- * limited (upstream: cm/node_container_manager_linux.go getCgroupConfigInternal). `compressible`: CPU alone.
+ * Returns the limits of a cgroup that may use these resources: that of all pods, or a reserved one. Only the given
+ * resources are limited (upstream: cm/node_container_manager_linux.go getCgroupConfigInternal). `compressible` limits
+ * CPU alone.
  */
 export function groupLimitsOf(resources: ResourceList, compressible = false): GroupLimits {
   const limits: GroupLimits = {};

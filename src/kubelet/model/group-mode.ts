@@ -4,7 +4,8 @@ const ENTER = 0o110;
 const SETGID = 0o2000;
 
 /**
- * The mode of a file or directory after a group was given the volume; bits are only added (upstream: volume_linux.go).
+ * Computes the mode of a file or directory after its group was changed to that of the volume. Bits are only added
+ * (upstream: volume_linux.go).
  */
 export function computeGroupMode(mode: number, kind: { directory: boolean; readOnly: boolean }): number {
   const wanted = kind.readOnly ? READ : READ_WRITE;

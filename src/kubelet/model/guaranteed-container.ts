@@ -2,8 +2,8 @@ import type { Container } from '../../api/core/container.ts';
 import { quantityMilliValue } from '../../api/quantity.ts';
 
 /**
- * The container requests CPU and memory, and its limits are the same. In a pod with resources of its own only such
- * containers get resources alone (upstream: cm/qos IsContainerEquivalentQOSGuaranteed).
+ * Whether the container requests CPU and memory, and its limits are equal to the requests. In a pod with pod-level
+ * resources, only such containers get exclusive resources (upstream: cm/qos IsContainerEquivalentQOSGuaranteed).
  */
 export function isGuaranteedAlone({ resources }: Pick<Container, 'resources'>): boolean {
   return ['cpu', 'memory'].every((name) => {

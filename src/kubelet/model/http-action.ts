@@ -6,8 +6,8 @@ import { KubeletError } from '../../base/errors.ts';
 const PROBE_VERSION = '1.36';
 
 /**
- * The port of a probe or hook as a number: a name is looked up among the container's ports, and parsed as a number in
- * quotes when no port has that name. `Invalid` when neither results in a port (upstream: probe/util.go
+ * Returns the port of a probe or hook as a number. A name is searched for among the container's ports. If no port has
+ * it, the name is parsed as a number. Throws `Invalid` if neither gives a port (upstream: probe/util.go
  * ResolveContainerPort).
  */
 export function resolvePort(port: number | string, container: Pick<Container, 'ports'>): number {
@@ -22,8 +22,8 @@ export function resolvePort(port: number | string, container: Pick<Container, 'p
 }
 
 /**
- * The request of an httpGet probe (`purpose` "probe") or hook ("lifecycle"), without its deadline. A User-Agent and an
- * Accept header are added unless the pod sets its own; an empty Accept removes the header (upstream:
+ * Builds the request of an httpGet probe (`purpose` "probe") or hook ("lifecycle"), without its deadline. A User-Agent
+ * and an Accept header are added unless the pod sets its own. An empty Accept removes the header (upstream:
  * probe/http/request.go).
  */
 export function httpActionRequest(

@@ -1,7 +1,7 @@
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
-/** metadata.uid of a pod; for a static pod, the hash computed by its source. */
+/** The metadata.uid of a pod. For a static pod, it is the hash that its source computed. */
 export type PodUid = Branded<'PodUid'>;
 /** The runtime's id of a container (64 hex digits), without the `containerd://` scheme. */
 export type ContainerId = Branded<'ContainerId'>;

@@ -1,4 +1,4 @@
-/** What `kubelet images --gc --dry-run` shows, over the local API. Sizes in bytes. */
+/** The content of `kubelet images --gc --dry-run`, over the local API. Sizes are in bytes. */
 export interface ImageGcReport {
   readonly mountpoint: string;
   readonly capacityBytes: number;
@@ -6,9 +6,9 @@ export interface ImageGcReport {
   readonly usedPercent: number;
   readonly highPercent: number;
   readonly lowPercent: number;
-  /** How much a pass now would free to reach the low mark; 0 below the high mark. */
+  /** How many bytes a pass would free now to reach the low mark; 0 below the high mark. */
   readonly bytesToFree: number;
-  /** In the order in which they would be removed; then those that stay. */
+  /** The images in the order of their removal, and then those that stay. */
   readonly images: readonly ImageVerdict[];
 }
 
@@ -16,8 +16,8 @@ export interface ImageVerdict {
   readonly name: string;
   readonly id: string;
   readonly sizeBytes: number;
-  /** `remove`: by a pass now. `unused`: it may be removed when space is needed. */
+  /** `remove`: a pass would remove it now. `unused`: it may be removed when space is needed. */
   readonly verdict: 'remove' | 'unused' | 'kept';
-  /** Why; for people. */
+  /** The reason, for users. */
   readonly why: string;
 }

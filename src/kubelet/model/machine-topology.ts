@@ -4,19 +4,22 @@ export interface CpuCore {
   /** Its online CPUs (hardware threads), sorted; at least one. */
   readonly cpus: readonly number[];
   /**
-   * The last-level cache that it shares with some cores of its NUMA node. Undefined where all cores of the node share
-   * one, or the kernel does not report it.
+   * The last-level cache that it shares with some cores of its NUMA node; undefined if all cores of the node share one,
+   * or the kernel does not report it.
    */
   readonly uncoreCacheId: number | undefined;
 }
 
 export interface NumaNode {
   readonly id: number;
-  /** A node may have memory and no cores. */
+  /** The cores. A node may have memory and no cores. */
   readonly cores: readonly CpuCore[];
   readonly memoryBytes: number;
   readonly hugePages: readonly { readonly sizeBytes: number; readonly count: number }[];
-  /** The kernel's distance to each node, in the order of the nodes; 10 is local. Empty where it is not reported. */
+  /**
+   * The kernel's distance to each node, in the order of the nodes; 10 is local. It is empty if the kernel does not
+   * report it.
+   */
   readonly distances: readonly number[];
 }
 
@@ -25,7 +28,10 @@ export interface MachineTopology {
   readonly nodes: readonly NumaNode[];
 }
 
-/** A machine of which only the CPUs and the memory are known: one NUMA node, one socket, one CPU per core. */
+/**
+ * Builds the topology of a machine of which only the CPUs and the memory are known: one NUMA node, one socket, one CPU
+ * per core.
+ */
 export function flatTopology(machine: {
   onlineCpus: readonly number[];
   memoryBytes: number;

@@ -1,15 +1,15 @@
 import type { PodQOSClass } from '../../api/core/pod-status.ts';
 import type { KubeletConfig } from './config/kubelet-config.ts';
 
-/** How the kernel protects and throttles the memory of pods: feature gate MemoryQoS, on cgroup v2. */
+/** How the kernel protects and throttles the memory of pods (feature gate MemoryQoS, on cgroup v2). */
 export interface MemoryQos {
-  /** Where between request and limit a container is slowed down; 0 to 1. */
+  /** The point between request and limit at which a container is throttled; 0 to 1. */
   readonly throttlingFactor: number;
-  /** Requests are protected from reclaim (memoryReservationPolicy TieredReservation). */
+  /** Whether requests are protected from reclaim (memoryReservationPolicy TieredReservation). */
   readonly reservesRequests: boolean;
 }
 
-/** undefined where it is off. */
+/** Returns the settings; undefined if the gate is off. */
 export function memoryQosOf(
   { cgroups, gates }: Pick<KubeletConfig, 'cgroups' | 'gates'>,
   cgroupVersion: 1 | 2,
@@ -22,8 +22,8 @@ export function memoryQosOf(
 }
 
 /**
- * The control file of cgroup v2 that protects a request: a guaranteed pod's memory is never reclaimed, another's only
- * when nothing else is left (upstream: cm/helpers_linux.go ResourceConfigForPod).
+ * Returns the control file of cgroup v2 that protects a request. The memory of a guaranteed pod is never reclaimed, and
+ * that of another pod only if no other memory is left (upstream: cm/helpers_linux.go ResourceConfigForPod).
  */
 export function protectedMemory(qos: PodQOSClass, requestBytes: number): Readonly<Record<string, string>> {
   return { [qos === 'Guaranteed' ? 'memory.min' : 'memory.low']: String(requestBytes) };

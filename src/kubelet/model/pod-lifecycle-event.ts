@@ -1,7 +1,7 @@
 import type { ContainerId, PodUid } from './ids.ts';
 
 /**
- * PLEG's event for the sync loop: something of this pod changed in the runtime, and the cache is already up to date.
+ * PLEG's event for the sync loop: the state of this pod changed in the runtime, and the cache is already up to date.
  */
 export type PodLifecycleEvent =
   | {

@@ -1,11 +1,11 @@
 import type { Pod } from '../../api/core/pod.ts';
 
-/** Where a pod's desired state comes from; the value of the annotation kubernetes.io/config.source. */
+/** The source of a pod's desired state, as in the annotation kubernetes.io/config.source. */
 export type PodSource = 'file' | 'http' | 'server' | 'api';
 
 /**
  * What changed in one source, in upstream's terms. ADD: new. UPDATE: spec or metadata changed. DELETE: marked for
- * graceful deletion (deletionTimestamp). REMOVE: gone from the source. RECONCILE: another client changed only the
+ * graceful deletion (deletionTimestamp). REMOVE: removed from the source. RECONCILE: another client changed only the
  * status.
  */
 export type PodOperation = 'ADD' | 'UPDATE' | 'DELETE' | 'REMOVE' | 'RECONCILE';

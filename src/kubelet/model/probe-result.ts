@@ -1,7 +1,7 @@
 export type ProbeType = 'liveness' | 'readiness' | 'startup';
 
 /**
- * `inconclusive` exists only here: no result, because the agent was late or the node overloaded; it changes nothing.
- * `unknown` is the state before the first result.
+ * The result of a probe. `unknown` is the state before the first result. `inconclusive` exists only in this agent: the
+ * agent was late or the node overloaded, and the state does not change.
  */
 export type ProbeVerdict = 'success' | 'failure' | 'unknown' | 'inconclusive';

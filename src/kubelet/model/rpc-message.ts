@@ -1,10 +1,10 @@
 /**
- * Go prints the status code before the runtime's message; upstream shows containers without it (grpc
+ * Go prints the status code before the runtime's message. Upstream's container statuses do not contain it (grpc
  * status.FromError(err).Message()).
  */
 const code = /^rpc error: code = \w+ desc = /;
 
-/** The runtime's own message: the code at the beginning is removed; a code inside a wrapped error is kept. */
+/** Returns the runtime's own message without the code at the beginning. A code inside a wrapped error is kept. */
 export function rpcMessage(text: string): string {
   return text.replace(code, '');
 }

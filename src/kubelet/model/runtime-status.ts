@@ -2,13 +2,13 @@ import type { ContainerId, PodUid, SandboxId } from './ids.ts';
 
 export type ContainerState = 'created' | 'running' | 'exited' | 'unknown';
 
-/** The runtime's status of one container. Times are wall milliseconds, 0 when the runtime gave none. */
+/** The runtime's status of one container. Times are wall-clock milliseconds, or 0 if the runtime reported none. */
 export interface ContainerRuntimeStatus {
   readonly id: ContainerId;
   readonly sandboxId: SandboxId;
   /** The name in the pod spec. */
   readonly name: string;
-  /** CRI attempt: equals the restart count it was created with. */
+  /** The CRI attempt, which equals the restart count with which the container was created. */
   readonly attempt: number;
   readonly state: ContainerState;
   readonly createdAtMs: number;
@@ -20,15 +20,18 @@ export interface ContainerRuntimeStatus {
   readonly message: string;
   /** The image as named in the pod spec. */
   readonly image: string;
-  /** The image's identity (CRI image_ref), shown as imageID in the pod's status. */
+  /** The identity of the image (CRI image_ref), which is the imageID in the pod's status. */
   readonly imageRef: string;
-  /** Runtime-local image id, for image garbage collection. */
+  /** The runtime's id of the image, for image garbage collection. */
   readonly imageId: string;
   readonly logPath: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   resources?: ContainerRuntimeResources;
-  /** The signal with which the runtime stops it, such as SIGTERM; undefined where it does not report one. */
+  /**
+   * The signal with which the runtime stops the container, such as SIGTERM; undefined if the runtime does not report
+   * it.
+   */
   stopSignal?: string;
   user?: { uid: number; gid: number; supplementalGroups: readonly number[] };
   readonly mounts?: readonly {
@@ -46,7 +49,7 @@ export interface ContainerRuntimeResources {
   readonly memoryLimitBytes: number;
 }
 
-/** A pod sandbox as a list shows it. */
+/** A pod sandbox as listed by the runtime. */
 export interface ListedSandbox {
   readonly id: SandboxId;
   readonly podUid: PodUid;
@@ -62,23 +65,23 @@ export interface ListedSandbox {
 
 /** The runtime's status of one pod sandbox. */
 export interface SandboxRuntimeStatus extends ListedSandbox {
-  /** In the runtime's order and in canonical form; empty for pods on the host's network. */
+  /** The addresses in the runtime's order and in canonical form; empty for pods on the host's network. */
   readonly ips: readonly string[];
-  /** The runtime reported something that is not an address. A new sandbox would not help. */
+  /** Whether the runtime reported an invalid address. A new sandbox would not help. */
   readonly isAddressUnreadable?: boolean;
   readonly hostNetwork: boolean;
-  /** The host's ids that the users of the pod are mapped to; absent for a pod that uses the host's ids. */
+  /** The host's ids to which the users of the pod are mapped; absent for a pod that uses the host's ids. */
   readonly userns?: { hostId: number; length: number };
 }
 
-/** One pod as the runtime sees it: all sandboxes and containers, dead ones too, newest first. */
+/** One pod in the runtime: all sandboxes and containers, including dead ones, newest first. */
 export interface PodRuntimeStatus {
   readonly uid: PodUid;
   readonly name: string;
   readonly namespace: string;
   readonly sandboxes: readonly SandboxRuntimeStatus[];
   readonly containers: readonly ContainerRuntimeStatus[];
-  /** Monotonic milliseconds at which this was known to be true. */
+  /** The monotonic time of the observation, in milliseconds. */
   readonly observedAtMs: number;
 }
 
@@ -89,12 +92,12 @@ export function emptyPodRuntimeStatus(
   return { ...pod, sandboxes: [], containers: [], observedAtMs };
 }
 
-/** The newest container of that name, dead or alive. */
+/** Returns the newest container with that name, dead or alive. */
 export function newestContainer(status: PodRuntimeStatus, name: string): ContainerRuntimeStatus | undefined {
   return status.containers.find((container) => container.name === name);
 }
 
-/** Whether anything of the pod still runs: a container, or a ready sandbox. */
+/** Whether a container of the pod, or a ready sandbox, is still running. */
 export function isAnythingRunning(status: PodRuntimeStatus): boolean {
   return (
     status.containers.some((container) => container.state === 'running') ||

@@ -1,4 +1,4 @@
-/** Whether this node supports a pod's security context; checked once, before the pod is started. */
+/** Checks once, before the pod is started, whether this node supports the pod's security context. */
 import type { Pod } from '../../api/core/pod.ts';
 import type { AppArmorProfile } from '../../api/core/security-context.ts';
 import { annotations } from '../../api/annotations.ts';
@@ -6,15 +6,15 @@ import { allContainers } from '../../api/pod.ts';
 import type { AnyContainer } from '../../api/pod.ts';
 import { podReasons } from '../../api/reasons.ts';
 
-/** As it is shown in the pod's status. */
+/** A refusal as the pod's status shows it. */
 export interface Refusal {
   readonly reason: string;
   readonly message: string;
 }
 
 /**
- * Field of the container, else the old annotation, else field of the pod (upstream: pkg/security/apparmor GetProfile).
- * undefined leaves it to the runtime's default.
+ * Returns the AppArmor profile: the field of the container, else the old annotation, else the field of the pod
+ * (upstream: pkg/security/apparmor GetProfile); undefined means the runtime's default.
  */
 export function effectiveAppArmor(pod: Pod, container: AnyContainer): AppArmorProfile | undefined {
   return (
@@ -27,8 +27,8 @@ export function effectiveAppArmor(pod: Pod, container: AnyContainer): AppArmorPr
 const LOCALHOST_PREFIX = 'localhost/';
 
 /**
- * Static pods may still have it. A value that validation would reject names no profile, so that the next in order
- * applies, as in upstream.
+ * Returns the profile of the annotation, which static pods may still have. If validation would reject the value, the
+ * next source applies, as in upstream.
  */
 function annotatedAppArmor(pod: Pod, container: AnyContainer): AppArmorProfile | undefined {
   const value = pod.metadata.annotations?.[annotations.appArmorContainerPrefix + container.name];
@@ -40,8 +40,8 @@ function annotatedAppArmor(pod: Pod, container: AnyContainer): AppArmorProfile |
 }
 
 /**
- * Upstream: pkg/security/apparmor validate.go, and lifecycle/handlers.go for the message. An admitted pod is not
- * checked again; the caller ensures that.
+ * Checks the AppArmor profiles (upstream: pkg/security/apparmor validate.go, and lifecycle/handlers.go for the
+ * message). The caller must not call it for an admitted pod.
  */
 export function checkAppArmor(pod: Pod, host: { appArmorEnabled: boolean }): Refusal | undefined {
   if (!needsAppArmor(pod)) return undefined;
@@ -63,7 +63,9 @@ export function checkAppArmor(pod: Pod, host: { appArmorEnabled: boolean }): Ref
   return undefined;
 }
 
-/** Any profile but `Unconfined`, wherever it is set; also in an annotation of a container that has the field. */
+/**
+ * Whether the pod sets any profile except `Unconfined`, including an annotation of a container that also has the field.
+ */
 function needsAppArmor(pod: Pod): boolean {
   const confines = (profile: AppArmorProfile | undefined): boolean =>
     profile !== undefined && profile.type !== 'Unconfined';

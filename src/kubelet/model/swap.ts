@@ -4,17 +4,17 @@ import type { AnyContainer } from '../../api/pod.ts';
 import { podQos } from '../../api/qos.ts';
 import { quantityValue } from '../../api/quantity.ts';
 
-/** Properties of the node that decide about swap. */
+/** The properties of the node that determine the use of swap. */
 export interface SwapNode {
   readonly swapBehavior: '' | 'NoSwap' | 'LimitedSwap';
   readonly cgroupVersion: 1 | 2;
-  /** The kernel can limit swap per cgroup. */
+  /** Whether the kernel can limit swap per cgroup. */
   readonly swapControl: boolean;
 }
 
 /**
- * Whether the container gets any swap (upstream: GetContainerSwapBehavior): only on cgroup v2, in a burstable pod that
- * is not critical, and with a memory request that is not its limit.
+ * Whether the container may use swap (upstream: GetContainerSwapBehavior). It may only on cgroup v2, in a burstable pod
+ * that is not critical, and with a memory request that differs from its limit.
  */
 export function mayUseSwap(pod: Pod, container: AnyContainer, node: SwapNode): boolean {
   if (

@@ -5,7 +5,10 @@ import type { SysctlNamespace } from '../../api/sysctl-name.ts';
 import { podReasons } from '../../api/reasons.ts';
 import type { Refusal } from './security-checks.ts';
 
-/** Namespaced in the pod, and without effect on other pods. `since` is the kernel version that namespaced it. */
+/**
+ * Sysctls that are namespaced in the pod and do not affect other pods. `since` is the kernel version that namespaced
+ * them.
+ */
 const safeSysctls: readonly { name: string; since?: string }[] = [
   { name: 'kernel.shm_rmid_forced' },
   { name: 'net.ipv4.ip_local_port_range' },
@@ -24,13 +27,13 @@ const safeSysctls: readonly { name: string; since?: string }[] = [
 const PATTERN_FORMAT = `(${SYSCTL_SEGMENT}[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]`;
 const pattern = new RegExp(`^${PATTERN_FORMAT}$`);
 
-/** Names in the dotted form; prefixes end where their star was. */
+/** Names in the dotted form. A prefix ends at its star. */
 export interface SysctlAllowList {
   readonly names: ReadonlyMap<string, SysctlNamespace>;
   readonly prefixes: ReadonlyMap<string, SysctlNamespace>;
 }
 
-/** The problem of one entry of `allowedUnsafeSysctls`; undefined when it is valid. */
+/** Returns the problem of one entry of `allowedUnsafeSysctls`, or undefined if it is valid. */
 export function sysctlPatternProblem(entry: string): string | undefined {
   if (Buffer.byteLength(entry) > MAX_SYSCTL_BYTES || !pattern.test(entry))
     return `sysctl ${JSON.stringify(entry)} must have at most ${MAX_SYSCTL_BYTES} characters and match regex ${PATTERN_FORMAT}`;
@@ -47,8 +50,8 @@ function splitPattern(entry: string): { stem: string; prefixed: boolean } {
 }
 
 /**
- * The safe sysctls of this kernel, and those the operator allows; invalid entries are left out, so that they allow
- * nothing.
+ * Returns the safe sysctls of this kernel, and those that the operator allows. Invalid entries are ignored, so that
+ * they allow nothing.
  */
 export function sysctlAllowList(allowedUnsafe: readonly string[], kernelVersion: string): SysctlAllowList {
   const names = new Map<string, SysctlNamespace>();
@@ -65,7 +68,7 @@ export function sysctlAllowList(allowedUnsafe: readonly string[], kernelVersion:
   return { names, prefixes };
 }
 
-/** Compares `6.1.0-13-amd64` with `4.15`. A version that cannot be parsed counts as too old. */
+/** Compares versions such as `6.1.0-13-amd64` and `4.15`. An invalid version counts as too old. */
 function isAtLeast(kernelVersion: string, since: string): boolean {
   const own = /^(\d+)\.(\d+)/.exec(kernelVersion);
   if (own === null) return false;
@@ -73,7 +76,9 @@ function isAtLeast(kernelVersion: string, since: string): boolean {
   return Number(own[1]) > major || (Number(own[1]) === major && Number(own[2]) >= minor);
 }
 
-/** Why the pod may not run here, from the first sysctl that is not allowed; undefined when all are allowed. */
+/**
+ * Returns why the pod may not run here, because of the first sysctl that is not allowed; undefined if all are allowed.
+ */
 export function checkSysctls(pod: Pod, allowed: SysctlAllowList): Refusal | undefined {
   for (const { name } of pod.spec.securityContext?.sysctls ?? []) {
     const problem = sysctlProblem(dottedSysctl(name), pod, allowed);

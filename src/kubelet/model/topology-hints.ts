@@ -2,51 +2,55 @@ import type { Container } from '../../api/core/container.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import { podReasons } from '../../api/reasons.ts';
 
-/** NUMA nodes by their position in the sorted list of the machine's nodes, one bit each; at most 31 nodes. */
+/** A set of NUMA nodes, one bit per position in the sorted list of the machine's nodes; at most 31 nodes. */
 export type NumaMask = number;
 
 /** One way to serve a request for a resource (upstream: topologymanager TopologyHint). */
 export interface TopologyHint {
-  /** Undefined: the resource has no place of its own. */
+  /** The nodes; undefined if the resource belongs to no node. */
   readonly affinity: NumaMask | undefined;
-  /** No fewer nodes could serve the request. */
+  /** Whether no smaller set of nodes could serve the request. */
   readonly preferred: boolean;
 }
 
-/** By resource. An empty list is a request that no nodes can serve. */
+/** The hints by resource. An empty list means that no nodes can serve the request. */
 export type ResourceHints = ReadonlyMap<string, readonly TopologyHint[]>;
 
-/** Why a pod gets nothing. `reason` becomes the reason of its rejection. */
+/** Why nothing is allocated to a pod. `reason` becomes the reason of its rejection. */
 export interface AllocationProblem {
   readonly reason: string;
   readonly message: string;
 }
 
 /**
- * A manager of a resource that has a place in the machine (upstream: topologymanager HintProvider). Allocations are
- * tried on drafts, so that a pod that is not admitted in the end leaves no trace.
+ * A manager of a resource that belongs to NUMA nodes (upstream: topologymanager HintProvider). Allocations are made on
+ * drafts, so that a pod that is not admitted in the end changes nothing.
  */
 export interface HintProvider {
   begin(pod: Pod): ResourceDraft;
 }
 
-/** The allocations of one pod. Nothing is allocated before `commit`. A draft is used at once and not kept. */
+/**
+ * The allocations of one pod. Nothing is allocated before `commit`. A draft must be used immediately and not stored.
+ */
 export interface ResourceDraft {
-  /** Undefined: the container needs nothing of this resource, or has no preference. */
+  /** Returns the hints of a container; undefined if it needs nothing of this resource, or has no preference. */
   containerHints(container: Container): ResourceHints | undefined;
-  /** The same for all containers of the pod together. */
+  /** Returns the hints for all containers of the pod together. */
   podHints(): ResourceHints | undefined;
-  /** Allocates for one container; what it has already stays. The containers are given in the order of their start. */
+  /**
+   * Allocates for one container, which keeps what it already has. It is called in the order in which containers start.
+   */
   allocate(container: Container, affinity: NumaMask | undefined): AllocationProblem | undefined;
   /**
-   * Allocates for a pod with resources of its own, all containers at once. Without it, each container gets its own
-   * with the affinity of the pod.
+   * Allocates for a pod with pod-level resources, all containers at once. If it is absent, resources are allocated
+   * container by container with the affinity of the pod.
    */
   allocatePod?(affinity: NumaMask | undefined): AllocationProblem | undefined;
   commit(): void;
 }
 
-/** Of a manager that allocates nothing. */
+/** The draft of a manager that allocates nothing. */
 export const emptyDraft: ResourceDraft = {
   containerHints: () => undefined,
   podHints: () => undefined,
@@ -54,17 +58,17 @@ export const emptyDraft: ResourceDraft = {
   commit: () => undefined,
 };
 
-/** Where a manager took resources: from the node, or from what a pod has as a whole. */
+/** The source of resources: the node, or what a pod has as a whole. */
 export type AllocationSource = 'node' | 'pod';
 
-/** One container got resources. */
+/** One allocation to a container. */
 export interface Assignment {
   readonly from: AllocationSource;
-  /** False for a container that shares them with others of its pod. */
+  /** False if the container shares the resources with others of its pod. */
   readonly isExclusive: boolean;
 }
 
-/** The number of nodes in a mask. */
+/** Returns the number of nodes in a mask. */
 export function countNodes(mask: NumaMask): number {
   let rest = mask;
   let count = 0;
@@ -72,19 +76,25 @@ export function countNodes(mask: NumaMask): number {
   return count;
 }
 
-/** The positions in a mask, ascending. */
+/** Returns the positions in a mask, ascending. */
 export function positionsOf(mask: NumaMask): number[] {
   const positions: number[] = [];
   for (let position = 0; mask >> position !== 0; position += 1) if ((mask >> position) & 1) positions.push(position);
   return positions;
 }
 
-/** Fewer nodes first, then the lower ones (upstream: bitmask IsNarrowerThan). Negative when `left` comes first. */
+/**
+ * Compares masks: fewer nodes first, then the lower ones (upstream: bitmask IsNarrowerThan). Negative if `left` comes
+ * first.
+ */
 export function compareMasks(left: NumaMask, right: NumaMask): number {
   return countNodes(left) - countNodes(right) || left - right;
 }
 
-/** The hints for a request that some masks of `nodes` nodes can serve, and the least number of nodes it ever needs. */
+/**
+ * Returns the hints for a request that some masks of `nodes` nodes can serve, with the smallest number of nodes that it
+ * ever needs.
+ */
 export function hintsOf(
   nodes: number,
   { serves, least }: { serves: (mask: NumaMask) => boolean; least: number },
@@ -95,7 +105,7 @@ export function hintsOf(
   return hints;
 }
 
-/** A failure that has no reason of its own (upstream: cm/admission GetPodAdmitResult). */
+/** Returns the problem for a failure without its own reason (upstream: cm/admission GetPodAdmitResult). */
 export function unexpectedProblem(cause: string): AllocationProblem {
   return {
     reason: podReasons.unexpectedAdmissionError,

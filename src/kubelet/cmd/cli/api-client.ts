@@ -5,10 +5,10 @@ import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import { answerTo } from '../../../base/node-answer.ts';
 import { readText } from '../../../base/read-text.ts';
 
-/** Where an agent's socket is by default: that of a node agent, then that of `npm run up`. */
+/** The default sockets of an agent: that of a node agent, then that of `npm run up`. */
 const defaultSockets = ['/var/lib/kubelet/kubelet.sock', '/var/lib/kubelet-ts/kubelet/kubelet.sock'];
 
-/** `--socket`, else $KUBELET_SOCKET, else the first of the usual places that exists. */
+/** Returns the path of `--socket`, else of $KUBELET_SOCKET, else the first default socket that exists. */
 export function findSocket(given: string | undefined, env: Readonly<Record<string, string | undefined>>): string {
   const fromEnv = env['KUBELET_SOCKET'];
   if (given !== undefined) return given;
@@ -16,10 +16,10 @@ export function findSocket(given: string | undefined, env: Readonly<Record<strin
   return defaultSockets.find((path) => existsSync(path)) ?? (defaultSockets[0] as string);
 }
 
-/** As much as the agent may have to say of all its pods. */
+/** The maximum size of an answer in bytes: enough for all pods of an agent. */
 const LONGEST_ANSWER = 32 * 1024 * 1024;
 
-/** Speaks HTTP to the running agent over its unix socket. */
+/** Sends HTTP requests to the running agent over its unix socket. */
 export class ApiClient {
   readonly #socketPath: string;
 
@@ -36,7 +36,7 @@ export class ApiClient {
     }
   }
 
-  /** The answer as a stream. Rejects with `NotFound`, `Invalid` ... carrying the agent's own words. */
+  /** Returns the answer as a stream. Rejects with `NotFound`, `Invalid` ... and the agent's message. */
   async open(path: string, body?: unknown): Promise<http.IncomingMessage> {
     const request = http.request({ socketPath: this.#socketPath, path, method: body === undefined ? 'GET' : 'POST' });
     request.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));

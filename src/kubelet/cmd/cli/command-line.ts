@@ -3,17 +3,17 @@ import { KubeletError, errorMessage } from '../../../base/errors.ts';
 import type { CommandSpec } from '../flags/flags-commands.ts';
 
 export interface CommandLine {
-  /** Values of flags that take one; absent when not given. */
+  /** The values of flags that take one. Flags that were not used are absent. */
   readonly values: Readonly<Record<string, string | undefined>>;
-  /** Flags without a value that were given. */
+  /** The used flags that take no value. */
   readonly given: ReadonlySet<string>;
   readonly positionals: readonly string[];
-  /** What came after `--`. */
+  /** The arguments after `--`. */
   readonly rest: readonly string[];
   readonly help: boolean;
 }
 
-/** Parses the arguments of a command by its row in the table. Throws `Invalid` with what to do about it. */
+/** Parses the arguments of a command by its row in the table. Throws `Invalid` with a hint how to correct them. */
 export function parseCommandLine(spec: CommandSpec, args: readonly string[]): CommandLine {
   const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {
     help: { type: 'boolean', short: 'h' },

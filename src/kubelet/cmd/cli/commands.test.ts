@@ -6,7 +6,7 @@ import type { Terminal } from './exec-session.ts';
 
 const STEERING = '\u001b[2J\u009b31m\u202eevil\r';
 
-/** An agent whose every answer is full of what steers a terminal. */
+/** An agent whose every answer contains control sequences of terminals. */
 async function shown(
   command: 'pods' | 'explain' | 'events',
   values: Readonly<Record<string, string>> = {},

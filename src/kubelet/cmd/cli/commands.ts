@@ -25,7 +25,7 @@ export interface CommandIo {
   readonly nowMs: () => number;
 }
 
-/** A command that asks the running agent. Resolves to the exit code. */
+/** A command that queries the running agent. Resolves to the exit code. */
 type Command = (line: CommandLine, io: CommandIo) => Promise<number>;
 
 export const agentCommands: Readonly<Record<Exclude<CommandName, 'completion' | 'version'>, Command>> = {
@@ -54,8 +54,8 @@ async function pods(line: CommandLine, { client, terminal, nowMs }: CommandIo): 
 }
 
 /**
- * Exit code 0 when everything asked about is settled, 1 when not: so that scripts can wait for it. A manifest in error
- * is a pod that is wanted and not there.
+ * Explains pods. The exit code is 0 if all requested pods are settled, else 1, so that scripts can wait for it. A
+ * manifest with an error counts as a missing pod.
  */
 async function explain(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
   const all = await client.json<PodExplanation[]>('/explain');
@@ -75,7 +75,7 @@ async function explain(line: CommandLine, { client, terminal, nowMs }: CommandIo
   return isSettled ? 0 : 1;
 }
 
-/** Of a pod that is gone, too, so the name is looked for among the events. */
+/** Prints events. The name may be that of a removed pod, so it is searched for among the events. */
 async function events(line: CommandLine, { client, terminal, nowMs }: CommandIo): Promise<number> {
   const list = await client.json<ListOf<Event>>('/api/events');
   const [name] = line.positionals;
@@ -94,7 +94,7 @@ async function events(line: CommandLine, { client, terminal, nowMs }: CommandIo)
   return 0;
 }
 
-/** A static pod also answers to its name without the node's. */
+/** Whether the object has this name. A static pod is also found by its name without the node's name. */
 function isNamed({ namespace, name = '' }: Event['involvedObject'], wanted: string): boolean {
   const [inNamespace, bare] = wanted.includes('/') ? (wanted.split('/', 2) as [string, string]) : [namespace, wanted];
   return inNamespace === namespace && (name === bare || name.startsWith(`${bare}-`));
@@ -203,7 +203,10 @@ async function findPod(line: CommandLine, client: ApiClient): Promise<Pod> {
   return pick(list.items, { name, namespace: line.values['namespace'] }, (pod) => pod.metadata);
 }
 
-/** The one item of that name; a static pod also answers to its name without the node's, as in its manifest. */
+/**
+ * Returns the only item with this name. A static pod is also found by its name without the node's name, as in its
+ * manifest.
+ */
 export function pick<T>(
   items: readonly T[],
   wanted: { name: string; namespace: string | undefined },

@@ -2,7 +2,7 @@ import type { Event } from '../../../api/core/event.ts';
 import { age } from '../../../api/explanation/age.ts';
 import { table } from './pod-table.ts';
 
-/** As `kubectl events` prints them. */
+/** Formats events as `kubectl events` does. */
 export function eventTable(events: readonly Event[], nowMs: number): string {
   const rows = events.map((event) => [
     lastSeen(event, nowMs),

@@ -9,10 +9,10 @@ import type {
   ThresholdReport,
 } from '../../model/eviction-report.ts';
 
-/** Pods shown of each ranking; `-o json` has all. */
+/** The maximum number of pods shown of each ranking; `-o json` has all. */
 const SHOWN_PODS = 10;
 
-/** The text of `kubelet evict --dry-run`: signals, conditions, what the node would free, and each ranking. */
+/** Formats the output of `kubelet evict --dry-run`: signals, conditions, what the node would free, and each ranking. */
 export function evictionText(report: EvictionReport): string {
   return [
     table([['SIGNAL', 'AVAILABLE', 'CAPACITY', 'THRESHOLD', 'LEFT', 'STATE'], ...report.signals.flatMap(signalRows)]),

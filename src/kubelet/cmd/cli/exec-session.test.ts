@@ -10,7 +10,7 @@ import { runExec } from './exec-session.ts';
 
 type Input = Parameters<Terminal['input']>[0];
 
-/** A terminal in memory; `input` tells what the session was given to read with. */
+/** A terminal in memory. `onInput` receives the functions that the session reads with. */
 function terminal(onInput: (input: Input) => void = () => {}) {
   const log: string[] = [];
   const made: Terminal = {

@@ -1,11 +1,14 @@
 import { WebSocket } from 'ws';
 import { KubeletError } from '../../../base/errors.ts';
 
-/** The person's (or script's) end of a command. */
+/** The user's (or script's) end of a command. */
 export interface Terminal {
   out(data: string | Uint8Array): void;
   error(data: string | Uint8Array): void;
-  /** Raw input while a session is on; returns the function that gives the terminal back. `onEnd` is end of file. */
+  /**
+   * Reads raw input during a session. Returns a function that restores the terminal. `onEnd` is called at the end of
+   * the input.
+   */
   input(
     handlers: {
       onData: (data: Uint8Array) => void;
@@ -16,17 +19,17 @@ export interface Terminal {
   ): () => void;
 }
 
-/** Channels of the remote command protocol, the first byte of each message. */
+/** The channels of the remote command protocol, which are the first byte of each message. */
 const STDIN = 0;
 const STDOUT = 1;
 const STDERR = 2;
 const ERROR = 3;
 const RESIZE = 4;
-/** Only v5 can say that standard input is over; runtimes that know v4 at most get the rest without that. */
+/** The channel that reports the end of standard input. Only v5 has it; older runtimes are not notified of the end. */
 const CLOSE = 255;
 const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
 
-/** Runs a command through the runtime's streaming server; resolves to the command's exit code. */
+/** Runs a command through the runtime's streaming server. Resolves to the exit code of the command. */
 export function runExec(url: string, request: { tty: boolean; stdin: boolean }, terminal: Terminal): Promise<number> {
   const socket = new WebSocket(url.replace(/^http/, 'ws'), protocols, { perMessageDeflate: false });
   socket.binaryType = 'nodebuffer';
@@ -78,7 +81,7 @@ function endOfInputUnsupported(terminal: Terminal): void {
   );
 }
 
-/** The last message on the error channel is a metav1.Status; a command's own exit code is one of its causes. */
+/** Reads the last message of the error channel, a metav1.Status. The exit code of the command is one of its causes. */
 function readStatus(text: string): { exitCode: number; failure: KubeletError | undefined } {
   let status: {
     status?: string;
@@ -94,6 +97,6 @@ function readStatus(text: string): { exitCode: number; failure: KubeletError | u
   if (status.status === 'Success') return { exitCode: 0, failure: undefined };
   const code = status.details?.causes?.find((cause) => cause.reason === 'ExitCode')?.message;
   if (status.reason === 'NonZeroExitCode' && code !== undefined) return { exitCode: Number(code), failure: undefined };
-  // The runtime's answer, no fault of this program: Internal would print a stack.
+  // The runtime reported this, and not this program: Internal would print a stack.
   return { exitCode: 1, failure: new KubeletError('Unavailable', status.message ?? 'the command could not be run') };
 }

@@ -1,7 +1,7 @@
 import type { ImageGcReport } from '../../model/image-gc-report.ts';
 import { table } from './pod-table.ts';
 
-/** The text of `kubelet images --gc --dry-run`. */
+/** Formats the output of `kubelet images --gc --dry-run`. */
 export function imageGcText(report: ImageGcReport): string {
   const { mountpoint, usedPercent, highPercent, lowPercent, bytesToFree, images } = report;
   const removed = images.filter(({ verdict }) => verdict === 'remove');

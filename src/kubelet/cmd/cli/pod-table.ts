@@ -2,7 +2,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { age } from '../../../api/explanation/age.ts';
 import { readyCount, startOfAgeMs, statusWord } from '../../../api/pod-summary.ts';
 
-/** Rows as left-aligned columns, kubectl's way. */
+/** Formats rows as left-aligned columns, as kubectl does. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows

@@ -1,6 +1,6 @@
 import type { Terminal } from './exec-session.ts';
 
-/** The terminal (or pipes) this process was started with. */
+/** The terminal (or pipes) of this process. */
 export const processTerminal: Terminal = {
   out: (data) => void process.stdout.write(data),
   error: (data) => void process.stderr.write(data),

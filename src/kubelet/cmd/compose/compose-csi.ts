@@ -47,7 +47,10 @@ export function composeCsi(
   return { drivers, nodeInfo, plugins, volumes };
 }
 
-/** A volume is listed in the node's status before it is used, and is used once the status lists it as attached. */
+/**
+ * Creates the waiter for attachments. A volume is listed in the node's status before it is used, and is used when the
+ * status lists it as attached.
+ */
 export function composeVolumeAttachWaiter({ settings, platform, node }: Given<'node'>): VolumeAttachWaiter | undefined {
   if (platform.cluster === undefined) return undefined;
   const attachWaiter = new VolumeAttachWaiter({ byController: settings.config.volumes.controllerAttaches });

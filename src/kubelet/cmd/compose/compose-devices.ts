@@ -20,7 +20,7 @@ import type { DraParts } from '../../features/dra/create-dra.ts';
 import { createDra } from '../../features/dra/create-dra.ts';
 import type { FeatureParts, Given, KubeletParts } from './kubelet-parts.ts';
 
-/** Admission allocates devices, and the device manager needs to know which pods it admitted. */
+/** Creates the device manager. Admission allocates devices, and the device manager needs the admitted pods. */
 export function composeDevices(
   parts: Given<'directory' | 'node' | 'sourcesReady' | 'cache'>,
   admission: () => Pick<AdmissionManager, 'state'>,

@@ -5,7 +5,7 @@ import type { StatsParts } from '../../features/stats/create-stats.ts';
 import { measureDiskUse } from '../../features/stats/pod-disk-use.ts';
 import type { KubeletParts } from './kubelet-parts.ts';
 
-/** Undefined on a platform where nothing is measured. */
+/** Creates eviction; undefined on a platform where nothing is measured. */
 export function composeEviction(parts: KubeletParts, stats: StatsParts | undefined): EvictionParts | undefined {
   const { settings, platform, records, states, admission, workers, containerGc, imageGc, recorder } = parts;
   const { clock, random, log } = platform;

@@ -52,7 +52,7 @@ import { observedResizes } from '../../features/metrics/resizes.ts';
 import { createContainerLogs } from '../../features/container-logs/create-container-logs.ts';
 import { AttachHistory } from '../../features/server/attach-history.ts';
 
-/** What applies where no flag describes the node. */
+/** The settings if no flag describes the node. */
 const noNodeSettings: NodeSettings = {
   labels: {},
   externalCloudProvider: false,
@@ -61,7 +61,10 @@ const noNodeSettings: NodeSettings = {
   version: KUBERNETES_VERSION,
 };
 
-/** Throws `Invalid` when the node cannot be what the configuration asks for. */
+/**
+ * Creates the parts that know the state of the node. Throws `Invalid` if the node cannot have the requested
+ * configuration.
+ */
 export function composeKnown(parts: Given): KnownParts {
   const { settings, platform, records, queue, store } = parts;
   const { cluster, clock, random, log, machine } = platform;
@@ -372,7 +375,7 @@ function composeAllocation(
   });
 }
 
-/** The logs of containers, and which of them clients have read before they attach. */
+/** Creates the container logs, and the record of logs that clients have read before they attach. */
 function composeLogs(
   parts: Given<'cache'>,
 ): Pick<FeatureParts, 'noteStarted' | 'logRotation' | 'logReader' | 'logCleanup' | 'attachHistory'> {

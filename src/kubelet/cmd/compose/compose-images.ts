@@ -5,8 +5,8 @@ import { observedCredentialPlugins } from '../../features/metrics/observed-calls
 import type { FeatureParts, Given } from './kubelet-parts.ts';
 
 /**
- * Pulling images and removing unused ones. Both know which images are promised to pods, and which pods may use an image
- * that was pulled with a secret.
+ * Creates the image manager and image collection. They share the leases of images, and which pods may use an image that
+ * was pulled with a secret.
  */
 export function composeImages(
   parts: Given<'activityTracker' | 'objects' | 'recorder' | 'store' | 'tokens'>,

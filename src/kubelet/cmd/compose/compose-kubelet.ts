@@ -32,14 +32,15 @@ export interface Kubelet extends KubeletParts {
   /** The endpoints of statistics and metrics, for any server. */
   readonly scrape: ScrapeEndpoints;
   /**
-   * Rejects when the agent cannot work on this machine at all. Does not wait for the runtime or for the sources of pods.
+   * Starts the agent. Rejects if the agent cannot work on this machine. It does not wait for the runtime or for the
+   * sources of pods.
    */
   start(): Promise<void>;
-  /** Containers keep running, and the state is saved to disk. A second call waits for the first. */
+  /** Stops the agent and saves its state to disk. Containers keep running. A second call waits for the first. */
   stop(): Promise<void>;
 }
 
-/** Constructs the agent and joins its parts. Only the compose files do that. Starts nothing. */
+/** Creates the agent and connects its parts. Only the compose files do that. Nothing is started. */
 export function composeKubelet(settings: ComposeSettings, outside: Platform, records: Records): Kubelet {
   const store = new PodStore();
   const imageChanges = new ImageChanges();
@@ -108,7 +109,7 @@ function composeNodeAgent(parts: KubeletParts): NodeAgent {
       machineConditions: () => parts.nodeProblems?.conditions ?? [],
       shutdownProblem: () => parts.shutdownState.problem(),
       devices: () => parts.devices.manager.capacity(),
-      // The node is not ready before the cluster can know its drivers (upstream: initializeCSINode).
+      // The node is not ready before its drivers are published in the cluster (upstream: initializeCSINode).
       storageProblem: () => csi.nodeInfo?.problem(),
       volumesInUse: () => volumes.volumesInUse(),
       volumesReported: (names) => attachWaiter?.reported(names),
@@ -122,7 +123,7 @@ function composeNodeAgent(parts: KubeletParts): NodeAgent {
   });
 }
 
-/** The first events of the node, and the reactions to changes from then on. */
+/** Records the first events of the node, and connects the reactions to later changes. */
 function composeReactions(parts: KubeletParts): void {
   const { settings, platform, recorder } = parts;
   announceStart(recorder, platform.cgroups);
@@ -141,9 +142,10 @@ type Stage = readonly [
 ];
 
 /**
- * In the order of starting; they stop in the opposite order. What runs is read before the sources of pods start, so that
- * the first pass over each pod knows it and leaves healthy containers alone. No start waits for the runtime: the loop
- * keeps its inputs until the runtime is up. PLEG and the monitor start late and stop late, after all that asks them.
+ * Lists the parts in the order of their start; they stop in the opposite order. The running containers are read before
+ * the sources of pods start, so that the first sync of each pod knows them and leaves healthy containers alone. No part
+ * waits for the runtime at its start: the loop queues its inputs until the runtime is available. PLEG and the monitor
+ * start before the parts that use them, and stop after them.
  */
 function composeStages(
   parts: KubeletParts,
@@ -217,7 +219,7 @@ function composeStages(
   ];
 }
 
-/** A part that fails to stop is logged, so that the parts after it can still save their state. */
+/** Stops the parts. A part that fails to stop is logged, so that the next ones can still save their state. */
 async function composeStop(stages: readonly Stage[], { log }: Pick<Platform, 'log'>): Promise<void> {
   for (const [part, , stop] of stages.toReversed()) {
     if (stop === undefined) continue;

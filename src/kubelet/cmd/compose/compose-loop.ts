@@ -36,7 +36,7 @@ import { composeSources } from './compose-sources.ts';
 
 const HOUSEKEEPING_PERIOD_MS = 30_000;
 
-/** The plan, the status and the phase of a pod use the same functions to decide about restarts. */
+/** The rules of restarts, which the plan, the status and the phase of a pod share. */
 const restartRules: RestartRules = {
   shouldBeStarted,
   restartsAfterExit,
@@ -159,7 +159,7 @@ function composeStatus(
     runtimeName: platform.runtimeName,
     stopSignals: settings.config.gates.enabled('ContainerStopSignals'),
     hidesReadyToStart: !settings.config.gates.enabled('PodReadyToStartContainersCondition'),
-    // Read for each status: addresses may change.
+    // Read for each status, because addresses may change.
     get hostIps() {
       return parts.node.hostIps();
     },

@@ -21,7 +21,7 @@ export interface ManagerParts {
   readonly managers: ResourceManagers;
 }
 
-/** Throws `Invalid` when the machine cannot have the configured policies. */
+/** Creates the resource managers. Throws `Invalid` if the machine cannot have the configured policies. */
 export function composeManagers(
   parts: Given<'cache' | 'directory' | 'node' | 'sourcesReady' | 'store'>,
   devices: HintProvider,

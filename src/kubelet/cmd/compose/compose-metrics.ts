@@ -14,7 +14,7 @@ import { gateStates } from '../../model/config/feature-gates.ts';
 import { buildLabels } from '../flags/flags-version.ts';
 import type { Given } from './kubelet-parts.ts';
 
-/** The figures that are not counted where they arise: from events of other parts, or read at a scrape. */
+/** Connects the metrics that are not counted at their source: from events of other parts, or read at a scrape. */
 export function composeMetrics(
   parts: Given<
     | 'cache'

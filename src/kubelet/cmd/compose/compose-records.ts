@@ -18,10 +18,10 @@ import { StateFolder } from '../../features/state/state-folder.ts';
 import type { KeptToken } from '../../features/tokens/service-account-tokens.ts';
 import { isKeptToken } from '../../features/tokens/service-account-tokens.ts';
 
-/** A disk that hangs delays what clients see of the pods by this much, not longer. */
+/** How long a disk that hangs may delay the status of pods that clients see. */
 const RECORD_LIMIT_MS = 1000;
 /**
- * Changes are written soon, but a pod that crashes again and again must not wear out the disk. A stop writes at once.
+ * Changes are written soon, but not so often that a pod in a crash loop wears out the disk. A stop writes immediately.
  */
 const pace = {
   timeline: { coalesceMs: 2000, spacingMs: 60_000 },
@@ -30,43 +30,43 @@ const pace = {
   pressure: { coalesceMs: 20, spacingMs: 10_000, burst: 12 },
 };
 
-/** State that survives a restart of the agent. All of it can be lost without harm to pods. */
+/** The state that survives a restart of the agent. If it is lost, pods are not harmed. */
 export interface Records {
   readonly timeline: Timeline;
   readonly statuses: StatusManager;
-  /** Admitted pods, so that none passes through admission twice. */
+  /** The admitted pods, so that none is decided twice. */
   readonly admitted: AdmittedRecord;
-  /** Evicted pods, so that none starts again and each keeps its reason. */
+  /** The evicted pods, so that none starts again and each keeps its reason. */
   readonly evicted: EvictedRecord;
-  /** Writes the evicted pods now. */
+  /** Writes the record of evicted pods immediately. */
   readonly saveEvicted: () => Promise<void>;
-  /** The resources of which the node is short. */
+  /** The resources of which the node has too little. */
   readonly pressure: NodePressure;
-  /** Resolves when the admitted ones are on disk, or cannot be written now. */
+  /** Resolves when the admitted pods are on disk, or cannot be written now. */
   readonly saveAdmitted: () => Promise<void>;
-  /** Allocated and actuated resources of pods, in upstream's files. */
+  /** The allocated and actuated resources of pods, in upstream's files. */
   readonly allocated: ResourceCheckpoint;
   readonly actuated: ResourceCheckpoint;
-  /** CPUs and memory of containers, in upstream's files. */
+  /** The CPUs and memory of containers, in upstream's files. */
   readonly cpuManagerState: CheckpointFile;
   readonly memoryManagerState: CheckpointFile;
-  /** Resolves when both are on disk, or cannot be written now. */
+  /** Resolves when both files are on disk, or cannot be written now. */
   readonly saveManagers: () => Promise<void>;
-  /** The saved results of an earlier run's probes. */
+  /** The saved probe results of an earlier run. */
   readonly probes: FoundChanges;
   /**
-   * Saves the results of probes from now on, so that readiness survives a kill -9. Returns the function to call with
-   * each change.
+   * Saves the results of probes from now on, so that readiness survives a kill -9. Returns a function that must be
+   * called with each change.
    */
   keepProbes(snapshot: () => readonly unknown[]): (change: unknown) => void;
-  /** Objects and tokens of the API server; undefined on a standalone node. */
+  /** The objects and tokens of the API server; undefined on a standalone node. */
   readonly kept: Kept | undefined;
   /** The last known pods of this node in the API; empty on a standalone node. */
   readonly apiPods: RememberedPods;
   flush(): Promise<void>;
 }
 
-/** Below the root directory, where the agent replaces files. */
+/** The folders below the root directory in which the agent replaces files. */
 const writtenFolders = [
   'agent-state',
   'device-plugins',
@@ -79,7 +79,7 @@ const writtenFolders = [
 export async function composeRecords(rootDir: string, platform: Platform): Promise<Records> {
   const { files, clock, log } = platform;
   const folder = `${rootDir}/agent-state`;
-  // A disk that cannot be written must not keep the agent from its pods: it works without saved state, and logs that.
+  // On a disk that cannot be written, the agent runs without saved state, and logs that.
   await files.makeDirectory(folder, 0o700).catch((error: unknown) =>
     log.error("the folder of the agent's state cannot be made; a restart would forget recent state", {
       folder,
@@ -140,7 +140,7 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
     pressure,
     saveAdmitted: async () => {
       await admittedFile.flush();
-      // A write that failed is tried again; what is on disk is not written twice.
+      // A write that failed is retried. What is on disk is not written again.
       admittedFile.changed();
     },
     probes: savedProbes,
@@ -164,7 +164,10 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   };
 }
 
-/** Appended at once: what a client has seen of a pod must be what an agent says that starts after a kill -9. */
+/**
+ * Creates the record of statuses. Changes are appended immediately, because an agent that starts after a kill -9 must
+ * report the status that clients have seen.
+ */
 async function composeStatuses(
   folder: string,
   { files, clock, log }: Platform,
@@ -193,8 +196,8 @@ async function composeApiPods(
 }
 
 /**
- * Objects of the API server that pods of this node need, on disk, so that a node that starts while the API server is
- * away can run those pods.
+ * The API server's objects that pods of this node need, on disk, so that a node that starts while the API server is
+ * unavailable can run these pods.
  */
 export interface Kept {
   readonly objects: KeptObjects;
@@ -202,7 +205,7 @@ export interface Kept {
   flush(): Promise<void>;
 }
 
-/** The folders hold Secrets and tokens, so only root may read them. */
+/** Opens the folders. They contain Secrets and tokens, so only root may read them. */
 async function composeKept(
   stateDir: string,
   { files, clock, log }: Pick<Platform, 'files' | 'clock' | 'log'>,

@@ -8,15 +8,15 @@ import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 export interface ComposeSettings {
   readonly config: KubeletConfig;
   readonly rootDir: string;
-  /** Between two samples of the groups of containers. */
+  /** The interval between two samples of the containers' cgroups. */
   readonly housekeeping?: { periodMs: number; longestMs: number };
   /** Whether manifests are accepted over HTTP. */
   readonly manifestServer: boolean;
-  /** How many dead containers are kept. */
+  /** The limits of dead containers. */
   readonly containerGc: GcPolicy;
-  /** Beginnings of names of images that are never collected. */
+  /** Prefixes of names of images that are never collected. */
   readonly pinnedImages?: readonly string[];
-  /** Conditions and events of problems that the kernel logs. */
+  /** Whether problems that the kernel logs become conditions and events. */
   readonly nodeProblems?: boolean;
   readonly credentialProviders: readonly CredentialProvider[];
   readonly credentialProviderBinDir: string;

@@ -12,7 +12,10 @@ import type { Records } from './compose-records.ts';
 import type { ComposeSettings } from './compose-settings.ts';
 import type { Platform } from './platform.ts';
 
-/** What the sources of pods feed: PodConfig, and before it the check of runtime classes on a standalone node. */
+/**
+ * Creates PodConfig and, on a standalone node, the check of runtime classes before it. The sources send their pods to
+ * it.
+ */
 export function composePodConfig(
   { settings, platform, queue }: Given,
   { recorder, localObjects }: Pick<KnownParts, 'recorder' | 'localObjects'>,
@@ -63,7 +66,7 @@ export function composeSources(
   });
 }
 
-/** Where features look up objects beside pods, and the tokens of pods. */
+/** Creates the sources of objects and of pod tokens. */
 export function composeClusterObjects(
   { config }: Pick<ComposeSettings, 'config'>,
   { cluster, clock, random, log }: Platform,

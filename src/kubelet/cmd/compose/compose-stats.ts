@@ -6,7 +6,7 @@ import type { StatsParts } from '../../features/stats/create-stats.ts';
 import { createStats } from '../../features/stats/create-stats.ts';
 import type { Given } from './kubelet-parts.ts';
 
-/** Undefined on a platform where nothing is measured. */
+/** Creates the statistics; undefined on a platform where nothing is measured. */
 export function composeStats(parts: Given<'cache' | 'store' | 'volumes'>): StatsParts | undefined {
   const { settings, platform, cache, store, volumes } = parts;
   const { clock, random, log, files } = platform;

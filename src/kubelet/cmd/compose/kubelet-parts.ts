@@ -62,44 +62,42 @@ import type { Records } from './compose-records.ts';
 import type { ComposeSettings } from './compose-settings.ts';
 import type { Platform } from './platform.ts';
 
-/** The parts that are constructed first. */
+/** The parts that are created first. */
 export interface BaseParts {
   readonly settings: ComposeSettings;
   readonly platform: Platform;
   readonly records: Records;
-  /** Features post the inputs of the sync loop into it. */
+  /** The queue to which features post the inputs of the sync loop. */
   readonly queue: SyncQueue;
-  /** Features announce changes of pods there. */
+  /** The notifications of changed pods. */
   readonly changes: PodChanges;
-  /** What is counted for metrics. */
+  /** The metrics and their notifications. */
   readonly observation: Observation;
-  /** The pods that are wanted. */
+  /** The wanted pods. */
   readonly store: PodStore;
 }
 
-/** What the agent knows: the node, its pods, objects, the runtime, and past events. */
+/** The parts with the state of the node, its pods, objects, the runtime, and past events. */
 export interface KnownParts {
-  /** The phase of each pod's life on this node. The pod workers write it. */
+  /** The phase of each pod on this node. The pod workers write it. */
   readonly states: WorkerStates;
-  /** Which pods there are, alive, over and visible. */
+  /** Answers which pods exist, are alive, have ended and are visible. */
   readonly directory: PodDirectory;
-  /**
-   * Where features look up objects: those of the API server in a cluster, those of manifests on a standalone node.
-   */
+  /** The source of objects: the API server in a cluster, and manifests on a standalone node. */
   readonly objects: ClusterObjects;
-  /** Objects that manifests contain beside pods. They are not used on a node of a cluster. */
+  /** The objects in manifests. They are not used on a node of a cluster. */
   readonly localObjects: ManifestObjects;
-  /** Undefined on a standalone node. */
+  /** The objects of the API server; undefined on a standalone node. */
   readonly clusterObjects: ApiClusterObjects | undefined;
   readonly podConfig: PodConfig;
   readonly runtimeClasses: RuntimeClassAdmission;
-  /** All sources of pods have reported, and the handlers have seen those pods. */
+  /** Whether all sources of pods have reported and their pods were handled. */
   readonly sourcesReady: () => boolean;
-  /** Pods with the resources that are allocated to them. */
+  /** Supplies pods with their allocated resources. */
   readonly allocatedPods: AllocatedPods;
   readonly tokens: ServiceAccountTokens;
   readonly podCredentials: PodCredentials;
-  /** Registers each pod that the agent accepts, until nothing of it is left. */
+  /** Registers each accepted pod until it is removed from the node. */
   readonly podObjects: PodObjects;
   readonly cache: RuntimeCache;
   readonly activityTracker: ActivityTracker;
@@ -111,7 +109,7 @@ export interface KnownParts {
   readonly node: NodeParts;
 }
 
-/** CSI on this node: the registered drivers, their registration, and the kind of volume that they serve. */
+/** CSI on this node: the registered drivers, their registration, and the volume plugin. */
 export interface CsiParts {
   readonly drivers: DriverRegistry;
   readonly plugins: PluginManager;
@@ -126,7 +124,7 @@ export interface FeatureParts {
   readonly monitor: RuntimeMonitor;
   readonly probes: ProbeManager;
   readonly volumes: VolumeManager;
-  /** Undefined on a standalone node. */
+  /** Waits for attachments; undefined on a standalone node. */
   readonly attachWaiter: VolumeAttachWaiter | undefined;
   readonly csi: CsiParts;
   readonly devices: DeviceParts;
@@ -134,7 +132,7 @@ export interface FeatureParts {
   readonly podResources: PodResourcesService;
   readonly cgroups: ContainerManager;
   readonly oomWatcher: OomWatcher;
-  /** Undefined where they are not asked for. */
+  /** Reports problems of the kernel log; undefined if that is off. */
   readonly nodeProblems: NodeProblems | undefined;
   readonly nodeSetup: NodeSetup;
   readonly admission: AdmissionManager;
@@ -144,7 +142,7 @@ export interface FeatureParts {
   readonly managers: ResourceManagers;
   readonly images: ImageManager;
   readonly imageGc: ImageGc;
-  /** The log of a container that was started. */
+  /** Must be called with each started container. */
   readonly noteStarted: (pod: Pod, status: ContainerRuntimeStatus) => void;
   readonly logRotation: LogRotation;
   readonly logReader: ContainerLogReader;
@@ -153,7 +151,7 @@ export interface FeatureParts {
   readonly podRuntime: PodRuntime;
 }
 
-/** The loop that drives the features, and what the agent knows of each pod as a whole. */
+/** The loop that calls the features, and the explanation of pods. */
 export interface LoopParts {
   readonly sources: PodSources;
   readonly workers: PodWorkers;
@@ -163,12 +161,12 @@ export interface LoopParts {
   readonly containerGc: ContainerGc;
   readonly userNamespaces: UserNamespaces;
   readonly nodeShutdown: NodeShutdown;
-  /** Undefined on a standalone node. */
+  /** The sync with the API server's pods; undefined on a standalone node. */
   readonly clusterPods: ClusterPods | undefined;
 }
 
 /** All parts of the agent. */
 export type KubeletParts = BaseParts & KnownParts & FeatureParts & LoopParts;
 
-/** The parts that are constructed first, and the named ones. */
+/** The parts that are created first, and the named ones. */
 export type Given<Name extends keyof KubeletParts = never> = BaseParts & Pick<KubeletParts, Name>;

@@ -11,7 +11,7 @@ import type { MetricGroup } from '../../model/parity/metric-groups.ts';
 import { metricGroups, namesIn } from '../../model/parity/metric-groups.ts';
 
 const kubelet = path.resolve(import.meta.dirname, '../..');
-/** Where families are written down rather than set. */
+/** The files that define families instead of setting them. */
 const definitions = /(?:families-\w+|probe-families|process-families|metric-groups)\.ts$/;
 
 function listed(endpoint: MetricGroup['endpoint']): string[] {
@@ -31,7 +31,7 @@ function registered(families: Readonly<Record<string, MetricFamily>>): string[] 
     .sort();
 }
 
-/** The code of the agent without its tests and its lists of families. */
+/** Returns the code of the agent without its tests and its definitions of families. */
 function sources(): string {
   const files = readdirSync(kubelet, { recursive: true, encoding: 'utf8' }).filter(
     (file) =>

@@ -29,63 +29,63 @@ import type { ContainerRuntime, RuntimeEventSource } from '../../ports/runtime.t
 import type { NodeStatsSources } from '../../ports/stats.ts';
 import type { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
 
-/** Everything outside the agent. Production and simulation differ only in this. */
+/** The interfaces to everything outside the agent. Production and simulation differ only in their implementations. */
 export interface Platform {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Absent: nothing is traced. */
+  /** The tracer; absent if nothing is traced. */
   readonly tracer?: Tracer | undefined;
-  /** Absent on a standalone node, whose pods and objects come only from manifests. */
+  /** The API; absent on a standalone node, whose pods and objects come only from manifests. */
   readonly cluster?: ClusterApi;
   readonly runtime: ContainerRuntime;
-  /** The runtime lacks a call that upstream will require. Absent: it has all of them. */
+  /** Whether the runtime lacks a call that upstream will require; default false. */
   readonly isRuntimeOutdated?: boolean;
   readonly images: ImageRuntime;
-  /** In order of preference. */
+  /** The event sources in the order of preference. */
   readonly eventSources: readonly RuntimeEventSource[];
   readonly files: HostFiles;
-  /** The same for paths that others choose, where a call may hang on a dead mount. */
+  /** File access for paths from users, where a call may hang on a dead mount. */
   readonly guardedFiles: HostFiles;
   readonly mounts: Mounts;
   readonly cgroups: Cgroups;
   readonly dial: NetDial;
-  /** Absent: nothing announces a shutdown of the machine. */
+  /** The login manager; absent if nothing announces a shutdown of the machine. */
   readonly loginManager?: LoginManager;
-  /** How busy the node's processors are. */
+  /** Reads the load of the node's processors. */
   readonly nodeLoad: ReadNodeLoad;
   readonly processes: Processes;
-  /** Absent: the kernel's settings, and processes outside of pods, are left alone. */
+  /** Access to kernel settings and processes outside of pods; absent if the agent leaves them alone. */
   readonly nodeSettings?: { tunables: KernelTunables; processGroups: ProcessGroups; ownProcess: OwnProcess };
-  /** Absent: kills for lack of memory are not watched. */
+  /** The kernel log; absent if kills for lack of memory are not watched. */
   readonly kernelLog?: KernelLog;
   readonly csiDrivers: CsiDrivers;
   /** Connects to the sockets of plugins that register. */
   readonly pluginDial: PluginDial;
-  /** Absent: the node has no devices of plugins. */
+  /** The client of device plugins; absent if the node supports none. */
   readonly devicePlugins?: DevicePlugins;
-  /** Absent: the node has no DRA drivers. */
+  /** The client of DRA drivers; absent if the node supports none. */
   readonly draDrivers?: DraDrivers;
-  /** Absent: the Pod Resources API is not served. */
+  /** The server of the Pod Resources API; absent if it is not served. */
   readonly podResources?: PodResourcesServer;
-  /** Absent: the Pods API is not served. */
+  /** The server of the Pods API; absent if it is not served. */
   readonly podsApi?: PodsApiServer;
   readonly logFiles: LogFiles;
   readonly disk: { diskUsage(path: string): Promise<{ capacityBytes: number; availableBytes: number }> };
   readonly machine: MachineFacts;
-  /** Absent: the machine has one NUMA node with the CPUs and the memory of `machine`. */
+  /** Reads the topology; absent if the machine has one NUMA node with the CPUs and the memory of `machine`. */
   readonly topology?: ReadMachineTopology;
-  /** Absent: the node has the addresses of `machine`. */
+  /** The machine's network; absent if the node has the addresses of `machine`. */
   readonly network?: NodeNetwork;
-  /** What the agent does and uses, for metrics. Absent: it is not counted. */
+  /** Notifications for metrics; absent if they are not counted. */
   readonly observe?: {
     /** Calls `listener` at the end of each call to the runtime. */
     runtimeCalls: (listener: (call: CriCallRecord) => void) => void;
     ownUsage: () => ProcessUsage;
     certificates?: CertificateFigures;
   };
-  /** Absent: nothing is measured, and there are no endpoints of statistics. */
+  /** The sources of statistics; absent if nothing is measured, and then their endpoints do not exist. */
   readonly stats?: NodeStatsSources;
-  /** `containerd`: the scheme of container ids in statuses. */
+  /** The scheme of container ids in statuses, such as `containerd`. */
   readonly runtimeName: string;
 }

@@ -2,19 +2,21 @@ import { positionAt } from '../../../api/manifest/manifest-error.ts';
 import { formatFieldPath, parseFieldPath } from '../../../api/schema/field-path.ts';
 import type { FieldPath } from '../../../api/schema/field-path.ts';
 
-/** One thing wrong with the command line or a configuration file, and where. Lines and columns count from 1. */
+/** One error in the command line or a configuration file, with its place. Lines and columns count from 1. */
 export interface ConfigError {
   readonly file?: string;
   readonly line?: number;
   readonly column?: number;
-  /** The flag that gave the value, without dashes. */
+  /** The flag of the value, without dashes. */
   readonly flag?: string;
-  /** The configuration field, when it is about one. */
+  /** The configuration field, if the error is about one. */
   readonly path?: string;
   readonly message: string;
 }
 
-/** `/etc/kubelet.yaml:12:7: maxPods: expected a whole number, found the string "many"`, on one line. */
+/**
+ * Formats an error on one line: `/etc/kubelet.yaml:12:7: maxPods: expected a whole number, found the string "many"`.
+ */
 export function formatConfigError(error: ConfigError): string {
   const where =
     error.file === undefined
@@ -30,11 +32,11 @@ export function formatConfigError(error: ConfigError): string {
   return `${where}${flag}${named ? '' : `${path}: `}${error.message}`.replaceAll('\n', ' ');
 }
 
-/** A text with the means to find a field in it. */
+/** A text in which fields can be located. */
 export interface SourceText {
   readonly file: string;
   readonly text: string;
-  /** Offset of the field in the text, or of the nearest thing around it. */
+  /** Returns the offset of the field in the text, or of the nearest enclosing value. */
   readonly offsetOf: (path: FieldPath) => number;
 }
 

@@ -1,4 +1,4 @@
-/** Reading one configuration file: YAML or JSON to a plain value, every problem with its line. */
+/** Reads one configuration file: YAML or JSON to a plain value, and every problem with its line. */
 import { errorMessage } from '../../../base/errors.ts';
 import { defaultManifestLimits } from '../../../api/manifest/load-manifest.ts';
 import { positionAt } from '../../../api/manifest/manifest-error.ts';
@@ -14,23 +14,23 @@ import {
 import { errorAt } from './config-error.ts';
 import type { ConfigError, SourceText } from './config-error.ts';
 
-/** The file access that loading needs; given by main.ts, or by a test. */
+/** The file access for loading, which main.ts or a test supplies. */
 export interface ConfigFiles {
-  /** The text of the file. Throws if it cannot be read. */
+  /** Returns the text of the file. Throws if it cannot be read. */
   readonly readFile: (path: string) => string;
-  /** What a folder holds. Throws if it cannot be listed. */
+  /** Returns the entries of a folder. Throws if it cannot be listed. */
   readonly listDir: (path: string) => readonly { readonly name: string; readonly isFolder: boolean }[];
 }
 
 export interface ConfigFile {
   readonly source: SourceText;
-  /** The object as it was written, nulls included: in a drop-in they remove a field. */
+  /** The object as written, including nulls, which remove a field in a drop-in. */
   readonly raw: Readonly<Record<string, unknown>>;
   readonly errors: readonly ConfigError[];
 }
 
 /**
- * Reads and checks a file. `raw` is empty if the file could not be used at all. Unknown, duplicate and ill-typed fields
+ * Reads and checks a file. `raw` is empty if the file cannot be used. Unknown fields, duplicate fields and wrong types
  * are errors.
  */
 export function readConfigFile(file: string, files: ConfigFiles): ConfigFile {
@@ -97,9 +97,9 @@ function checkObject(source: SourceText, value: unknown, earlier: readonly Confi
 }
 
 export interface DropIns {
-  /** Paths of the *.conf files, in the order they are merged. */
+  /** The paths of the *.conf files, in the order in which they are merged. */
   readonly files: readonly string[];
-  /** Everything else in the folder; only worth a line in the log. */
+  /** The other entries of the folder, which are only logged. */
   readonly skipped: readonly string[];
   readonly errors: readonly ConfigError[];
 }
@@ -107,8 +107,8 @@ export interface DropIns {
 const MAX_DROP_IN_DEPTH = 32;
 
 /**
- * The drop-ins of a folder and its subfolders, in lexical order of the walk. Upstream: cmd/kubelet/app/server.go
- * mergeKubeletConfigurations.
+ * Lists the drop-ins of a folder and its subfolders, in lexical order of the walk (upstream: cmd/kubelet/app/server.go
+ * mergeKubeletConfigurations).
  */
 export function listDropIns(folder: string, files: ConfigFiles, depth = 0): DropIns {
   const found: string[] = [];

@@ -50,7 +50,7 @@ function errors(argv: readonly string[], tree: Readonly<Record<string, string>> 
   return result.kind === 'error' ? result.errors.map(formatConfigError) : [];
 }
 
-/** Errors of a configuration file with this body; its first line is line 3. */
+/** Returns the errors of a configuration file with this body, whose first line is line 3. */
 const fileErrors = (body: string): string[] =>
   errors(['--config=/k.yaml'], { '/k.yaml': head + body }).map((line) => line.replace(/^\/k\.yaml:/, ''));
 

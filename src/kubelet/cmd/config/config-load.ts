@@ -1,6 +1,6 @@
 /**
- * From a command line to a checked configuration, or to the list of everything that is wrong with it. Pure over the
- * files it is given.
+ * Loads the configuration from a command line. The result is a validated configuration, or all errors. It depends only
+ * on the given files.
  */
 import path from 'node:path/posix';
 import { decode } from '../../../api/schema/decode.ts';
@@ -40,9 +40,9 @@ export type LoadResult =
       readonly kind: 'run';
       readonly config: KubeletConfig;
       readonly flags: AgentFlags;
-      /** Worth one line each at start: deprecated flags, gates that will go, fields without effect yet. */
+      /** Messages to log at the start: deprecated flags, gates that will be removed, fields without effect. */
       readonly warnings: readonly string[];
-      /** Files in --config-dir that are no drop-ins. */
+      /** Files in --config-dir that are not drop-ins. */
       readonly skippedFiles: readonly string[];
     }
   | { readonly kind: 'help'; readonly text: string }
@@ -53,8 +53,8 @@ export type LoadResult =
 export const allFlags = [...agentFlags, ...configFlags];
 
 /**
- * Reads the command line (without program name), the files it names, and checks all of it. Never throws for what a user
- * wrote. Order as upstream: defaults, --config, --config-dir, flags.
+ * Reads the command line (without the program name) and its files, and validates all of it. Never throws for invalid
+ * input. The order is upstream's: defaults, --config, --config-dir, flags.
  */
 export function loadKubeletConfig(argv: readonly string[], files: ConfigFiles): LoadResult {
   const [first, ...rest] = argv;
@@ -78,7 +78,7 @@ function positionalErrors(positionals: readonly string[]): ConfigError[] {
   return [{ message: `unknown command ${first}${hint}` }];
 }
 
-/** Paths in a file are relative to its folder. Upstream: pkg/kubelet/apis/config/helpers.go. */
+/** The fields whose paths are relative to the folder of the file (upstream: pkg/kubelet/apis/config/helpers.go). */
 const pathFields = [
   'staticPodPath',
   'authentication.x509.clientCAFile',
@@ -99,10 +99,10 @@ function resolvePaths(config: DefaultedKubeletConfiguration, file: string): Defa
   return resolved as DefaultedKubeletConfiguration;
 }
 
-/** The first part of a path: `featureGates[Foo]` and `featureGates` are about the same field. */
+/** Returns the first part of a path, because `featureGates[Foo]` and `featureGates` are about the same field. */
 const stem = (fieldPath: string): string => fieldPath.split('[')[0] ?? fieldPath;
 
-/** Top-level fields that a sentence mentions. */
+/** Returns the top-level fields that a message mentions. */
 const namedFields = (message: string): string[] =>
   (message.match(/[a-z][A-Za-z]+/g) ?? []).filter((word) => Object.hasOwn(KubeletConfigurationSchema.fields, word));
 
@@ -110,7 +110,7 @@ class Loading {
   readonly #parsed: ParsedFlags;
   readonly #files: ConfigFiles;
   readonly #errors: ConfigError[] = [];
-  /** In the order they are merged. */
+  /** The files in the order in which they are merged. */
   readonly #documents: ConfigFile[] = [];
   #skipped: readonly string[] = [];
 
@@ -145,10 +145,7 @@ class Loading {
     };
   }
 
-  /**
-   * The files laid over each other. With --config-dir alone, drop-ins lie over the old command line defaults, as
-   * upstream has it.
-   */
+  /** Merges the files. With --config-dir alone, drop-ins are merged over the old command line defaults, as upstream. */
   #merge(flags: AgentFlags): KubeletConfiguration {
     let base: Record<string, unknown> = {};
     if (flags.configFile !== '') base = this.#read(flags.configFile);
@@ -162,7 +159,10 @@ class Loading {
     return this.#decode(base);
   }
 
-  /** Drop-ins are merged over a defaulted configuration: removing a field in one brings the default back. */
+  /**
+   * Returns the base of the drop-ins: a configuration with defaults, so that removing a field in a drop-in restores its
+   * default.
+   */
   #baseOfDropIns(raw: Record<string, unknown>, flags: AgentFlags): Record<string, unknown> {
     const given = this.#decode(raw);
     const defaulted = applyDefaults(given, this.#gatesOf(given.featureGates ?? {}).gates.enabled);
@@ -180,7 +180,7 @@ class Loading {
     return { ...document.raw };
   }
 
-  /** Problems of each file were reported when it was read, with its line. */
+  /** Decodes the configuration. The problems of each file were reported with their lines when it was read. */
   #decode(raw: unknown): KubeletConfiguration {
     return {
       ...decode(KubeletConfigurationSchema, raw).value,
@@ -216,7 +216,7 @@ class Loading {
   }
 
   #judge(config: DefaultedKubeletConfiguration, gateResult: GateResult): void {
-    // What could not be read is empty now; a second complaint about the same field would mislead.
+    // Fields that could not be read are empty now. A second error about the same field would be misleading.
     const known = new Set(
       this.#errors.flatMap(({ path: field }) => (field === undefined || field === '' ? [] : [stem(field)])),
     );
@@ -226,7 +226,7 @@ class Loading {
     }
   }
 
-  /** Reports a problem where its value comes from: the flag, else the last file that has the field. */
+  /** Reports a problem at the source of its value: the flag, else the last file that has the field. */
   #blame(fieldPath: string, message: string): void {
     const flag = configFlags.find(({ name, field }) => field === stem(fieldPath) && this.#parsed.values.has(name));
     const gate = /^featureGates\[(.*)\]$/.exec(fieldPath)?.[1];
@@ -234,8 +234,8 @@ class Loading {
       this.#errors.push({ flag: flag.name, path: fieldPath, message });
       return;
     }
-    // A rule between two fields may name the one that was left at its default; then the other one, which was written,
-    // is where to look.
+    // A rule about two fields may name the one with the default. Then the other one, which was set, is the place of the
+    // error.
     for (const candidate of [fieldPath, ...namedFields(message)]) {
       const document = this.#documents.findLast(({ raw }) => fieldAt(raw, stem(candidate)) !== undefined);
       if (document === undefined) continue;

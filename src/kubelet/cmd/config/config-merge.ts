@@ -1,10 +1,10 @@
-/** Laying one configuration over another. */
+/** Merges one configuration over another. */
 import { isRecord } from '../../../base/json-record.ts';
 import { setOwn } from '../../../api/schema/decode.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** RFC 7396: objects merge, null removes, everything else replaces (lists too). */
+/** Applies a merge patch (RFC 7396): objects merge, null removes, everything else replaces, including lists. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
   const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
@@ -15,7 +15,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return result;
 }
 
-/** A copy with the value at a dotted path replaced; objects on the way are made. */
+/** Returns a copy with the value at a dotted path replaced. Missing objects on the way are created. */
 export function withField(target: Json, path: string, value: unknown): Json {
   const [first = '', ...rest] = path.split('.');
   if (rest.length === 0) return { ...target, [first]: value };
@@ -23,7 +23,7 @@ export function withField(target: Json, path: string, value: unknown): Json {
   return { ...target, [first]: withField(isRecord(inner) ? inner : {}, rest.join('.'), value) };
 }
 
-/** The value at a dotted path, or undefined. */
+/** Returns the value at a dotted path; undefined if it is missing. */
 export function fieldAt(target: unknown, path: string): unknown {
   let value = target;
   for (const step of path.split('.')) value = isRecord(value) ? value[step] : undefined;

@@ -1,4 +1,4 @@
-/** One line at start for each field and flag that was changed and does not do yet what upstream does with it. */
+/** Builds one log line for each changed field and flag whose effect is not yet the same as upstream's. */
 import { applyDefaults, applyEvictionDefaults, applyLegacyDefaults } from '../../model/config/defaults.ts';
 import type { DefaultedKubeletConfiguration } from '../../model/config/defaults.ts';
 import { computeFeatureGates } from '../../model/config/feature-gates.ts';
@@ -6,9 +6,9 @@ import { honouredFields, honouredFlags } from '../../model/config/honoured-field
 import { fieldAt } from './config-merge.ts';
 
 export interface ParityBase {
-  /** Whether the defaults are those beside a file given by --config. */
+  /** Whether the defaults are those for a configuration with a file (--config). */
   readonly fromFile: boolean;
-  /** Names of the flags on the command line. */
+  /** The names of the flags on the command line. */
   readonly given: ReadonlySet<string>;
 }
 

@@ -1,8 +1,8 @@
-/** A file of the agent's that benchmarks look at. */
+/** A file of the agent that CIS benchmarks check. */
 export interface GuardedFile {
   readonly what: string;
   readonly file: string;
-  /** Bits that others must not have: of 0600 or 0644. */
+  /** The most permissive mode that is accepted: 0600 or 0644. */
   readonly mostMode: number;
 }
 
@@ -13,8 +13,8 @@ export interface FileFacts {
 }
 
 /**
- * The problem that CIS 4.1 finds with a file; undefined if there is none. It is only logged: kubeadm writes its
- * configuration readable for all, and the agent must start with it.
+ * Returns the problem that CIS 4.1 finds with a file; undefined if there is none. It is only logged, because kubeadm
+ * writes its configuration readable for all, and the agent must start with it.
  */
 export function looseFile({ what, file, mostMode }: GuardedFile, { mode, uid, gid }: FileFacts): string | undefined {
   const own = mode & 0o7777;
@@ -31,7 +31,7 @@ export function looseFile({ what, file, mostMode }: GuardedFile, { mode, uid, gi
     : `${what} ${file} ${wrong.join(', and ')}: who can read or write it may have what the node has`;
 }
 
-/** Empty paths are left out. */
+/** Returns the files; empty paths are left out. */
 export function guardedFiles(given: {
   readonly kubeconfig: string;
   readonly bootstrapKubeconfig: string;

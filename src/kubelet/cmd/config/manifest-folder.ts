@@ -1,16 +1,15 @@
-/** Where the manifests of a node are when no configuration file says it. Pure over the files it is given. */
+/** Determines the folder of manifests if no configuration file sets it. It depends only on the given files. */
 import type { ParsedFlags } from '../flags/flags-parse.ts';
 import type { ConfigFiles } from './config-file.ts';
 
-/** kubeadm makes this folder on every node, and names it in the configuration that it writes. */
+/** kubeadm creates this folder on every node, and names it in the configuration that it writes. */
 const KUBEADM_MANIFESTS = '/etc/kubernetes/manifests';
 
 /**
- * Two ways to start that older documents describe, as one of today:
- *
- * - `--config=FOLDER`: until 1.8 this flag named the folder of manifests, which --pod-manifest-path does since.
- * - no flag and no configuration: the manifests are where kubeadm puts them, if that folder exists. A configuration file
- *   without staticPodPath means no static pods, as upstream has it.
+ * Converts two ways to start that older documentation describes:
+ * - `--config=FOLDER`: until 1.8 this flag named the folder of manifests, which is --pod-manifest-path since then.
+ * - no flag and no configuration: the manifests are in kubeadm's folder, if it exists.
+ * A configuration file without staticPodPath means no static pods, as upstream.
  */
 export function withManifestFolder(parsed: ParsedFlags, files: ConfigFiles): ParsedFlags {
   const { values } = parsed;

@@ -1,4 +1,4 @@
-/** Completion scripts for bash, zsh and fish, made from the tables of flags and commands. */
+/** Generates completion scripts for bash, zsh and fish from the tables of flags and commands. */
 import { agentFlags } from './flags-agent.ts';
 import { commands } from './flags-commands.ts';
 import { configFlags } from './flags-config.ts';
@@ -6,7 +6,7 @@ import { configFlags } from './flags-config.ts';
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
 
-/** A flag, of the agent or of a command, reduced to what completion needs. */
+/** The part of a flag, of the agent or of a command, that completion needs. */
 interface Completable {
   readonly name: string;
   readonly shorthand: string | undefined;
@@ -40,7 +40,7 @@ const commandFlags = (flags: (typeof commands)[number]['flags']): Completable[] 
 ];
 
 const namesOf = (flags: readonly Completable[]): string => flags.map(({ name }) => `--${name}`).join(' ');
-/** Prints one pod name per line; silent when no agent runs. */
+/** Prints one pod name per line, or nothing when no agent runs. */
 const POD_NAMES = 'kubelet pods -o name 2>/dev/null';
 
 function bashValues(flags: readonly Completable[]): string[] {
@@ -104,9 +104,9 @@ function bashScript(): string {
   ].join('\n');
 }
 
-/** Text inside single quotes of a shell. */
+/** Escapes a text for single quotes of a shell. */
 const inQuotes = (text: string): string => text.replaceAll("'", `'\\''`);
-/** Text inside the brackets of zsh's _arguments, inside single quotes. */
+/** Escapes a text for the brackets of zsh's _arguments, inside single quotes. */
 const zshText = (text: string): string => inQuotes(text.replace(/[[\]:\\]/g, (sign) => `\\${sign}`));
 
 function zshArguments(flags: readonly Completable[]): string[] {
@@ -194,7 +194,7 @@ function fishScript(): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The script for a shell; print it as it is. */
+/** Returns the complete script for a shell. */
 export function completionScript(shell: Shell): string {
   const scripts: Readonly<Record<Shell, () => string>> = { bash: bashScript, zsh: zshScript, fish: fishScript };
   return scripts[shell]();

@@ -1,6 +1,6 @@
 /**
- * The flags of the agents that spoke to Docker themselves, before Kubernetes 1.24. They start the dockershim inside this
- * one. Names, types and defaults: those of Kubernetes 1.23 (cmd/kubelet/app/options/container_runtime.go).
+ * The flags of kubelets before Kubernetes 1.24, which called Docker directly. They start the dockershim in this agent.
+ * Names, types and defaults are those of Kubernetes 1.23 (cmd/kubelet/app/options/container_runtime.go).
  */
 import type { ConfigError } from '../config/config-error.ts';
 import type { ParsedFlags } from './flags-parse.ts';
@@ -13,7 +13,10 @@ export interface DockerFlags {
   readonly cniPluginFolders: readonly string[];
 }
 
-/** Meaningful beside `--container-runtime=docker` alone: with other runtimes that is their own matter. */
+/**
+ * The note for flags that have an effect only with `--container-runtime=docker`, because other runtimes have their own
+ * settings.
+ */
 const DOCKER_ONLY = 'Only with --container-runtime=docker: other runtimes have settings of their own for it.';
 
 export const dockerFlagRows = [
@@ -52,7 +55,7 @@ export const dockerFlagRows = [
 
 const defaultOf = new Map<string, string>(dockerFlagRows.map(([name, , , extra]) => [name, extra.default]));
 
-/** undefined: the agent speaks to a CRI runtime. */
+/** Reads the flags; undefined if the agent uses a CRI runtime. */
 export function readDockerFlags({ values }: Pick<ParsedFlags, 'values'>): {
   readonly docker: DockerFlags | undefined;
   readonly errors: readonly ConfigError[];

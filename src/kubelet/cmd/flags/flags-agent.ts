@@ -1,6 +1,6 @@
 /**
- * Flags that set no configuration field, as data. Names, types and defaults:
- * cmd/kubelet/app/options/{options,globalflags_linux}.go.
+ * The flags that set no configuration field, as data. Names, types and defaults are upstream's
+ * (cmd/kubelet/app/options/{options,globalflags_linux}.go).
  */
 import { dockerFlagRows } from './docker-flags.ts';
 import type { FlagGroup, FlagSpec, FlagType } from './flags-types.ts';
@@ -11,7 +11,7 @@ type Row = readonly [name: string, type: FlagType, help: string, extra?: Extra];
 const inGroup = (group: FlagGroup, rows: readonly Row[]): FlagSpec[] =>
   rows.map(([name, type, help, extra]) => ({ name, type, help, group, ...extra }));
 
-/** Where `kubelet pods` and the other commands reach the running agent by default; only root may open it. */
+/** The default socket by which `kubelet pods` and the other commands reach the running agent. Only root may open it. */
 export const DEFAULT_CLI_SOCKET = '/var/lib/kubelet/kubelet.sock';
 
 const REPLACED = 'Use --eviction-hard or --eviction-soft instead. Will be removed in a future version.';

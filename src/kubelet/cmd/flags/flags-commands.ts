@@ -1,10 +1,10 @@
-/** The commands beside the agent itself, as data: help and completion are made from this table. */
+/** The commands other than the agent, as data. Help and completion are generated from this table. */
 import { DEFAULT_CLI_SOCKET } from './flags-agent.ts';
 
 export interface CommandFlag {
   readonly name: string;
   readonly shorthand?: string;
-  /** What stands for the value in help; none means the flag takes no value. */
+  /** The placeholder of the value in the help text; absent if the flag takes no value. */
   readonly value?: string;
   readonly values?: readonly string[];
   readonly default?: string;
@@ -13,13 +13,13 @@ export interface CommandFlag {
 
 export interface CommandSpec {
   readonly name: CommandName;
-  /** After the name, as help shows it. */
+  /** The usage after the name, as the help shows it. */
   readonly usage: string;
   readonly help: string;
   readonly flags: readonly CommandFlag[];
-  /** How many positional arguments it takes at most. */
+  /** The maximum number of positional arguments. */
   readonly most: number;
-  /** What the positional arguments name, for completion. */
+  /** The kind of the positional arguments, for completion. */
   readonly completes?: 'pod' | 'file' | 'shell';
 }
 

@@ -1,13 +1,13 @@
 /**
- * Flags that override one configuration field each, as data. Names and types: cmd/kubelet/app/options/options.go,
- * component-base/logs/api/v1.
+ * The flags that each override one configuration field, as data. Names and types are upstream's
+ * (cmd/kubelet/app/options/options.go, component-base/logs/api/v1).
  */
 import { preferredCipherSuites, tlsVersions } from '../../model/config/tls-names.ts';
 import type { FlagSpec, FlagType } from './flags-types.ts';
 
 type Row = readonly [name: string, type: FlagType, field: string, help: string, values?: readonly string[]];
 
-/** Not deprecated: upstream decided that these stay beside the file. */
+/** These flags are not deprecated: upstream keeps them beside the configuration file. */
 const lasting: readonly FlagSpec[] = [
   {
     name: 'provider-id',

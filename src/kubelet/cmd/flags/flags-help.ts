@@ -1,4 +1,4 @@
-/** `kubelet --help`, made from the tables of flags and commands. */
+/** Generates `kubelet --help` from the tables of flags and commands. */
 import { applyDefaults, applyLegacyDefaults } from '../../model/config/defaults.ts';
 import { computeFeatureGates } from '../../model/config/feature-gates.ts';
 import { fieldAt } from '../config/config-merge.ts';
@@ -9,7 +9,7 @@ import { configFlags } from './flags-config.ts';
 import { flagGroups } from './flags-types.ts';
 import type { FlagSpec } from './flags-types.ts';
 
-/** Kinds of values as help names them; booleans need none. */
+/** The names of value kinds in the help text. Booleans have none. */
 const valueNames: Readonly<Record<FlagSpec['type'], string>> = {
   string: 'TEXT',
   bool: '',
@@ -41,7 +41,7 @@ function shownDefault(spec: FlagSpec, defaults: unknown): string {
 const WIDTH = 120;
 const indent = ' '.repeat(8);
 
-/** Breaks at blanks, so that no line is longer than `width` unless one word is. */
+/** Breaks a text at blanks, so that lines are at most `width` long unless a word is longer. */
 function wrapped(text: string): string {
   const lines: string[] = [];
   let line = indent;
@@ -83,7 +83,7 @@ export function helpText(): string {
     .concat('\n');
 }
 
-/** `kubelet COMMAND --help`. */
+/** Returns the text of `kubelet COMMAND --help`. */
 export function commandHelpText({ name, usage, help, flags }: CommandSpec): string {
   const rows = flags.map((flag) => {
     const short = flag.shorthand === undefined ? '    ' : `-${flag.shorthand}, `;

@@ -1,6 +1,6 @@
 /**
- * The command line, read as pflag reads it: `--a=b`, `--a b`, bare booleans, `_` for `-`, shorthands with the value
- * attached, `--` as the end of flags, positionals between flags. A generic option library cannot do the first four
+ * Parses the command line as pflag does: `--a=b`, `--a b`, bare booleans, `_` for `-`, shorthands with an attached
+ * value, `--` as the end of flags, and positionals between flags. Option libraries do not support the first four
  * together; see docs/adr/flag-parsing.md.
  */
 import { ownValue } from '../../../base/lookup.ts';
@@ -10,12 +10,12 @@ import type { FlagSpec } from './flags-types.ts';
 import { combineFlagValues, readFlagValue } from './flags-values.ts';
 
 export interface ParsedFlags {
-  /** By flag name; only flags that were given. */
+  /** The values by flag name; only flags that were used. */
   readonly values: ReadonlyMap<string, unknown>;
   readonly positionals: readonly string[];
-  /** Everything wrong with the command line, in its order. */
+  /** All errors of the command line, in its order. */
   readonly errors: readonly string[];
-  /** Deprecated flags that were used, each once, with upstream's sentence. */
+  /** The used deprecated flags, each once, with upstream's message. */
   readonly warnings: readonly string[];
 }
 
@@ -91,7 +91,7 @@ class Parser {
         ? `unknown flag: --${name} (${hint})`
         : `--${name} was removed from the kubelet: ${instead}`,
     );
-    // Its value must not be taken for a command as well: one mistake, one error.
+    // The value of an unknown flag must not be parsed as a command, because one mistake should give one error.
     if (mayTakeNext && this.#rest[0] !== undefined && !this.#rest[0].startsWith('-')) this.#rest.shift();
   }
 

@@ -1,4 +1,4 @@
-/** How a flag's text is read. Upstream: pflag and component-base/cli/flag. */
+/** The type of a flag, which determines how its text is parsed (upstream: pflag and component-base/cli/flag). */
 export type FlagType =
   | 'string'
   | 'bool'
@@ -8,16 +8,16 @@ export type FlagType =
   | 'duration'
   | 'quantity'
   | 'ip'
-  /** Comma list with CSV quoting; repeating the flag appends. */
+  /** A comma-separated list with CSV quoting. A repeated flag appends. */
   | 'list'
-  /** `a=b,c=d`; repeating the flag adds. */
+  /** `a=b,c=d`. A repeated flag adds entries. */
   | 'map'
-  /** One `a=b` per use: commas belong to the value. */
+  /** One `a=b` per use, in which commas belong to the value. */
   | 'pair'
   | 'boolMap'
-  /** `signal<threshold` pairs. */
+  /** Pairs `signal<threshold`. */
   | 'lessMap'
-  /** `name:value` pairs, names may repeat. */
+  /** Pairs `name:value`, whose names may repeat. */
   | 'headers'
   /** `key=value` or only `key`. */
   | 'labels'
@@ -28,23 +28,23 @@ export type FlagType =
   | 'version';
 
 export interface FlagSpec {
-  /** Without dashes, with hyphens; `_` on the command line means `-`. */
+  /** The name without leading dashes. In the command line `_` may replace `-`. */
   readonly name: string;
   readonly shorthand?: string;
   readonly type: FlagType;
-  /** The default as help shows it. Flags that set a configuration field show that field's default instead. */
+  /** The default that the help shows. A flag that sets a configuration field shows the default of the field instead. */
   readonly default?: string;
   readonly help: string;
   readonly group: FlagGroup;
-  /** Path of the configuration field the flag overrides, such as `authentication.x509.clientCAFile`. */
+  /** The path of the configuration field that the flag overrides, such as `authentication.x509.clientCAFile`. */
   readonly field?: string;
-  /** Still accepted; the sentence says what to use instead. */
+  /** The message for a deprecated flag, which says what to use instead. */
   readonly deprecated?: string;
-  /** Accepted for compatibility and without any effect here. */
+  /** Whether the flag is accepted for compatibility and has no effect. */
   readonly ignored?: boolean;
-  /** The closed set of values, for completion. */
+  /** The allowed values, for completion. */
   readonly values?: readonly string[];
-  /** What the value names, for completion. */
+  /** The kind of the value, for completion. */
   readonly completes?: 'file' | 'folder';
 }
 

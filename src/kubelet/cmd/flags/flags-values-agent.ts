@@ -1,6 +1,5 @@
 /**
- * The flags that set no configuration field, as values, with their own rules. Upstream: options.go
- * ValidateKubeletFlags.
+ * Reads the flags that set no configuration field, with their own rules (upstream: options.go ValidateKubeletFlags).
  */
 import { parseDurationMs } from '../../../api/duration.ts';
 import { parseIp } from '../../../base/ip-address.ts';
@@ -11,7 +10,7 @@ import type { DockerFlags } from './docker-flags.ts';
 import type { ParsedFlags } from './flags-parse.ts';
 
 export interface AgentFlags {
-  /** Empty means none, here and in the other texts. */
+  /** The configuration file. In this and the other texts, '' means that the flag is not set. */
   readonly configFile: string;
   readonly configDir: string;
   readonly rootDir: string;
@@ -19,7 +18,7 @@ export interface AgentFlags {
   readonly bootstrapKubeconfig: string;
   readonly certDir: string;
   readonly hostnameOverride: string;
-  /** None, one, or one of each family. */
+  /** The addresses: none, one, or one of each family. */
   readonly nodeIps: readonly string[];
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly cloudProvider: string;
@@ -32,29 +31,29 @@ export interface AgentFlags {
   readonly lockFile: string;
   readonly exitOnLockContention: boolean;
   readonly cliSocket: string;
-  /** `HOST:PORT`; empty keeps the manifest server off. */
+  /** `HOST:PORT` of the manifest server; empty turns it off. */
   readonly manifestServerAddress: string;
   readonly manifestServerTokenFile: string;
-  /** 0 turns the page of the node off. */
+  /** The port of the node's page; 0 turns it off. */
   readonly cadvisorPort: number;
   readonly cadvisorTokenFile: string;
-  /** Empty means none. */
+  /** The folder of admission hooks; empty for none. */
   readonly admissionHooksDir: string;
   readonly admissionHookTimeoutMs: number;
   readonly admissionHookFailurePolicy: 'hold' | 'ignore';
   readonly shutdownOnSigterm: boolean;
-  /** Problems that the kernel logs become conditions and events of the node. */
+  /** Whether problems that the kernel logs become conditions and events of the node. */
   readonly nodeProblemConditions: boolean;
-  /** Beginnings of image names. */
+  /** Prefixes of image names. */
   readonly pinnedImages: readonly string[];
   readonly minimumContainerTtlMs: number;
   readonly maxDeadContainersPerContainer: number;
-  /** Negative means no limit. */
+  /** The maximum number of dead containers; negative for no limit. */
   readonly maxDeadContainers: number;
   readonly allocatableIgnoresEviction: boolean;
-  /** undefined: the runtime is behind its CRI socket. */
+  /** The Docker flags; undefined if the runtime is behind its CRI socket. */
   readonly docker: DockerFlags | undefined;
-  /** The Kubernetes version to report; `--version=vX.Y.Z` changes it. */
+  /** The Kubernetes version to report. `--version=vX.Y.Z` changes it. */
   readonly reportedVersion: string;
 }
 

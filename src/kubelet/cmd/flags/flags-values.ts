@@ -1,6 +1,6 @@
 /**
- * The text of one flag as a value, with the words for what is wrong. Upstream: pflag, component-base/cli/flag,
- * pkg/util/flag.
+ * Parses the text of one flag, and returns the value or an error message (upstream: pflag, component-base/cli/flag,
+ * pkg/util/flag).
  */
 import { parseDurationMs } from '../../../api/duration.ts';
 import { tryParseQuantity } from '../../../api/quantity.ts';
@@ -8,7 +8,7 @@ import { parseIp } from '../../../base/ip-address.ts';
 import { isLabelValue, isQualifiedName } from '../../model/config/validate-modes.ts';
 import type { FlagType } from './flags-types.ts';
 
-/** A parsed value, in the shape the configuration has for it, or what is wrong with the text. */
+/** A parsed value in the form of the configuration, or the error. */
 export type FlagValue = { readonly value: unknown } | { readonly wrong: string };
 
 const trues = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
@@ -30,7 +30,7 @@ function integer(text: string, min: bigint, max: bigint): FlagValue {
     : { value: Number(value) };
 }
 
-/** One line of CSV, as Go's encoding/csv reads it. */
+/** Parses one line of CSV as Go's encoding/csv does. */
 function csv(text: string): string[] | undefined {
   if (text === '') return [];
   const fields: string[] = [];
@@ -201,7 +201,7 @@ const asObject = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
 /**
- * The value of a flag that was given more than once: lists and maps grow, the rest is replaced. The first use always
+ * Combines the values of a repeated flag: lists and maps grow, and other values are replaced. The first use always
  * replaces the default.
  */
 export function combineFlagValues(type: FlagType, earlier: unknown, later: unknown): unknown {

@@ -1,14 +1,14 @@
-/** The versions the program reports. */
+/** The versions that the program reports. */
 
-/** The Kubernetes version this agent stands for, where a program asks for the version of a kubelet. */
+/** The Kubernetes version that this agent reports where a kubelet's version is expected. */
 export const KUBERNETES_VERSION = 'v1.36.0';
 /** The version of this project. */
 const OWN_VERSION = '0.1.0';
 
-/** The line of `kubelet --version`. Upstream: component-base/version/verflag. */
+/** Returns the line of `kubelet --version` (upstream: component-base/version/verflag). */
 export const versionLine = (version: string = KUBERNETES_VERSION): string => `Kubernetes ${version}`;
 
-/** All parts, in upstream's form of `--version=raw`, so that scripts that read it go on working. */
+/** Returns all parts in upstream's form of `--version=raw`, so that scripts that read it keep working. */
 export function rawVersion(version: string = KUBERNETES_VERSION): string {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   const parts = [
@@ -29,10 +29,10 @@ export function rawVersion(version: string = KUBERNETES_VERSION): string {
   return `version.Info{${parts.map(([name, value]) => `${name}:${JSON.stringify(value)}`).join(', ')}}`;
 }
 
-/** What `kubelet version` prints for people. */
+/** Returns the text of `kubelet version` for users. */
 export const versionText = (): string => `${versionLine()}\nKubelet-TS ${OWN_VERSION}\n`;
 
-/** The labels of `kubernetes_build_info`. */
+/** Returns the labels of `kubernetes_build_info`. */
 export function buildLabels(version: string = KUBERNETES_VERSION): Record<string, string> {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   return {

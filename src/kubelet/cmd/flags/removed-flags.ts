@@ -1,4 +1,4 @@
-/** Flags that older documents start the kubelet with and upstream removed: what does their work now. */
+/** Flags in older documentation that upstream has removed, each with its replacement. */
 import { lookupTable } from '../../../base/lookup.ts';
 
 const RUNTIME = 'it is a setting of the container runtime';

@@ -5,8 +5,8 @@ import type { ContainerRuntime } from '../../ports/runtime.ts';
 export type CgroupDriver = 'systemd' | 'cgroupfs';
 
 /**
- * The runtime knows its driver best (upstream: KubeletCgroupDriverFromCRI); runtimes before RuntimeConfig leave it to
- * the configuration. `isRuntimeOutdated`: it is such a runtime.
+ * Returns the cgroup driver of the runtime (upstream: KubeletCgroupDriverFromCRI). With a runtime that does not
+ * implement RuntimeConfig (`isRuntimeOutdated`), it is the configured one.
  */
 export async function chooseCgroupDriver(
   runtime: Pick<ContainerRuntime, 'cgroupDriver'>,

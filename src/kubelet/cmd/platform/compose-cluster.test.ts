@@ -21,7 +21,7 @@ const usual: ClusterTerms = {
 interface Fixture {
   readonly clock: FakeClock;
   readonly heartbeatLimitMs: number | undefined;
-  /** Sends so many requests of each class and says, second by second, how many went. */
+  /** Sends a number of requests of each class, and returns how many were sent in each second. */
   went(count: number, seconds: number): Promise<Record<string, number[]>>;
 }
 
@@ -29,7 +29,7 @@ function groundOf(terms: Partial<ClusterTerms> = {}): Fixture {
   const clock = new FakeClock();
   const given: Partial<RequestTerms>[] = [];
   const api = new FakeApiClient({ clock });
-  // Each client as the transport treats it: a turn, then the request.
+  // Each client as the transport uses it: it waits for its turn, then sends the request.
   const clients = createClusterClients({ ...usual, ...terms }, clock, (own): ApiClient => {
     given.push(own);
     const { gate = openGate } = own;

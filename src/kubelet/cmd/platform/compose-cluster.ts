@@ -11,7 +11,7 @@ import type { KubeletConfig } from '../../model/config/kubelet-config.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import { KUBERNETES_VERSION } from '../flags/flags-version.ts';
 
-/** What the configuration says of the API client. */
+/** The settings of the API client in the configuration. */
 export type ClusterTerms = Pick<
   KubeletConfig['node'],
   'apiQps' | 'apiBurst' | 'eventQps' | 'eventBurst' | 'statusUpdatePeriodMs' | 'leaseDurationMs'
@@ -19,26 +19,24 @@ export type ClusterTerms = Pick<
 
 export type OpenedCluster = ClusterApi & Required<Pick<ClusterApi, 'close'>>;
 
-/** Of client-go, where the configuration says 0. */
+/** The default of client-go, for 0 in the configuration. */
 const DEFAULT_QPS = 5;
 const DEFAULT_BURST = 10;
 /**
- * Requests that may wait for their turn: far more than a node has pods. Events wait elsewhere, where they are folded.
+ * The maximum number of waiting requests, far more than the pods of a node. Events wait in their own queue, where they
+ * are merged.
  */
 const WAITING_LIMIT = 10_000;
 const EVENTS_WAITING_LIMIT = 1_000;
 
-/**
- * Clients of the API server that `access` leads to, one per class of requests, over the same connections. Sends nothing
- * yet.
- */
+/** Opens clients of the API server, one per class of requests, over the same connections. Nothing is sent yet. */
 export function openCluster(
   access: AccessSource,
   terms: ClusterTerms,
   { clock, random, tracer }: { readonly clock: Clock; readonly random: Random; readonly tracer?: Tracer | undefined },
 ): OpenedCluster {
-  // The first word is who wrote a field (`managedFields`): the same as of upstream's kubelet, so that nodes may change
-  // from one to the other.
+  // The first word names the writer of a field (`managedFields`). It is the same as for upstream's kubelet, so that a
+  // node can change from one agent to the other.
   const userAgent = `kubelet/${KUBERNETES_VERSION} (linux/${process.arch === 'x64' ? 'amd64' : process.arch}) kubelet-ts`;
   const transport = new HttpTransport(access, { userAgent, clock, random, tracer });
   return {
@@ -51,8 +49,8 @@ export function openCluster(
 }
 
 /**
- * Who waits for whom. `kubeAPIQPS: 0` is client-go's default, as upstream; `eventRecordQPS: 0` is no limit, as its
- * documentation says.
+ * Creates the clients with their rate limits. `kubeAPIQPS: 0` means client-go's default, as upstream. `eventRecordQPS:
+ * 0` means no limit, as its documentation says.
  */
 export function createClusterClients(
   terms: ClusterTerms,
@@ -75,8 +73,8 @@ export function createClusterClients(
           waitingLimit: EVENTS_WAITING_LIMIT,
         }).gate(0);
   return {
-    // An API server that takes 10 s for each call is slow, not away (upstream gives up after the update period); two
-    // fit into the life of a lease.
+    // An API server that takes 10 s per call is slow, but available (upstream gives up after the update period). Two
+    // such calls fit into the duration of a lease.
     heartbeat: open({
       limitMs: Math.min(Math.max(terms.statusUpdatePeriodMs, terms.leaseDurationMs / 2), terms.leaseDurationMs),
     }),

@@ -52,7 +52,7 @@ function groundOf(t: TestContext) {
       log,
     });
   };
-  /** Writes a certificate for the node that ends so many days from now, with its key. */
+  /** Writes a certificate for the node that expires in this number of days, with its key. */
   const certificate = (endsInDays: number): object => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const subject = { commonName: 'system:node:n1', organizations: ['system:nodes'] };

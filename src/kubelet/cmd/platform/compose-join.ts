@@ -28,7 +28,7 @@ import type { CertificateFigures } from '../../features/metrics/certificate-figu
 
 export interface JoinOptions {
   readonly flags: Pick<AgentFlags, 'kubeconfig' | 'bootstrapKubeconfig' | 'certDir'>;
-  /** rotateCertificates */
+  /** The field rotateCertificates. */
   readonly rotates: boolean;
   readonly nodeName: string;
   readonly figures: CertificateFigures;
@@ -37,26 +37,27 @@ export interface JoinOptions {
   readonly log: Logger;
 }
 
-/** How the node comes to be a member of its cluster, and stays one. */
+/** Joins the node to its cluster, and keeps its credentials valid. */
 export interface Join {
   /**
-   * How the API server is reached. Rejects until the node has joined; nothing else waits for that: pods of manifests
-   * run meanwhile.
+   * The access to the API server. It rejects until the node has joined. Nothing else waits for that, and pods of
+   * manifests run meanwhile.
    */
   readonly access: AccessSource;
-  /** Resolves when there is something to sign in with, which on a node that was there before is at once. */
+  /** Resolves when the node has credentials. On a node that has joined before, that is immediately. */
   whenJoined(): Promise<void>;
-  /** Begins to ask for what is missing, and to exchange what runs out. */
+  /** Starts to request missing certificates, and to rotate those that expire. */
   start(cluster: ClusterApi): void;
   stop(): Promise<void>;
   problems(): readonly CertificateProblem[];
 }
 
 /**
- * Undefined without `--kubeconfig`: the node is standalone. A valid kubeconfig is used as it is; otherwise one is
- * created with the bootstrap kubeconfig (upstream: cmd/kubelet/app buildKubeletClientConfig, certificate/bootstrap).
- * Rejects with `Invalid` if there is neither. Unlike upstream, the agent starts with an existing kubeconfig that has
- * become invalid: pods keep running, the error is logged, and a corrected file takes effect at once.
+ * Creates the access to the cluster; undefined without `--kubeconfig`, which means a standalone node. A valid
+ * kubeconfig is used unchanged. Otherwise one is created with the bootstrap kubeconfig (upstream: cmd/kubelet/app
+ * buildKubeletClientConfig, certificate/bootstrap). Rejects with `Invalid` if there is neither. Unlike upstream, the
+ * agent starts with an existing kubeconfig that has become invalid: pods keep running, the error is logged, and a
+ * corrected file takes effect immediately.
  */
 export async function composeJoin(options: JoinOptions): Promise<Join | undefined> {
   const { flags, rotates, log } = options;
@@ -86,7 +87,7 @@ export async function composeJoin(options: JoinOptions): Promise<Join | undefine
   return composeManaged(options, source, needsBootstrap);
 }
 
-/** Why the kubeconfig does not do; undefined when it does. */
+/** Returns why the kubeconfig cannot be used, or undefined if it can. */
 async function faultOf({ flags, clock }: JoinOptions): Promise<string | undefined> {
   if ((await readIfThere(flags.kubeconfig)) === undefined) return 'there is no kubeconfig';
   try {
@@ -188,8 +189,8 @@ async function composeManaged(options: JoinOptions, source: LateKubeconfig, need
 }
 
 /**
- * A certificate that stands in the kubeconfig itself is only for the beginning (upstream: kubeadm once gave a mighty
- * one); one in files is the node's own.
+ * Returns the certificate that is embedded in the kubeconfig. It is only used to request the node's own (upstream:
+ * kubeadm embedded one with many rights). A certificate in files is the node's own.
  */
 function givenIn(
   kubeconfig: string,
@@ -219,7 +220,7 @@ async function isPointedAt(kubeconfig: string, pem: PemStore): Promise<boolean> 
   }
 }
 
-/** Read again each time: it may contain a new token. */
+/** Opens the bootstrap client. The file is read each time, because it may contain a new token. */
 function openBootstrap(file: string, nodeName: string): Promise<BootstrapClient> {
   const transport = new HttpTransport(new KubeconfigSource(file), { userAgent: `kubelet-ts/bootstrap (${nodeName})` });
   return Promise.resolve({ client: new HttpApiClient(transport), close: () => transport.close() });
@@ -239,8 +240,8 @@ async function writeKubeconfig(
 }
 
 /**
- * A kubeconfig that may not exist yet, or not be usable now. If it becomes invalid later, this is logged once and its
- * last valid content stays in use.
+ * A kubeconfig that may not exist yet or be invalid. If it becomes invalid later, this is logged once and its last
+ * valid content stays in use.
  */
 class LateKubeconfig implements AccessSource {
   readonly #file: string;

@@ -46,13 +46,13 @@ import type { Platform } from '../compose/platform.ts';
 import { openRuntime } from './open-runtime.ts';
 
 export interface RealPlatform extends Platform {
-  /** Absent on a node of its own. */
+  /** The join; absent on a standalone node. */
   readonly join?: Join;
   readonly certificates: CertificateFigures;
   close(): Promise<void>;
 }
 
-/** The platform as it is: this machine, and the runtime behind the configured socket. */
+/** Creates the production platform: this machine, and the runtime behind the configured socket. */
 export async function composePlatform(given: {
   config: KubeletConfig;
   flags: AgentFlags;
@@ -109,7 +109,7 @@ export async function composePlatform(given: {
   };
 }
 
-/** The ports to this machine that need no settings. */
+/** Creates the ports to this machine that need no settings. */
 function machinePorts(): Pick<
   RealPlatform,
   | 'files'
@@ -153,7 +153,7 @@ async function machineFacts(
   };
 }
 
-/** Upstream: server.go newTracerProvider. */
+/** Creates the tracer (upstream: server.go newTracerProvider). */
 async function composeTracer(
   { config, log }: { config: KubeletConfig; log: Logger },
   hostName: string,
@@ -162,7 +162,7 @@ async function composeTracer(
   return openTracer({ ...config.tracing, service: 'kubelet', hostName, clock: systemClock, log });
 }
 
-/** How the agent reaches drivers and plugins on the node, and they it. */
+/** Creates the clients and servers of drivers and plugins on the node. */
 function composePluginClients(
   clock: Clock,
 ): Pick<RealPlatform, 'csiDrivers' | 'pluginDial' | 'devicePlugins' | 'draDrivers' | 'podResources' | 'podsApi'> {
@@ -182,7 +182,7 @@ const ownSettings = {
   ownProcess: { setOomScore: (scoreAdj: number) => setOwnOomScore(scoreAdj) },
 };
 
-/** Upstream: server.go RunKubelet. What the machine does not permit is logged. */
+/** Prepares the process (upstream: server.go RunKubelet). What the machine does not permit is logged. */
 function prepareProcess({ oomScoreAdj, maxOpenFiles }: KubeletConfig['cgroups'], log: Logger): void {
   const oomProblem = setOwnOomScore(oomScoreAdj);
   if (oomProblem !== undefined)
@@ -205,7 +205,7 @@ async function limitOpenFiles(limit: number, log: Logger): Promise<void> {
     );
 }
 
-/** Without it pods are not held to the storage of the node. */
+/** Returns the size of the node's storage. If it fails, pods are not limited by the storage of the node. */
 async function storageBytes(rootDir: string, log: Logger): Promise<number | undefined> {
   try {
     return (await diskUsage(rootDir)).capacityBytes;
@@ -219,8 +219,8 @@ async function storageBytes(rootDir: string, log: Logger): Promise<number | unde
 }
 
 /**
- * Without it no mount made inside a container reaches the host, nor the other way (upstream: setupDataDirs). Pods that
- * ask for neither run all the same.
+ * Makes the root mount shared. Without it, mounts made in a container do not reach the host, nor the reverse (upstream:
+ * setupDataDirs). Other pods are not affected.
  */
 async function shareRoot(mounts: Mounts, rootDir: string, log: Logger): Promise<void> {
   try {

@@ -21,11 +21,11 @@ import type { Tracer } from '../../../base/tracer.ts';
 
 export interface OpenedRuntime {
   readonly runtime: ContainerRuntime;
-  /** As the runtime names itself; "containerd" while it does not answer. */
+  /** The runtime's own name, or "containerd" while it does not answer. */
   readonly name: string;
   readonly images: CriImages;
   readonly eventSources: readonly RuntimeEventSource[];
-  /** The connection of the runtime, and that of its image service, which may be the same one. */
+  /** The connection to the runtime, and that to its image service. They may be the same. */
   readonly client: CriClient;
   readonly imageClient: CriClient;
   /** Calls the listener after each call to the runtime. */
@@ -34,8 +34,8 @@ export interface OpenedRuntime {
 }
 
 /**
- * Connects to the container runtime, and starts the dockershim first if Docker is the runtime. A runtime that does not
- * answer is no failure: pods wait until it does.
+ * Connects to the container runtime. If Docker is the runtime, it starts the dockershim first. A runtime that does not
+ * answer is not an error: pods wait until it does.
  */
 export async function openRuntime({
   config,
@@ -87,10 +87,10 @@ export async function openRuntime({
   };
 }
 
-/** Where the CRI of Docker is served, unless the configuration names another socket (upstream, until 1.23). */
+/** The socket of Docker's CRI, unless the configuration names another one (upstream, until 1.23). */
 const DOCKERSHIM_ENDPOINT = 'unix:///var/run/dockershim.sock';
 
-/** Docker as the runtime: the dockershim in this process, loaded with its first use. */
+/** Starts the dockershim in this process. It is loaded at its first use. */
 async function startShim(
   docker: DockerFlags,
   { config, flags, log }: { config: KubeletConfig; flags: AgentFlags; log: Logger },
@@ -110,7 +110,7 @@ function imageEndpointOf(config: KubeletConfig): string {
   return config.runtime.imageEndpoint === '' ? config.runtime.endpoint : config.runtime.imageEndpoint;
 }
 
-/** How long the agent waits for a runtime that does not answer. It then continues; the runtime monitor asks again. */
+/** How long the agent waits for a runtime that does not answer. It then continues, and the runtime monitor retries. */
 const RUNTIME_PATIENCE_MS = 5000;
 const RUNTIME_RETRY_MS = 100;
 
@@ -120,7 +120,7 @@ async function awaitVersion(runtime: ContainerRuntime, clock: Clock, log: Logger
     try {
       return await runtime.version({ timeoutMs: RUNTIME_PATIENCE_MS });
     } catch (error) {
-      // An error of the runtime's own is an answer; there is nothing to wait for.
+      // An error of the runtime is an answer, so there is nothing to wait for.
       const isAway = isKind(error, 'Unavailable') || isKind(error, 'Timeout');
       if (!isAway || clock.monotonicMs() >= endMs) {
         log.error('the container runtime does not answer; pods wait until it does', { error: errorMessage(error) });

@@ -11,12 +11,15 @@ import { linuxMemoryEvents } from '../../adapters/stats/linux-memory-events.ts';
 import { groupOfProcess, processNamed, readMachineIdentity } from '../../adapters/stats/machine-identity.ts';
 import type { NodeStatsSources } from '../../ports/stats.ts';
 
-/** Statistics of this machine; undefined where its cgroups cannot be read, without which pods could not run either. */
+/**
+ * Opens the statistics of this machine; undefined if its cgroups cannot be read, without which pods could not run
+ * either.
+ */
 export async function openStats(given: {
   clock: Clock;
   client: CriClient;
   imageClient: CriClient;
-  /** Empty: the group in which the process was found. */
+  /** The agent's cgroup; empty means the one in which the process runs. */
   agentGroup: string;
   runtimeGroup: string;
   log: Logger;

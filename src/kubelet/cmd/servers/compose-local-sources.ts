@@ -8,7 +8,7 @@ import { planManifests } from '../../loop/plan-manifests.ts';
 import { PublishedPods } from '../../loop/published-pods.ts';
 import type { Kubelet } from '../compose/compose-kubelet.ts';
 
-/** What the local API shows of this agent. */
+/** Connects the local API to this agent. */
 export function composeLocalSources(kubelet: Kubelet): LocalApiSources {
   const { platform, records, cache, monitor, nodeShutdown, sources } = kubelet;
   const { clock, runtime } = platform;

@@ -20,11 +20,11 @@ export interface PageServerOptions {
   readonly views: Pick<LocalApiSources, 'pods' | 'watch' | 'problems' | 'containerLog'>;
   readonly serving: Serving;
   readonly port: number;
-  /** The token of --cadvisor-token-file; undefined: there is none. */
+  /** The token of --cadvisor-token-file; undefined if there is none. */
   readonly token: string | undefined;
 }
 
-/** The page of the node on --cadvisor-port. Undefined where no client could log in. */
+/** Opens the node's page on --cadvisor-port; undefined if no client could log in. */
 export async function openPageServer({
   kubelet,
   views,

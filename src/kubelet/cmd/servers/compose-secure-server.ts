@@ -9,10 +9,10 @@ import type { TlsConfig } from '../../adapters/tls/tls-settings.ts';
 import type { Serving } from './compose-serving.ts';
 import type { Platform } from '../compose/platform.ts';
 
-/** What is served to requests that the guard allows. */
+/** The handlers of requests that the guard allows. */
 export interface SecureHandlers {
   fetch(request: Request): Response | Promise<Response>;
-  /** Owns the connection from then on. */
+  /** Handles a stream, and owns the connection from then on. */
   openStream(request: StreamRequest): void;
 }
 
@@ -24,8 +24,8 @@ export interface SecureServerOptions {
 }
 
 /**
- * The server on port 10250. Undefined where no client could be authenticated and authorized; upstream's kubelet does not
- * start there.
+ * Opens the server on port 10250; undefined if no client could be authenticated and authorized. Upstream's kubelet does
+ * not start then.
  */
 export async function openSecureServer({
   platform,
@@ -65,14 +65,14 @@ export async function openSecureServer({
   });
 }
 
-/** The TLS settings of every server of the agent. */
+/** Returns the TLS settings of every server of the agent. */
 export const secureTls = (security: SecurityConfig): TlsConfig => ({
   cipherSuites: security.tlsCipherSuites,
   minVersion: security.tlsMinVersion,
   curvePreferences: security.tlsCurvePreferences,
 });
 
-/** A string says, in upstream's words, why there is no guard. */
+/** Creates the guard. Returns a string with the reason, in upstream's words, if there can be none. */
 export function composeGuard(
   { cluster, clock, random, log, machine }: Platform,
   security: SecurityConfig,

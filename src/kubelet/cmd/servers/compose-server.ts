@@ -20,7 +20,7 @@ import type { StreamSourceParts } from '../../features/server/stream-sources.ts'
 import type { Kubelet } from '../compose/compose-kubelet.ts';
 import type { SecureHandlers } from './compose-secure-server.ts';
 
-/** Facts of the process rather than of the node. */
+/** The facts of the process, as opposed to the node. */
 export type ProcessFacts = Pick<DebugSources, 'setVerbosity' | 'flags' | 'about'>;
 
 export interface ServerOptions {
@@ -32,7 +32,7 @@ export interface ServerOptions {
 
 const SYSTEM_LOGS = '/var/log';
 
-/** Everything on port 10250 behind the guard: plain requests, and streams into containers. */
+/** Creates everything behind the guard of port 10250: plain requests, and streams into containers. */
 export function composeServer(options: ServerOptions): SecureHandlers {
   const { kubelet, observer } = options;
   const { platform, settings, attachHistory: history } = kubelet;
@@ -56,7 +56,7 @@ export function composeServer(options: ServerOptions): SecureHandlers {
   };
 }
 
-/** The span ends with the connection, as upstream's does. */
+/** Opens a stream in a span that ends with the connection, as upstream's does. */
 async function openTracedStream(
   client: StreamRequest,
   given: { kubelet: Kubelet; streams: StreamSourceParts; observer: RequestObserver },

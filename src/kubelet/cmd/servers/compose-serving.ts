@@ -22,7 +22,7 @@ import type { SecurityConfig } from '../../model/config/kubelet-config.ts';
 import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
 
-/** How often a self-signed certificate is checked. */
+/** The interval in which a self-signed certificate is checked. */
 const LOOK_MS = 3_600_000;
 
 export interface ServingOptions {
@@ -32,7 +32,7 @@ export interface ServingOptions {
   readonly nodeName: string;
   readonly hostname: string;
   readonly addresses: () => readonly NodeAddress[];
-  /** They may be others. */
+  /** Called when the node's addresses may have changed. */
   readonly onAddresses: (listener: () => void) => () => void;
   readonly cluster: ClusterApi | undefined;
   readonly figures: CertificateFigures;
@@ -41,14 +41,14 @@ export interface ServingOptions {
   readonly log: Logger;
 }
 
-/** What the secure server shows of itself, and whose client certificates it trusts. */
+/** The certificate of the secure server, and the client certificates that it trusts. */
 export interface Serving {
   readonly identity: () => Pick<KeyPair, 'certificate' | 'key'> | undefined;
-  /** PEM; undefined where no client CA is configured. */
+  /** Returns the client CA in PEM; undefined if none is configured. */
   readonly clientAuthorities: (() => string | undefined) | undefined;
-  /** Either is another one. */
+  /** Calls the listener when the certificate or the CA changed. */
   onChange(listener: () => void): () => void;
-  /** Each server that needs a certificate calls it; the first call starts. */
+  /** Starts the certificate. Each server that needs it calls this; only the first call has an effect. */
   start(): Promise<void>;
   stop(): Promise<void>;
   problems(): readonly CertificateProblem[];
@@ -57,8 +57,8 @@ export interface Serving {
 type Identity = Omit<Serving, 'clientAuthorities'>;
 
 /**
- * By request to the API server, from files, or self-signed (upstream: cmd/kubelet/app InitializeTLS,
- * certificate.NewKubeletServerCertificateManager). Files are followed.
+ * Creates the serving certificate: by request to the API server, from files, or self-signed (upstream: cmd/kubelet/app
+ * InitializeTLS, certificate.NewKubeletServerCertificateManager). Files are followed.
  */
 export function composeServing(options: ServingOptions): Serving {
   const { security, cluster, clock, log } = options;
@@ -206,7 +206,7 @@ async function ensureSelfSigned(
     return;
   }
   const made = await makeSelfSigned(hostname, clock.nowMs());
-  // The key first: who looks in between finds a pair that does not fit, and goes on with the one before.
+  // The key is written first. A reader in between finds a pair that does not match, and keeps the previous one.
   await writeSecretFile(keyFile, made.key);
   await writePublicFile(certificateFile, made.certificate);
   log.info('Using self-signed cert', { certificateFile, keyFile, why: verdict.why });

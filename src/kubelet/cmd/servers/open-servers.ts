@@ -25,7 +25,7 @@ import type { RealPlatform } from '../platform/compose-platform.ts';
 import type { AgentFlags } from '../flags/flags-values-agent.ts';
 import { processFacts } from '../process-facts.ts';
 
-/** The servers of the agent. One that cannot listen is logged; pods are not affected. */
+/** Opens and closes the servers of the agent. A server that cannot listen is logged, and pods are not affected. */
 export class Servers {
   readonly #log: Logger;
   readonly #listening: Listening[] = [];
@@ -56,7 +56,7 @@ export class Servers {
   }
 }
 
-/** The serving certificate of the node and its callers. */
+/** Creates the serving certificate of the node, and the authorities of its clients. */
 export function composeNodeServing(
   kubelet: Kubelet,
   platform: RealPlatform,
@@ -64,7 +64,7 @@ export function composeNodeServing(
 ): Serving {
   const { clock, random, log, cluster, certificates: figures, machine } = platform;
   const { nodeName } = machine;
-  // As the cluster has them: the approver of certificate requests compares with these.
+  // The addresses as the cluster has them, because the approver of certificate requests compares with these.
   const addresses = (): readonly NodeAddress[] => kubelet.node.watch.current()?.status?.addresses ?? [];
   const onAddresses = (listener: () => void): (() => void) => kubelet.node.watch.onChange(listener);
   return composeServing({
@@ -137,7 +137,7 @@ export async function openServers(
 }
 
 /**
- * Opens the manifest server when the pods accepted earlier are known: a list without them would end those pods.
+ * Opens the manifest server when the pods accepted earlier are known, because a list without them would end those pods.
  */
 export function serveManifests(
   servers: Servers,

@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { noNames } from '../../../pki/certificate-template.ts';
 import { writeCertificate } from '../../../pki/x509-writer.ts';
 
-/** A serving certificate that signs itself, and its key, both PEM: valid for an hour from `nowMs`. */
+/** Creates a self-signed serving certificate and its key, both PEM, valid for an hour from `nowMs`. */
 export function selfSignedPair(nowMs: number): { certificate: string; key: string } {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const certificate = writeCertificate(

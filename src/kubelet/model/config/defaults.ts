@@ -1,14 +1,14 @@
 /**
- * The defaults of the configuration, identical to upstream's. Facts: pkg/kubelet/apis/config/v1beta1/defaults.go,
- * cmd/kubelet/app/options.
+ * The defaults of the configuration, identical to upstream's (pkg/kubelet/apis/config/v1beta1/defaults.go,
+ * cmd/kubelet/app/options).
  */
 import { parseDurationMs } from '../../../api/duration.ts';
 import type { KubeletConfiguration } from './schema.ts';
 
-/** Where containerd serves the CRI (upstream: apis/config/v1beta1/defaults_linux.go). */
+/** The socket of containerd's CRI (upstream: apis/config/v1beta1/defaults_linux.go). */
 export const DEFAULT_RUNTIME_ENDPOINT = 'unix:///run/containerd/containerd.sock';
 
-/** Applied when the field is absent; an explicit zero is kept. */
+/** Applied if the field is absent. An explicit zero is kept. */
 const whenAbsent = {
   enableServer: true,
   registryPullQPS: 5,
@@ -44,7 +44,7 @@ const whenAbsent = {
   localStorageCapacityIsolation: true,
 } satisfies KubeletConfiguration;
 
-/** Applied when the field is absent or zero: the type upstream uses for it cannot distinguish the two. */
+/** Applied if the field is absent or zero, because upstream's type cannot distinguish the two. */
 const whenZero = {
   syncFrequency: '1m0s',
   fileCheckFrequency: '20s',
@@ -91,12 +91,12 @@ type AlwaysPresent =
   | 'logging'
   | 'crashLoopBackOff';
 
-/** A configuration after defaulting: these fields are set. */
+/** A configuration with defaults: these fields are set. */
 export type DefaultedKubeletConfiguration = KubeletConfiguration & Required<Pick<KubeletConfiguration, AlwaysPresent>>;
 
 /**
- * The hard eviction thresholds of Linux, used when a configuration file sets none. Upstream:
- * pkg/kubelet/eviction/defaults_linux.go.
+ * The hard eviction thresholds of Linux, used when a configuration file sets none (upstream:
+ * pkg/kubelet/eviction/defaults_linux.go).
  */
 export const defaultEvictionHard: Readonly<Record<string, string>> = {
   'memory.available': '100Mi',
@@ -135,7 +135,7 @@ function defaultAuthorization(
   };
 }
 
-/** Defaults that depend on other fields. */
+/** Returns the defaults that depend on other fields. */
 function dependentDefaults(
   given: KubeletConfiguration,
   gateEnabled: (gate: string) => boolean,
@@ -169,7 +169,7 @@ function dependentDefaults(
   };
 }
 
-/** Fills in upstream's defaults. `gateEnabled` answers for the feature gates this configuration will run with. */
+/** Applies upstream's defaults. `gateEnabled` returns whether a feature gate of this configuration is enabled. */
 export function applyDefaults(
   given: KubeletConfiguration,
   gateEnabled: (gate: string) => boolean,
@@ -182,8 +182,8 @@ export function applyDefaults(
 }
 
 /**
- * The configuration of a kubelet without a configuration file: the old, permissive command line defaults. Upstream:
- * options.go applyLegacyDefaults.
+ * Returns the configuration of a kubelet without a configuration file: the old, permissive command line defaults
+ * (upstream: options.go applyLegacyDefaults).
  */
 export function applyLegacyDefaults(config: DefaultedKubeletConfiguration): DefaultedKubeletConfiguration {
   return {
@@ -199,7 +199,7 @@ export function applyLegacyDefaults(config: DefaultedKubeletConfiguration): Defa
 }
 
 /**
- * Hard eviction thresholds of a configuration from a file: the defaults if the file sets none, or merged with the
+ * Returns the hard eviction thresholds of a configuration file: the defaults if it sets none, or merged with the
  * defaults if it requests that.
  */
 export function applyEvictionDefaults(config: DefaultedKubeletConfiguration): DefaultedKubeletConfiguration {

@@ -1,19 +1,19 @@
 /**
- * The feature gates of Kubernetes 1.36 that a kubelet accepts, as data: name, stage and default of each. Facts from
- * upstream: pkg/features, apiserver, client-go, component-base. Gates of other components are accepted too, as upstream
- * does, because one list is usually given to every component of a cluster.
+ * The feature gates of Kubernetes 1.36 that a kubelet accepts, as data: name, stage and default (sources: upstream's
+ * pkg/features, apiserver, client-go, component-base). As upstream, gates of other components are accepted too, because
+ * a cluster usually has one list for all components.
  */
 export type GateStage = 'GA' | 'Beta' | 'Alpha' | 'Deprecated';
 
 interface GateGroup {
   readonly stage: GateStage;
   readonly enabled: boolean;
-  /** Setting it to any other value than its default is an error. */
+  /** Whether it is an error to set it to another value than its default. */
   readonly locked: boolean;
   readonly names: string;
 }
 
-/** Gates that share stage, default and lock, so that each line of the table states one fact. */
+/** Gates with the same stage, default and lock. */
 export const gateGroups: readonly GateGroup[] = [
   {
     stage: 'GA',
@@ -136,7 +136,7 @@ export const gateGroups: readonly GateGroup[] = [
   },
 ];
 
-/** A gate may be enabled only while all gates it depends on are. */
+/** A gate may be enabled only if all gates on which it depends are enabled. */
 export const gateDependencies: Readonly<Record<string, readonly string[]>> = {
   AuthorizeNodeWithSelectors: ['AuthorizeWithSelectors'],
   ClusterTrustBundleProjection: ['ClusterTrustBundle'],

@@ -1,6 +1,6 @@
 /**
- * Which features are on. Rules: unknown gates, changed locked gates and unmet dependencies are errors. Upstream:
- * component-base/featuregate.
+ * Computes which features are enabled. Unknown gates, changed locked gates and unmet dependencies are errors (upstream:
+ * component-base/featuregate).
  */
 import { lookupTable } from '../../../base/lookup.ts';
 import { closestName } from '../../../api/schema/closest-name.ts';
@@ -24,15 +24,15 @@ const knownGates: ReadonlyMap<string, GateSpec> = new Map(
   ),
 );
 
-/** `AllAlpha` and `AllBeta` switch a whole stage; a gate set by name takes precedence over them. */
+/** `AllAlpha` and `AllBeta` switch a whole stage. A gate that is set by name has precedence. */
 const stageSwitches: Readonly<Record<string, GateStage>> = lookupTable({ AllAlpha: 'Alpha', AllBeta: 'Beta' });
 
 export interface FeatureGates {
-  /** Whether the feature is enabled; false for a name that is not a gate. */
+  /** Whether the feature is enabled; false for an unknown name. */
   enabled(name: string): boolean;
 }
 
-/** The value of every gate; the stage as `kubernetes_feature_enabled` shows it, empty for GA. */
+/** Returns the value of every gate, with the stage that `kubernetes_feature_enabled` shows, which is empty for GA. */
 export function gateStates(gates: FeatureGates): { name: string; stage: string; enabled: boolean }[] {
   return [...knownGates.values()].map(({ name, stage }) => ({
     name,
@@ -71,8 +71,8 @@ function stageWarning({ name, stage }: GateSpec, value: boolean): GateProblem[] 
 }
 
 /**
- * Applies the gates of a configuration to the defaults. When there are errors, `gates` still works, without the faulty
- * settings.
+ * Applies the gates of a configuration to the defaults. If there are errors, `gates` is still usable, without the
+ * invalid settings.
  */
 export function computeFeatureGates(settings: Readonly<Record<string, boolean>>): GateResult {
   const errors: GateProblem[] = [];

@@ -196,7 +196,7 @@ export const honouredFields: Readonly<Record<string, Parity>> = {
   'userNamespaces.idsPerPod': honoured(),
 };
 
-/** The same for flags that set no field. */
+/** The same for flags that set no configuration field. */
 export const honouredFlags: Readonly<Record<string, Parity>> = {
   config: honoured(),
   'config-dir': honoured(),

@@ -1,6 +1,6 @@
 /**
- * The configuration as the agent uses it: durations in milliseconds, sizes in bytes, units in the names, no optional
- * fields where there is a default.
+ * The configuration as the agent uses it: durations in milliseconds, sizes in bytes, units in the names, and no
+ * optional fields if there is a default.
  */
 import type { Taint } from '../../../api/core/node.ts';
 import { parseCpuSet } from '../cpu-set.ts';
@@ -14,9 +14,9 @@ import { msOf } from './validate-ranges.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Where pods come from, and the polling interval of each source. */
+/** The sources of pods, and their polling intervals. */
 export interface SourcesConfig {
-  /** A file or a folder; empty means none. */
+  /** A file or a folder; empty for none. */
   readonly staticPodPath: string;
   readonly staticPodUrl: string;
   readonly staticPodUrlHeaders: Readonly<Record<string, readonly string[]>>;
@@ -30,9 +30,9 @@ export interface ServerConfig {
   readonly enabled: boolean;
   readonly address: string;
   readonly port: number;
-  /** 0 means off. */
+  /** The port; 0 turns it off. */
   readonly readOnlyPort: number;
-  /** 0 means off. */
+  /** The port; 0 turns it off. */
   readonly healthzPort: number;
   readonly healthzBindAddress: string;
   readonly debuggingHandlers: boolean;
@@ -48,7 +48,7 @@ export interface SecurityConfig {
   readonly tlsPrivateKeyFile: string;
   readonly tlsCipherSuites: readonly string[];
   readonly tlsMinVersion: string;
-  /** Go's numbers of key exchanges; empty: the default ones. */
+  /** Key exchanges by Go's numbers; empty means the default ones. */
   readonly tlsCurvePreferences: readonly number[];
   readonly clientCaFile: string;
   readonly anonymousAuth: boolean;
@@ -66,12 +66,12 @@ export interface ImagesConfig {
   readonly pullQps: number;
   readonly pullBurst: number;
   readonly serialPulls: boolean;
-  /** Undefined means no cap. */
+  /** The maximum number of parallel pulls; undefined means no limit. */
   readonly maxParallelPulls: number | undefined;
   readonly verificationPolicy: NonNullable<KubeletConfiguration['imagePullCredentialsVerificationPolicy']>;
   readonly preloadedAllowlist: readonly string[];
   readonly gcMinimumAgeMs: number;
-  /** 0 disables collection by age. */
+  /** The maximum age; 0 turns collection by age off. */
   readonly gcMaximumAgeMs: number;
   readonly gcHighPercent: number;
   readonly gcLowPercent: number;
@@ -83,12 +83,12 @@ export interface NodeConfig {
   readonly statusUpdatePeriodMs: number;
   readonly statusReportPeriodMs: number;
   readonly leaseDurationMs: number;
-  /** -1 means all. */
+  /** The maximum number of images; -1 means all. */
   readonly statusMaxImages: number;
   readonly providerId: string;
   readonly podCidr: string;
   readonly maxPods: number;
-  /** 0 means no limit per core. */
+  /** The limit of pods per core; 0 means no limit. */
   readonly podsPerCore: number;
   /** Events per second; 0 means unlimited. */
   readonly eventQps: number;
@@ -105,11 +105,11 @@ export interface CgroupsConfig {
   readonly system: string;
   readonly cpuQuota: boolean;
   readonly cpuQuotaPeriodMs: number;
-  /** -1 means the node's own limit. */
+  /** The maximum number of processes; -1 means the node's own limit. */
   readonly podPidsLimit: number;
   readonly maxOpenFiles: number;
   readonly oomScoreAdj: number;
-  /** Undefined: true on cgroup v1, false on v2. */
+  /** Undefined means true on cgroup v1 and false on v2. */
   readonly singleProcessOomKill: boolean | undefined;
   readonly failOnV1: boolean;
   readonly protectKernelDefaults: boolean;
@@ -117,7 +117,7 @@ export interface CgroupsConfig {
   readonly swapBehavior: 'NoSwap' | 'LimitedSwap';
   readonly memoryThrottlingFactor: number;
   readonly memoryReservationPolicy: 'None' | 'TieredReservation';
-  /** Percent of the memory requests of a QoS class that lower classes cannot use; undefined: none. */
+  /** The percentage of the memory requests of a QoS class that lower classes cannot use; undefined for none. */
   readonly qosReservedMemoryPercent: number | undefined;
 }
 
@@ -130,18 +130,18 @@ export interface ReservedConfig {
   readonly enforce: readonly string[];
 }
 
-/** What has a place in the machine: CPUs, memory and devices. */
+/** The settings for resources that belong to NUMA nodes: CPUs, memory and devices. */
 export interface ManagersConfig {
   readonly cpuPolicy: 'none' | 'static';
   readonly cpuOptions: Texts;
   readonly cpuReconcilePeriodMs: number;
   readonly memoryPolicy: 'None' | 'Static';
-  /** By NUMA node: memory and huge pages that no pod gets. */
+  /** The memory and huge pages that are reserved for the system, by NUMA node. */
   readonly reservedMemory: readonly { readonly numaNode: number; readonly limits: Texts }[];
   readonly topologyPolicy: 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
   readonly topologyScope: 'container' | 'pod';
   readonly topologyOptions: Texts;
-  /** Gate PodLevelResourceManagers: pods with resources of their own take part. */
+  /** The gate PodLevelResourceManagers, with which pods with pod-level resources get exclusive resources. */
   readonly podLevel: boolean;
 }
 
@@ -162,30 +162,30 @@ export interface RuntimeConfig {
   readonly seccompDefault: boolean;
   readonly allowedUnsafeSysctls: readonly string[];
   readonly userNamespaceIdsPerPod: number;
-  /** Undefined: the default of the back-off. */
+  /** The maximum back-off; undefined means the default. */
   readonly restartBackoffMaxMs: number | undefined;
 }
 
 export interface NetworkConfig {
   readonly clusterDomain: string;
   readonly clusterDns: readonly string[];
-  /** Empty means that pods inherit no resolver configuration. */
+  /** The resolver file; empty means that pods inherit no resolver configuration. */
   readonly resolvConf: string;
-  /** Creates the iptables chains that other programs look for. */
+  /** Whether the agent creates the iptables chains that other programs look for. */
   readonly utilChains: boolean;
 }
 
 export interface VolumesConfig {
-  /** Programs that act as flexVolume drivers. */
+  /** The folder of flexVolume drivers. */
   readonly driverDir: string;
-  /** The control plane attaches volumes to the node, not the node itself. */
+  /** Whether the control plane attaches volumes to the node, and not the agent. */
   readonly controllerAttaches: boolean;
-  /** How often the used space of volumes is measured; 0 or less: never. */
+  /** The interval of measuring volumes; 0 or less turns it off. */
   readonly statsPeriodMs: number;
 }
 
 export interface ContainerLogsConfig {
-  /** Folder of the pods' log folders. */
+  /** The folder that contains the log folders of pods. */
   readonly podLogsDir: string;
   readonly maxSizeBytes: number;
   readonly maxFiles: number;
@@ -199,9 +199,9 @@ export interface LoggingConfig extends LogRouting {
   readonly vmodule: readonly { readonly filePattern: string; readonly verbosity: number }[];
 }
 
-/** Where traces are sent to, and how many. */
+/** The destination and the sampling rate of traces. */
 export interface TracingConfig {
-  /** Undefined: the exporter's default. */
+  /** The endpoint; undefined means the exporter's default. */
   readonly endpoint: string | undefined;
   readonly samplingRatePerMillion: number;
 }
@@ -227,11 +227,11 @@ export interface KubeletConfig {
   readonly volumes: VolumesConfig;
   readonly containerLogs: ContainerLogsConfig;
   readonly logging: LoggingConfig;
-  /** Undefined: nothing is traced. */
+  /** The tracing; undefined if nothing is traced. */
   readonly tracing: TracingConfig | undefined;
   readonly shutdown: ShutdownConfig;
   readonly gates: FeatureGates;
-  /** The same in the v1beta1 form, all defaults filled in; `/configz` serves it. */
+  /** The configuration in its v1beta1 form with all defaults, as `/configz` serves it. */
   readonly versioned: DefaultedKubeletConfiguration;
 }
 

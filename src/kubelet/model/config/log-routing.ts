@@ -1,9 +1,9 @@
 import { parseDurationMs } from '../../../api/duration.ts';
 import { quantityNumber } from './quantity-text.ts';
 
-/** Where lines of the log go. */
+/** The destination of log lines. */
 export interface LogRouting {
-  /** Errors go to stderr and the rest to stdout. */
+  /** Whether errors go to stderr and other lines to stdout. */
   readonly splitStream: boolean;
   readonly infoBufferBytes: number;
   readonly flushPeriodMs: number;
@@ -20,13 +20,13 @@ interface GivenLogging {
   readonly options?: { readonly text?: Routing; readonly json?: Routing };
 }
 
-/** Whole numbers are nanoseconds, as in Go; undefined for what is no duration. */
+/** Converts a flush period. Whole numbers are nanoseconds, as in Go; undefined for invalid values. */
 export function flushPeriodMs(given: unknown): number | undefined {
   if (typeof given === 'number' || typeof given === 'bigint') return Number(given) / 1e6;
   return typeof given === 'string' ? parseDurationMs(given) : undefined;
 }
 
-/** Where the log goes: the options of the format that is used. Without split streams nothing is buffered. */
+/** Returns the options of the configured log format. Without split streams nothing is buffered. */
 export function logRouting({ format, flushFrequency, options }: GivenLogging): LogRouting {
   const routing = format === 'json' ? options?.json : options?.text;
   return {

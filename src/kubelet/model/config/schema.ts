@@ -1,6 +1,6 @@
 /**
- * KubeletConfiguration of kubelet.config.k8s.io/v1beta1, every field of v1.36. Which fields exist follows
- * k8s.io/kubelet/config/v1beta1.
+ * The schema of KubeletConfiguration of kubelet.config.k8s.io/v1beta1, with every field of v1.36 (source:
+ * k8s.io/kubelet/config/v1beta1).
  */
 import { TaintSchema } from '../../../api/core/node.ts';
 import {
@@ -38,7 +38,7 @@ const OutputRoutingSchema = object('OutputRoutingOptions', { splitStream: boolea
 
 const LoggingSchema = object('LoggingConfiguration', {
   format: oneOf('text', 'json'),
-  /** A duration, or a number of nanoseconds as older files have it; validation checks which. */
+  /** A duration, or a number of nanoseconds as in older files. Validation checks which. */
   flushFrequency: opaque,
   verbosity: smallInt64,
   vmodule: array(object('VModuleItem', { filePattern: required(string), verbosity: required(smallInt64) })),
@@ -190,5 +190,5 @@ export const KubeletConfigurationSchema = object('KubeletConfiguration', {
   userNamespaces: object('UserNamespaces', { idsPerPod: smallInt64 }),
 });
 
-/** A configuration as files and flags write it: everything optional, durations and quantities as text. */
+/** A configuration as files and flags write it: all fields are optional, and durations and quantities are text. */
 export type KubeletConfiguration = Infer<typeof KubeletConfigurationSchema>;

@@ -1,10 +1,11 @@
 /**
- * TLS names as upstream's flags and configuration use them (Go's). Facts: component-base/cli/flag/ciphersuites_flag.go.
+ * TLS names as upstream's flags and configuration use them (Go's names; source:
+ * component-base/cli/flag/ciphersuites_flag.go).
  */
 
 export const tlsVersions = ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'] as const;
 
-/** Preferred suites, TLS 1.3 ones included. */
+/** The preferred suites, including those of TLS 1.3. */
 export const preferredCipherSuites: readonly string[] = `
   TLS_AES_128_GCM_SHA256 TLS_AES_256_GCM_SHA384 TLS_CHACHA20_POLY1305_SHA256
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA
@@ -15,7 +16,7 @@ export const preferredCipherSuites: readonly string[] = `
   .trim()
   .split(/\s+/);
 
-/** Known and accepted, but weak. */
+/** Suites that are accepted, but weak. */
 export const insecureCipherSuites: readonly string[] = `
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256 TLS_ECDHE_ECDSA_WITH_RC4_128_SHA TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA
   TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256 TLS_ECDHE_RSA_WITH_RC4_128_SHA TLS_RSA_WITH_3DES_EDE_CBC_SHA TLS_RSA_WITH_AES_128_CBC_SHA

@@ -1,6 +1,6 @@
 /**
- * Rules for enumerations: modes, policies, addresses, paths. Upstream: config validation, component-base logs and
- * tracing validation.
+ * Rules for enumerations: modes, policies, addresses, paths (upstream: config validation, component-base logs and
+ * tracing validation).
  */
 import { parseIp } from '../../../base/ip-address.ts';
 import { quantityNumber } from './quantity-text.ts';
@@ -12,7 +12,9 @@ import type { ValidationContext } from './validate-context.ts';
 const listed = (values: readonly string[]): string =>
   `${values.slice(0, -1).map(quoted).join(', ')} or ${quoted(values.at(-1))}`;
 
-/** Fields with a fixed set of values. `says` is upstream's wording where it has one; the others have the same form. */
+/**
+ * Checks fields with a fixed set of values. `says` is upstream's wording if it has one; the others have the same form.
+ */
 function checkWords({ config, fail }: ValidationContext): void {
   const option = (
     field: string,
@@ -206,7 +208,7 @@ function checkPodLogsDir({ config, fail }: ValidationContext): void {
 
 const MAX_INT32 = 2_147_483_647;
 
-/** These have upstream's `field.Error` wording, without its common prefix. */
+/** Checks the log options. The messages have upstream's `field.Error` wording, without its common prefix. */
 function checkLogging({ config, gates }: ValidationContext, report: (path: string, message: string) => void): void {
   const { format, flushFrequency = '5s', verbosity = 0, vmodule = [], options } = config.logging;
   const flushMs = flushPeriodMs(flushFrequency);

@@ -1,4 +1,4 @@
-/** Rules for single numbers, ports and durations. Upstream: pkg/kubelet/apis/config/validation/validation.go. */
+/** Rules for single numbers, ports and durations (upstream: pkg/kubelet/apis/config/validation/validation.go). */
 import { formatDurationMs, parseDurationMs } from '../../../api/duration.ts';
 import { sysctlPatternProblem } from '../sysctls.ts';
 import type { KubeletConfiguration } from './schema.ts';
@@ -16,7 +16,7 @@ interface Range {
 const NOT_NEGATIVE = 'must not be a negative number';
 const PORT = 'must be between 1 and 65535, inclusive';
 
-/** In upstream's order. */
+/** The rules in upstream's order. */
 const ranges: readonly Range[] = [
   { field: 'eventBurst', flag: 'event-burst', min: 0, says: NOT_NEGATIVE },
   { field: 'eventRecordQPS', flag: 'event-qps', min: 0, says: NOT_NEGATIVE },
@@ -71,10 +71,12 @@ function checkRanges({ config, fail }: ValidationContext): void {
   }
 }
 
-/** Milliseconds of a duration field; an invalid text was already reported by decoding and counts as zero here. */
+/**
+ * Returns the milliseconds of a duration field. An invalid text was already reported by the decoder and counts as zero.
+ */
 export const msOf = (text: string | undefined): number => parseDurationMs(text ?? '0') ?? 0;
 
-/** Fields for which a negative duration makes no sense; upstream accepts it and misbehaves later. */
+/** Fields that must not be negative. Upstream accepts negative durations and fails later. */
 const neverNegative: readonly (keyof KubeletConfiguration)[] = [
   'syncFrequency',
   'fileCheckFrequency',
@@ -212,7 +214,10 @@ function checkUserNamespaces({ config, fail }: ValidationContext): void {
   else if (ids > 0xffffffff) fail(path, `${path} must not be more than ${0xffffffff}`);
 }
 
-/** Upstream finds these when the kubelet is created (sysctl.NewAllowlist), and does not start either. */
+/**
+ * Checks sysctls. Upstream reports these problems when the kubelet is created (sysctl.NewAllowlist), and does not start
+ * either.
+ */
 function checkSysctls({ config, fail }: ValidationContext): void {
   for (const entry of config.allowedUnsafeSysctls ?? []) {
     const problem = sysctlPatternProblem(entry);

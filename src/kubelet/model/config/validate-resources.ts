@@ -1,6 +1,6 @@
 /**
- * Rules for eviction, reservations and node allocatable. Upstream: config validation, eviction/helpers.go,
- * cm/container_manager.go, app/server.go.
+ * Rules for eviction, reservations and node allocatable (upstream: config validation, eviction/helpers.go,
+ * cm/container_manager.go, app/server.go).
  */
 import { parseCpuSet } from '../cpu-set.ts';
 import { parseDurationMs } from '../../../api/duration.ts';
@@ -8,7 +8,7 @@ import { percentShare, quantityNumber } from './quantity-text.ts';
 import { quoted } from './validate-context.ts';
 import type { ValidationContext } from './validate-context.ts';
 
-/** The signals a threshold may name. */
+/** The signals that a threshold may name. */
 const evictionSignals = [
   'memory.available',
   'nodefs.available',

@@ -1,4 +1,7 @@
-/** Validates a defaulted configuration: every rule of upstream's ValidateKubeletConfiguration, all problems at once. */
+/**
+ * Validates a configuration with defaults by every rule of upstream's ValidateKubeletConfiguration, and reports all
+ * problems at once.
+ */
 import type { DefaultedKubeletConfiguration } from './defaults.ts';
 import type { FeatureGates } from './feature-gates.ts';
 import { checkModes } from './validate-modes.ts';
@@ -6,7 +9,7 @@ import { checkNumbers } from './validate-ranges.ts';
 import { checkResources } from './validate-resources.ts';
 import type { ConfigProblem } from './validate-context.ts';
 
-/** All problems, or none. Pure: checks that depend on the machine are in `hostProblems`. */
+/** Returns all problems. Checks that depend on the machine are in `hostProblems`. */
 export function validateKubeletConfiguration(
   config: DefaultedKubeletConfiguration,
   gates: FeatureGates,
@@ -23,13 +26,13 @@ export function validateKubeletConfiguration(
 }
 
 export interface HostFacts {
-  /** 1 also for the hybrid layout, as upstream counts it. */
+  /** The version; as upstream, the hybrid layout counts as 1. */
   readonly cgroupVersion: 1 | 2;
-  /** The machine swaps to a disk or to compressed memory. */
+  /** Whether the machine swaps to a disk or to compressed memory. */
   readonly isSwapOn: boolean;
 }
 
-/** Settings this machine does not support. Upstream: validation_linux.go. */
+/** Returns the settings that this machine does not support (upstream: validation_linux.go). */
 export function hostProblems(
   config: DefaultedKubeletConfiguration,
   { cgroupVersion, isSwapOn }: HostFacts,

@@ -6,8 +6,8 @@ const NO_OPTIONS = 'there are no options of this stage in 1.36';
 const WINDOWS = 'only on Windows';
 
 /**
- * The feature gates that upstream's kubelet reads and that are not locked, and whether this agent behaves otherwise with
- * each value. Gates of other components are accepted without effect.
+ * The feature gates that upstream's kubelet reads and that are not locked, and whether each value changes this agent's
+ * behaviour. Gates of other components are accepted without effect.
  */
 export const gateRows: Readonly<Record<string, Parity>> = {
   AllowDNSOnlyNodeCSR: honoured(),

@@ -1,6 +1,6 @@
 /**
- * The interfaces of a kubelet that others use, with the state of each: HTTP paths, reasons, metric families. For
- * docs/parity.md.
+ * The interfaces of a kubelet that clients use, with the state of each: HTTP paths, reasons, metric families.
+ * docs/parity.md is generated from them.
  */
 import * as reasons from '../../../api/reasons.ts';
 import { honoured, partly } from './parity-state.ts';
@@ -8,7 +8,7 @@ import type { Parity } from './parity-state.ts';
 
 const streaming = honoured('over SPDY and WebSocket; redirects of the runtime are not followed');
 
-/** Paths of upstream's server. */
+/** The paths of upstream's server. */
 export const endpoints: Readonly<Record<string, Parity>> = {
   '10248 /healthz, /healthz/ping': honoured(),
   '/healthz, /healthz/{ping,log,syncloop,device-plugin}': honoured(),
@@ -39,7 +39,7 @@ export const endpoints: Readonly<Record<string, Parity>> = {
   '10250 with TLS, authentication and authorization': honoured('HTTP/1.1 only; upstream also has HTTP/2'),
 };
 
-/** Families, by the page that serves them. */
+/** The metric families, by the endpoint that serves them. */
 export const metricFamilies: Readonly<Record<string, Parity>> = {
   '/metrics/resource: node_, pod_ and container_ CPU and memory': honoured(),
   '/metrics/slis: kubernetes_healthcheck(s_total)': honoured(),
@@ -64,7 +64,7 @@ export const metricFamilies: Readonly<Record<string, Parity>> = {
   ),
 };
 
-/** Every reason, by the table of src/api/reasons.ts that contains it. */
+/** All reasons, by the table of src/api/reasons.ts that contains them. */
 export const reasonTables: Readonly<Record<string, readonly string[]>> = {
   'Container events': Object.values(reasons.containerEvents),
   'Image events': Object.values(reasons.imageEvents),
@@ -80,7 +80,7 @@ export const reasonTables: Readonly<Record<string, readonly string[]>> = {
 
 const later = (names: string, why: string): readonly [string, string][] => names.split(' ').map((name) => [name, why]);
 
-/** Reasons that this agent does not report, and why. Those not listed are reported where upstream reports them. */
+/** Reasons that this agent does not report, and why. The others are reported as upstream does. */
 export const reasonsNotYet: ReadonlyMap<string, string> = new Map([
   ...later(
     'VolumeAttachmentLimitExceeded',

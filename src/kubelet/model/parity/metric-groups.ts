@@ -6,7 +6,7 @@
 export interface MetricGroup {
   readonly endpoint: '/metrics' | '/metrics/resource' | '/metrics/cadvisor' | '/metrics/probes' | '/metrics/slis';
   readonly about: string;
-  /** Why they are not registered. If absent, they are registered and the agent sets them. */
+  /** Why the families are not registered. If absent, the agent registers and sets them. */
   readonly absent?: string;
   readonly stable?: string;
   readonly beta?: string;
@@ -281,7 +281,7 @@ export const metricGroups: readonly MetricGroup[] = [
   },
 ];
 
-/** Names in one of the texts of a group. */
+/** Returns the names in one of the texts of a group. */
 export function namesIn(text = ''): string[] {
   return text.split(/\s+/).filter((name) => name !== '');
 }

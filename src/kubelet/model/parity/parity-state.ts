@@ -1,9 +1,9 @@
-/** How far this agent implements upstream's behaviour for a field, an endpoint, a reason or a metric. */
+/** How far this agent implements upstream's behaviour of a field, an endpoint, a reason or a metric. */
 export type ParityState = 'honoured' | 'partly' | 'notYet';
 
 export interface Parity {
   readonly state: ParityState;
-  /** For people: what is missing, or what differs. Always set unless the state is simply honoured. */
+  /** What is missing or different, for users. It is always set unless the state is simply honoured. */
   readonly note: string;
 }
 

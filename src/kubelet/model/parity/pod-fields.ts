@@ -8,7 +8,7 @@ import { honoured, partly } from './parity-state.ts';
 import type { Parity } from './parity-state.ts';
 
 export interface PodFieldRow extends Parity {
-  /** The row applies to everything below the field as well. */
+  /** Whether the row also applies to everything below the field. */
   readonly whole?: boolean;
 }
 
@@ -43,7 +43,7 @@ const containerRows: TypeRows = {
   ),
 };
 
-/** By type name, in the order of their first use from PodSpec. */
+/** The rows by type name, in the order of their first use from PodSpec. */
 export const podFieldRows: Readonly<Record<string, TypeRows>> = lookupTable<TypeRows>({
   PodSpec: {
     ...yes(

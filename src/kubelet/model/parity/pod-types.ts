@@ -1,4 +1,4 @@
-/** The types reachable from PodSpec whose fields need rows: all types that no whole-field row covers. */
+/** The types that PodSpec uses and whose fields need rows: all types that no whole-field row covers. */
 import { PodSpecSchema } from '../../../api/core/pod-spec.ts';
 import type { ObjectSchema, Schema } from '../../../api/schema/schema.ts';
 import { podFieldRows } from './pod-fields.ts';
@@ -9,7 +9,7 @@ export interface PodType {
   readonly paths: readonly string[];
 }
 
-/** In the order of their first use, depth first. */
+/** Returns the types in the order of their first use, depth first. */
 export function podTypes(): PodType[] {
   const byName = new Map<string, { schema: ObjectSchema; paths: string[] }>();
   visit(PodSpecSchema, 'spec', byName);

@@ -1,15 +1,15 @@
-/** Walks a schema: the paths of its fields, in the order they are declared. */
+/** Lists the paths of a schema's fields, in the order of their declaration. */
 import type { Schema } from '../../../api/schema/schema.ts';
 
 /**
- * `descendArrays` also lists the fields of list elements, as `containers[].name`; without it a list counts as one
+ * `descendArrays` also lists the fields of list elements, such as `containers[].name`. Without it, a list counts as one
  * field.
  */
 export interface WalkOptions {
   readonly descendArrays: boolean;
 }
 
-/** Paths of all fields that have no fields of their own. */
+/** Returns the paths of all fields that have no fields of their own. */
 export function leafPaths(schema: Schema, options: WalkOptions): string[] {
   return walk(schema, '', options);
 }

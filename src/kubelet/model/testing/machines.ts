@@ -2,24 +2,27 @@ import type { CpuCore, MachineTopology } from '../machine-topology.ts';
 
 const GiB = 2 ** 30;
 
-/** How CPUs are numbered. `siblings-last`: the second threads of all cores come after the first ones, as on most x86. */
+/**
+ * How CPUs are numbered. `siblings-last`: the second threads of all cores come after the first ones, as on most x86
+ * machines.
+ */
 type Numbering = 'siblings-last' | 'siblings-adjacent';
 
 export interface MachineShape {
   readonly sockets: number;
-  /** For each socket. */
+  /** The number of nodes per socket. */
   readonly nodes: number;
-  /** For each node. */
+  /** The number of cores per node. */
   readonly cores: number;
   readonly threads: number;
   readonly numbering?: Numbering;
-  /** Cores behind each last-level cache; all of the node without it. */
+  /** The number of cores per last-level cache; by default all of the node. */
   readonly coresPerCache?: number;
   readonly memoryBytes?: number;
   readonly hugePages?: readonly { readonly sizeBytes: number; readonly count: number }[];
 }
 
-/** A machine of equal parts. Distances: 10 within a node, 12 within a socket, 21 beyond. */
+/** Builds a machine of equal parts. Distances are 10 within a node, 12 within a socket, and 21 between sockets. */
 export function machineOf(shape: MachineShape): MachineTopology {
   const { sockets, nodes, cores, threads, numbering = 'siblings-last', coresPerCache } = shape;
   const total = sockets * nodes * cores;
@@ -57,7 +60,7 @@ export const subNumaClusters = machineOf({ sockets: 1, nodes: 4, cores: 4, threa
 /** One socket and one NUMA node with eight last-level caches: 64 CPUs. */
 export const eightCaches = machineOf({ sockets: 1, nodes: 1, cores: 32, threads: 2, coresPerCache: 4 });
 
-/** Cores of one and of two threads, nodes of different sizes, one without cores; ids with gaps. */
+/** Cores of one and of two threads, nodes of different sizes, one without cores, and ids with gaps. */
 export const asymmetric: MachineTopology = {
   nodes: [
     {

@@ -3,11 +3,11 @@ import { buildPod } from '../../../api/testing/pod-builder.ts';
 
 export interface PooledContainer {
   readonly kind?: 'init' | 'sidecar' | undefined;
-  /** Its own requests and limits, which are the same; without, it shares what the pod has. */
+  /** The requests of the container, which equal its limits; without them, it shares the pod's resources. */
   readonly own?: { readonly cpu: string; readonly memory: string } | undefined;
 }
 
-/** A Guaranteed pod with resources of its own; its containers are named by their position: `c0`, `c1` ... */
+/** Builds a Guaranteed pod with pod-level resources. Its containers are named `c0`, `c1` ... */
 export function pooledPod(
   uid: string,
   amounts: Readonly<Record<string, string>>,

@@ -1,5 +1,5 @@
 /**
- * Which tests show that a configuration field has the effect its row in honoured-fields.ts claims.
+ * The tests that show that a configuration field has the effect that its row in honoured-fields.ts claims.
  * scripts/parity.test.ts requires an entry for every implemented field, and requires each named test to use the field,
  * or the name under which the compose files pass it on.
  */
@@ -7,7 +7,7 @@ const feature = (name: string): string => `src/kubelet/features/${name}.test.ts`
 const command = (name: string): string => `src/kubelet/cmd/${name}.test.ts`;
 const real = (name: string): string => `test/integration/${name}.test.ts`;
 
-/** Every agent of test/integration is configured by this file, and cannot run without these fields. */
+/** This file configures every agent of test/integration, which cannot run without these fields. */
 const everyAgent = 'test/integration/support/agent.ts';
 const configuration = real('configuration');
 const images = feature('images/pull-queue');
@@ -21,7 +21,7 @@ const topologyManager = feature('topology-manager/topology-manager');
 const dns = feature('pod-runtime/config/dns-config');
 const containerResources = feature('pod-runtime/config/resources-config');
 
-/** Keyed by field names, several in one key. */
+/** The tests by field names. A key may contain several names. */
 const byNames: Readonly<Record<string, readonly string[]>> = {
   'kind apiVersion runOnce featureGates': [command('config/config-load')],
   'staticPodPath containerRuntimeEndpoint cgroupRoot cgroupDriver': [everyAgent],
@@ -118,7 +118,7 @@ const byNames: Readonly<Record<string, readonly string[]>> = {
   'userNamespaces.idsPerPod': [feature('user-namespaces/user-namespaces')],
 };
 
-/** The name that features use, where it differs from the field's own last name. */
+/** The names that features use, if they differ from the last part of the field's name. */
 export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
   enableControllerAttachDetach: ['byController'],
   shutdownGracePeriodCriticalPods: ['criticalPodsGraceMs', 'shutdownGracePeriodCriticalPods'],
@@ -174,7 +174,7 @@ export const configFieldNames: Readonly<Record<string, readonly string[]>> = {
   contentType: ['content-type'],
 };
 
-/** Fields without an observable effect, here as in upstream: their rows say why. */
+/** The fields without an observable effect, here as in upstream. Their rows give the reason. */
 export const configFieldsWithoutEffect: readonly string[] = [
   'enableContentionProfiling',
   'showHiddenMetricsForVersion',

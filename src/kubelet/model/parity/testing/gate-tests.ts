@@ -1,4 +1,7 @@
-/** Which test shows that a gate with a row in gate-parity.ts changes the behaviour. It names the gate or what it is passed on as. */
+/**
+ * The test that shows that a gate with a row in gate-parity.ts changes the behaviour. It contains the name of the gate,
+ * or the name under which it is passed on.
+ */
 const feature = (name: string): string => `src/kubelet/features/${name}.test.ts`;
 const rules = 'src/kubelet/model/config/defaults.test.ts';
 const load = 'src/kubelet/cmd/config/config-load.test.ts';

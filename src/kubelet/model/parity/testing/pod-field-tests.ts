@@ -1,12 +1,12 @@
 import { lookupTable } from '../../../../base/lookup.ts';
 
 /**
- * Which tests show that a field of a pod's spec has the effect its row in pod-fields.ts claims: first one on fakes,
- * then one on the real runtime where there is one. scripts/parity.test.ts requires an entry for every implemented
+ * The tests that show that a field of a pod's spec has the effect that its row in pod-fields.ts claims: first one with
+ * fakes, then one with the real runtime if there is one. scripts/parity.test.ts requires an entry for every implemented
  * field, and requires each named test to use the field. A change that implements a field adds its test here.
  */
 
-/** Keyed by field names, several in one key; `*` means all fields that no other key names. */
+/** The tests by field names. A key may contain several names; `*` means all fields that no other key contains. */
 export type TypeTests = Readonly<Record<string, readonly string[]>>;
 
 const feature = (name: string): string => `src/kubelet/features/${name}.test.ts`;
@@ -31,7 +31,10 @@ const fields = real('fields');
 const around = real('lifecycle-surroundings');
 const kinds = real('volume-kinds');
 
-/** Used by the scheduler, or on another operating system: tests show that the runtime configuration does not change. */
+/**
+ * For fields that the scheduler or another operating system uses: tests show that the runtime configuration does not
+ * change.
+ */
 const withoutEffect = [plain, fields];
 const migration = 'src/api/csi-migration.test.ts';
 const refusedKind = [volume('refused-kinds')];
@@ -241,8 +244,8 @@ export const podFieldTests: Readonly<Record<string, TypeTests>> = lookupTable<Ty
 });
 
 /**
- * Fields whose only effect is that a pod is rejected with upstream's message: a validation test shows them. No other
- * field is covered by one.
+ * Fields whose only effect is that a pod is rejected with upstream's message. A validation test shows them, but no
+ * other fields.
  */
 export const shownByRefusal: readonly string[] = [
   ...[
@@ -260,8 +263,8 @@ export const shownByRefusal: readonly string[] = [
 ];
 
 /**
- * The tests of one field: those of the last key that names it, so that entries of another type can be replaced. Empty
- * when no key names it.
+ * Returns the tests of one field: those of the last key that contains it, so that entries of another type can be
+ * replaced. The result is empty if no key contains it.
  */
 export function testsOfField(type: string, field: string): readonly string[] {
   const tests = podFieldTests[type] ?? {};
