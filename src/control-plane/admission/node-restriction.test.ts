@@ -3,12 +3,14 @@ import { describe, it } from 'node:test';
 import {
   certificateSigningRequests,
   csiDrivers,
+  csiNodes,
   leases,
   nodes,
   persistentVolumeClaims,
   persistentVolumes,
   podCertificateRequests,
   pods,
+  resourceSlices,
   serviceAccounts,
 } from '../../api/client/resource-types.ts';
 import type { ApiObject, ResourceType } from '../../api/client/resource-type.ts';
@@ -161,6 +163,60 @@ describe('NodeRestriction', () => {
     assert.match(await write(nodes, { object: node({}, { configSource: {} }) }), /non-nil configSource/);
   });
 
+  it('lets a node keep or remove its configSource and delete itself, but not set a source', async () => {
+    const { write } = setUp();
+    const sourced = (name: string): Node => node({}, { configSource: { configMap: { name } } });
+    const set = 'node "n1" is not allowed to update configSource to a new non-nil configSource';
+    assert.deepEqual(
+      [
+        await write(nodes, { object: sourced('a'), old: node() }),
+        await write(nodes, { object: sourced('a'), old: { ...node(), spec: undefined } as unknown as Node }),
+        await write(nodes, { object: sourced('b'), old: sourced('a') }),
+        await write(nodes, { object: sourced('a'), old: sourced('a') }),
+        await write(nodes, { object: node(), old: sourced('a') }),
+        await write(nodes, { old: node() }),
+        await write(nodes, { old: node({ name: 'n2' }) }),
+      ],
+      [set, set, set, 'allowed', 'allowed', 'allowed', 'node "n1" is not allowed to modify node "n2"'],
+    );
+  });
+
+  it('lets a node write its own CSINode and resource slices, and those of no other node', async () => {
+    const { write } = setUp();
+    const csiNode = (name: string) => ({ metadata: { name, namespace: '', uid: '' }, spec: { drivers: [] } });
+    const slice = (nodeName?: string) =>
+      ({ metadata: { name: 's', namespace: '', uid: '' }, spec: { driver: 'd', nodeName } }) as ApiObject;
+    const foreign = 'can only access CSINode with the same name as the requesting node';
+    const sliceOf = (verb: string): string =>
+      `can only ${verb} ResourceSlice with the same NodeName as the requesting node`;
+    assert.deepEqual(
+      [
+        await write(csiNodes, { object: csiNode('n1'), name: '' }),
+        await write(csiNodes, { object: csiNode('n2'), name: 'n1' }),
+        await write(csiNodes, { object: csiNode('n1'), old: csiNode('n1') }),
+        await write(csiNodes, { old: csiNode('n2') }),
+        await write(resourceSlices, { object: slice('n1') }),
+        await write(resourceSlices, { object: slice('n2') }),
+        await write(resourceSlices, { object: slice() }),
+        await write(resourceSlices, { old: slice('n1') }),
+        await write(resourceSlices, { old: slice('n2') }),
+        await write(resourceSlices, { object: slice('n1'), old: slice('n1') }),
+      ],
+      [
+        'allowed',
+        foreign,
+        'allowed',
+        foreign,
+        'allowed',
+        sliceOf('create'),
+        sliceOf('create'),
+        'allowed',
+        sliceOf('delete'),
+        'allowed',
+      ],
+    );
+  });
+
   it('accepts mirror pods of the node itself that refer to no API objects', async () => {
     const { reader, write } = setUp();
     assert.equal(await write(pods, { object: mirror() }), 'nodes "n1" not found');
@@ -176,10 +232,13 @@ describe('NodeRestriction', () => {
         { 'metadata.ownerReferences': undefined },
         'node "n1" can only create pods with an owner reference set to itself',
       ],
-      [
-        { 'metadata.ownerReferences[0].name': 'n2' },
-        'node "n1" can only create pods with an owner reference set to itself',
-      ],
+      ...[{ name: 'n2' }, { kind: 'Pod' }, { apiVersion: 'v2' }].map((change): [Changes, string] => {
+        const [[field, value] = ['', '']] = Object.entries(change);
+        return [
+          { [`metadata.ownerReferences[0].${field}`]: value },
+          'node "n1" can only create pods with an owner reference set to itself',
+        ];
+      }),
       [
         { 'metadata.ownerReferences[0].controller': false },
         'node "n1" can only create pods with a controller owner reference set to itself',
@@ -281,6 +340,20 @@ describe('NodeRestriction', () => {
       await write(pods, { object: mine, old: mine, subresource: 'ephemeralcontainers' }),
       /only 'status' and 'eviction' are allowed/,
     );
+    assert.deepEqual(
+      [
+        await write(pods, { object: mine, subresource: 'status' }),
+        await write(pods, { object: mine, old: mine, subresource: 'eviction' }),
+        await write(pods, { object: mine, subresource: 'eviction', name: 'other' }),
+        await write(pods, { object: mine, operation: 'CONNECT', subresource: 'exec' }),
+      ],
+      [
+        'unexpected operation "CREATE"',
+        'unexpected operation UPDATE',
+        'node n1 can only evict pods with spec.nodeName set to itself',
+        'not a node',
+      ],
+    );
   });
 
   it('issues tokens for pods on the node, for the audiences that they request', async () => {
@@ -289,24 +362,33 @@ describe('NodeRestriction', () => {
       name: `p-${audience ?? ''}`,
       projected: { sources: [{ serviceAccountToken: { path: 't', ...(audience !== undefined && { audience }) } }] },
     });
-    const volumes = [projected(), projected('vault'), { name: 'c', persistentVolumeClaim: { claimName: 'claim' } }];
+    const volumes = [
+      projected(),
+      projected('vault'),
+      { name: 'c', persistentVolumeClaim: { claimName: 'claim' } },
+      { name: 'tmp', ephemeral: { volumeClaimTemplate: { spec: {} } } },
+      { name: 'inline', csi: { driver: 'inline' } },
+      { name: 'waits', persistentVolumeClaim: { claimName: 'unbound' } },
+      { name: 'lost', persistentVolumeClaim: { claimName: 'gone' } },
+    ];
     reader.put(
       pods,
       buildPod({ 'metadata.uid': 'u1', 'spec.nodeName': 'n1', 'spec.volumes': volumes }),
       buildPod({ 'metadata.name': 'far', 'metadata.uid': 'u2', 'spec.nodeName': 'n2' }),
     );
-    reader.put(persistentVolumeClaims, {
-      metadata: { name: 'claim', namespace: 'default', uid: '' },
-      spec: { volumeName: 'pv' },
-    });
-    reader.put(persistentVolumes, {
-      metadata: { name: 'pv', namespace: '', uid: '' },
-      spec: { csi: { driver: 'd', volumeHandle: 'h' } },
-    });
-    reader.put(csiDrivers, {
-      metadata: { name: 'd', namespace: '', uid: '' },
-      spec: { tokenRequests: [{ audience: 'csi' }] },
-    });
+    const claims = { claim: 'pv', 'web-tmp': 'pv-tmp', unbound: '' };
+    for (const [name, volumeName] of Object.entries(claims))
+      reader.put(persistentVolumeClaims, { metadata: { name, namespace: 'default', uid: '' }, spec: { volumeName } });
+    for (const [name, driver] of Object.entries({ pv: 'd', 'pv-tmp': 'tmp' }))
+      reader.put(persistentVolumes, {
+        metadata: { name, namespace: '', uid: '' },
+        spec: { csi: { driver, volumeHandle: 'h' } },
+      });
+    for (const [name, audience] of Object.entries({ d: 'csi', tmp: 'csi-tmp', inline: 'csi-inline' }))
+      reader.put(csiDrivers, {
+        metadata: { name, namespace: '', uid: '' },
+        spec: { tokenRequests: [{ audience }] },
+      });
     const token = (boundObjectRef: object | undefined, ...audiences: string[]) =>
       write(serviceAccounts, {
         object: {
@@ -317,7 +399,7 @@ describe('NodeRestriction', () => {
         name: 'robot',
       });
     const bound = { apiVersion: 'v1', kind: 'Pod', name: 'web', uid: 'u1' };
-    for (const audiences of [[], ['vault'], ['csi'], ['extra']])
+    for (const audiences of [[], ['vault'], ['csi'], ['csi-tmp'], ['csi-inline'], ['extra']])
       assert.equal(await token(bound, ...audiences), 'allowed', audiences.join());
     assert.equal(
       await token(bound, 'other'),
@@ -326,6 +408,9 @@ describe('NodeRestriction', () => {
     assert.equal(await token(bound, 'vault', 'csi'), 'node may only request 0 or 1 audiences');
     assert.equal(await token(undefined), 'node requested token not bound to a pod');
     assert.equal(await token({ ...bound, kind: 'Node' }), 'node requested token not bound to a pod');
+    assert.equal(await token({ ...bound, apiVersion: 'v2' }), 'node requested token not bound to a pod');
+    assert.equal(await token({ ...bound, name: undefined }), 'node requested token not bound to a pod');
+    assert.equal(await token({ ...bound, name: 'gone' }), 'pods "gone" not found');
     assert.equal(await token({ ...bound, uid: undefined }), 'node requested token with a pod binding without a uid');
     assert.match(await token({ ...bound, uid: 'u9' }), /^the UID in the bound object reference \(u9\) does not match/);
     assert.equal(
@@ -365,6 +450,10 @@ describe('NodeRestriction', () => {
       await write(persistentVolumeClaims, { object: claim({}), old: claim({}) }),
       'may only update PVC status',
     );
+    assert.equal(
+      await write(persistentVolumeClaims, { object: claim({}), subresource: 'status' }),
+      'unexpected operation "CREATE"',
+    );
   });
 
   it('lets a node have its own lease, and request certificates for itself', async () => {
@@ -393,6 +482,10 @@ describe('NodeRestriction', () => {
     assert.equal(await csr('CN=system:node:n2'), 'can only create a node CSR with CN=system:node:n1');
     assert.equal(await csr('CN=anybody', 'example.com/x'), 'allowed');
     assert.equal(await csr('?'), 'unable to parse csr: rubbish');
+    assert.equal(
+      await csr('CN=jane', 'kubernetes.io/kube-apiserver-client-kubelet'),
+      'can only create a node CSR with CN=system:node:n1',
+    );
   });
 
   it('lets a node request certificates only for pods that run there, with their real names', async () => {

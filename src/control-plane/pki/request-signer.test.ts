@@ -10,8 +10,7 @@ import { isKind } from '../../base/errors.ts';
 import { noNames } from '../../pki/certificate-template.ts';
 import { privateKeyPem, toPem } from '../../pki/pem.ts';
 import { readCertificateRequest } from '../../pki/request-reader.ts';
-import { refuseRequest, requestValidity, signerNames } from './request-policy.ts';
-import type { SignerName } from './request-policy.ts';
+import { signerNames } from './request-policy.ts';
 import { createRequestSigner } from './request-signer.ts';
 import { writeCertificate } from '../../pki/x509-writer.ts';
 
@@ -225,115 +224,5 @@ describe('signing requests', () => {
     const spki = new X509Certificate(elliptic.certificate).publicKey.export({ type: 'spki', format: 'der' });
     const identifier = createHash('sha1').update(spki.subarray(-97)).digest();
     assert.ok(Buffer.from(certificate.raw).includes(identifier));
-  });
-});
-
-describe('signers', () => {
-  const node = { commonName: 'system:node:n1', organizations: ['system:nodes'], ...noNames };
-  const client = ['key encipherment', 'digital signature', 'client auth'];
-  const server = ['digital signature', 'server auth'];
-  const rows: [signer: SignerName, change: object, usages: string[], refusal: string | undefined][] = [
-    [signerNames.apiServerClientKubelet, {}, client, undefined],
-    [signerNames.apiServerClientKubelet, {}, ['digital signature', 'client auth'], undefined],
-    [
-      signerNames.apiServerClientKubelet,
-      {},
-      ['client auth'],
-      'usages did not match [client auth digital signature key encipherment]',
-    ],
-    [
-      signerNames.apiServerClientKubelet,
-      {},
-      [...client, 'server auth'],
-      'usages did not match [client auth digital signature key encipherment]',
-    ],
-    [
-      signerNames.apiServerClientKubelet,
-      { organizations: ['system:nodes', 'system:masters'] },
-      client,
-      'subject organization is not system:nodes',
-    ],
-    [
-      signerNames.apiServerClientKubelet,
-      { commonName: 'admin' },
-      client,
-      'subject common name does not begin with system:node:',
-    ],
-    [signerNames.apiServerClientKubelet, { dnsNames: ['a'] }, client, 'DNS subjectAltNames are not allowed'],
-    [signerNames.apiServerClientKubelet, { emailAddresses: ['a'] }, client, 'Email subjectAltNames are not allowed'],
-    [signerNames.apiServerClientKubelet, { ipAddresses: ['::1'] }, client, 'IP subjectAltNames are not allowed'],
-    [signerNames.apiServerClientKubelet, { uris: ['a:b'] }, client, 'URI subjectAltNames are not allowed'],
-    [signerNames.kubeletServing, { dnsNames: ['n1'] }, server, undefined],
-    [signerNames.kubeletServing, { ipAddresses: ['192.0.2.1'] }, [...server, 'key encipherment'], undefined],
-    [signerNames.kubeletServing, {}, server, 'DNS or IP subjectAltName is required'],
-    [signerNames.kubeletServing, { dnsNames: ['n1'], uris: ['a:b'] }, server, 'URI subjectAltNames are not allowed'],
-    [
-      signerNames.kubeletServing,
-      { dnsNames: ['n1'] },
-      client,
-      'usages did not match [digital signature key encipherment server auth]',
-    ],
-    [
-      signerNames.kubeletServing,
-      { dnsNames: ['n1'], commonName: 'n1' },
-      server,
-      'subject common name does not begin with system:node:',
-    ],
-    [
-      signerNames.apiServerClientKubelet,
-      { commonName: 'system:node:' },
-      client,
-      'subject common name does not begin with system:node:',
-    ],
-    [
-      signerNames.apiServerClientKubelet,
-      { commonName: 'system:node:a/../b' },
-      client,
-      'subject common name does not begin with system:node:',
-    ],
-    [signerNames.apiServerClient, { commonName: 'jane', organizations: [] }, ['client auth'], undefined],
-    [
-      signerNames.apiServerClient,
-      { commonName: 'jane', organizations: ['devs', 'system:masters'] },
-      ['client auth'],
-      'subject organization system:masters is not allowed',
-    ],
-    [
-      signerNames.legacyUnknown,
-      { organizations: ['system:masters'] },
-      ['client auth'],
-      'subject organization system:masters is not allowed',
-    ],
-    [
-      signerNames.apiServerClient,
-      {},
-      ['digital signature'],
-      'missing required usage for client certificate: client auth',
-    ],
-    [signerNames.legacyUnknown, { commonName: 'anything' }, ['code signing'], undefined],
-  ];
-  for (const [signer, change, usages, refusal] of rows) {
-    it(`${signer} ${refusal === undefined ? 'signs' : 'refuses'} ${JSON.stringify(change)} for ${usages.join(', ')}`, () =>
-      assert.equal(refuseRequest(signer, { ...node, ...change }, usages), refusal));
-  }
-
-  it('give no certificate that outlives its authority or what was asked for, and none for less than ten minutes', () => {
-    const question = fc.record({
-      expirationSeconds: fc.option(fc.integer({ min: -10, max: 40_000_000 }), { nil: undefined }),
-      longestMs: fc.integer({ min: 60 * minute, max: 400 * day }),
-      authorityNotAfterMs: fc.integer({ min: nowMs - day, max: nowMs + 500 * day }),
-    });
-    fc.assert(
-      fc.property(question, (asked) => {
-        const validity = requestValidity({ ...asked, nowMs });
-        if ('expired' in validity) return assert.ok(asked.authorityNotAfterMs <= nowMs);
-        const { notBeforeMs, notAfterMs } = validity;
-        assert.equal(notBeforeMs, nowMs - 5 * minute);
-        assert.ok(notAfterMs <= asked.authorityNotAfterMs && notAfterMs <= nowMs + asked.longestMs);
-        if (asked.expirationSeconds !== undefined)
-          assert.ok(notAfterMs <= nowMs + Math.max(10 * minute, asked.expirationSeconds * 1000));
-        assert.ok(notAfterMs >= Math.min(asked.authorityNotAfterMs, nowMs + 10 * minute));
-      }),
-    );
   });
 });
