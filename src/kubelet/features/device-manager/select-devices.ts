@@ -56,8 +56,7 @@ export function completeSelection(
 ): Exclude<Selection, { kind: 'ask' }> {
   const first = selectDevices(facts);
   if (first.kind !== 'ask') return first;
-  const reusable = new Set(facts.reusable);
-  const groups = computeGroups({ ...facts, free: first.available.filter((id) => !reusable.has(id)) });
+  const groups = computeGroups({ ...facts, free: first.available });
   const chosen = new Set(first.mustInclude);
   const available = new Set(first.available);
   const order = [
@@ -74,8 +73,7 @@ export function completeSelection(
 }
 
 function computeGroups({ free, devices, affinity }: Pick<SelectionFacts, 'free' | 'devices' | 'affinity'>): Groups {
-  const hasTopology = free.some((id) => (devices.get(id)?.numaNodes ?? []).length > 0);
-  if (affinity === undefined || !hasTopology) return { aligned: [], unaligned: [], withoutTopology: free };
+  if (affinity === undefined) return { aligned: [], unaligned: [], withoutTopology: free };
   const wanted = new Set(affinity);
   const aligned: string[] = [];
   const unaligned: string[] = [];
