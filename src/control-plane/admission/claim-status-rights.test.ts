@@ -108,3 +108,66 @@ test('only drivers whose reports change are checked, and none once the claim is 
   assert.match(await refusal({ status: { allocation, devices: [report('e')] }, old: both, rights }), /status.devices/);
   assert.equal(await refusal({ status: {}, old: both, rights: [binding] }), '');
 });
+
+test('a driver is of the node of a claim only when the devices of the claim are local to exactly that node', async () => {
+  const associated = 'associated-node:update resourceclaims/driver default/d';
+  const hostname = { key: 'kubernetes.io/hostname', operator: 'In' as const, values: ['n1'] };
+  const mayReport = async (nodeSelectorTerms: object[], as = driverOn('n1')): Promise<boolean> => {
+    const selected = { ...allocation, nodeSelector: { nodeSelectorTerms } };
+    const status = { allocation: selected, devices: [report('d')] };
+    return (await refusal({ status, old: { allocation: selected }, rights: [associated], as })) === '';
+  };
+  const fields = (...matchFields: object[]): object => ({ matchFields });
+  const selectors: [terms: object[], isAllowed: boolean][] = [
+    [[fields(local)], true],
+    [[{ ...fields(local), matchExpressions: [] }], true],
+    [[], false],
+    [[{}], false],
+    [[fields(local), fields(local)], false],
+    [[{ ...fields(local), matchExpressions: [hostname] }], false],
+    [[{ matchExpressions: [hostname] }], false],
+    [[fields(local, local)], false],
+    [[fields(hostname)], false],
+    [[fields({ ...local, operator: 'NotIn' })], false],
+    [[fields({ ...local, values: ['n1', 'n2'] })], false],
+    [[fields({ ...local, values: [] })], false],
+  ];
+  const allowed: boolean[] = [];
+  for (const [terms] of selectors) allowed.push(await mayReport(terms));
+  assert.deepEqual(
+    allowed,
+    selectors.map(([, isAllowed]) => isAllowed),
+  );
+  const strangers: UserInfo[] = [
+    { ...driverOn('n1'), name: 'jane' },
+    { ...driverOn('n1'), name: 'system:serviceaccount:a:b:c' },
+    { ...driverOn('n1'), name: 'x:system:serviceaccount:a:b' },
+    { name: driverOn('n1').name, groups: [] },
+    { ...driverOn('n1'), extra: { 'authentication.kubernetes.io/node-name': ['n1', 'n2'] } },
+  ];
+  for (const as of strangers) assert.equal(await mayReport([fields(local)], as), false, JSON.stringify(as));
+});
+
+test('a refusal names the first right that is missing, once for each driver', async () => {
+  const status = { allocation, devices: [report('e'), report('d')] };
+  const message = await refusal({ status, old: { allocation }, as: driverOn('n1') });
+  assert.deepEqual(message.match(/cannot [a-z:-]+ resource "[^"]*" in API group "[^"]*" in the namespace "default"/g), [
+    'cannot associated-node:update resource "resourceclaims/driver" in API group "resource.k8s.io" in the namespace "default"',
+    'cannot associated-node:update resource "resourceclaims/driver" in API group "resource.k8s.io" in the namespace "default"',
+  ]);
+});
+
+test('only updates of the status of claims are judged', () => {
+  const fixture = new AdmissionFixture();
+  const plugin = createClaimStatusRights({ name: 'none', authorize: () => ({ decision: 'noOpinion', reason: '' }) });
+  const handles = (write: object): boolean =>
+    plugin.handles(fixture.attributes(resourceClaims, { object: claim({}), ...write }));
+  assert.deepEqual(
+    [
+      handles({ old: claim({}), subresource: 'status' }),
+      handles({ old: claim({}) }),
+      handles({ subresource: 'status', operation: 'CREATE' }),
+    ],
+    [true, false, false],
+  );
+});
