@@ -4,6 +4,7 @@ import type { PersistentVolume } from '../core/persistent-volume.ts';
 import type { PersistentVolumeClaimSpec } from '../core/volume-source.ts';
 import type { CSIDriver } from '../storage/csi-driver.ts';
 import { roundListInPlace } from './default-container.ts';
+import { defaultRemoteInPlace } from './default-remote-volume.ts';
 
 /** A copy as the API server would have stored it (upstream: SetDefaults_PersistentVolume and its generated callers). */
 export function defaultPersistentVolume(volume: PersistentVolume): PersistentVolume {
@@ -12,7 +13,7 @@ export function defaultPersistentVolume(volume: PersistentVolume): PersistentVol
   spec.persistentVolumeReclaimPolicy ||= 'Retain';
   spec.volumeMode ??= 'Filesystem';
   if (spec.hostPath !== undefined) spec.hostPath.type ??= '';
-  if (spec.iscsi !== undefined) spec.iscsi.iscsiInterface ||= 'default';
+  defaultRemoteInPlace(spec);
   roundListInPlace(spec.capacity);
   return { ...copy, status: { ...copy.status, phase: copy.status?.phase || 'Pending' } };
 }
@@ -21,6 +22,8 @@ export function defaultPersistentVolume(volume: PersistentVolume): PersistentVol
 export function defaultPersistentVolumeClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim {
   const copy = copyJson(claim);
   defaultClaimSpecInPlace(copy.spec);
+  roundListInPlace(copy.status?.capacity);
+  roundListInPlace(copy.status?.allocatedResources);
   return { ...copy, status: { ...copy.status, phase: copy.status?.phase || 'Pending' } };
 }
 

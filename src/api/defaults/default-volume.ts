@@ -1,6 +1,7 @@
 import type { Volume } from '../core/volume.ts';
 import type { DownwardAPIVolumeFile, VolumeProjection } from '../core/volume-source.ts';
 import { pullPolicyFor } from './default-container.ts';
+import { defaultRemoteInPlace } from './default-remote-volume.ts';
 import { defaultClaimSpecInPlace } from './default-storage.ts';
 
 const READABLE_BY_ALL = 0o644;
@@ -40,24 +41,5 @@ function defaultFilesInPlace(files: readonly DownwardAPIVolumeFile[] | undefined
   for (const file of files ?? []) {
     if (file.fieldRef !== undefined) file.fieldRef.apiVersion ||= 'v1';
     if (file.resourceFieldRef !== undefined) file.resourceFieldRef.divisor ??= '0';
-  }
-}
-
-function defaultRemoteInPlace(volume: Volume): void {
-  if (volume.iscsi !== undefined) volume.iscsi.iscsiInterface ||= 'default';
-  if (volume.rbd !== undefined) {
-    volume.rbd.pool ||= 'rbd';
-    volume.rbd.user ||= 'admin';
-    volume.rbd.keyring ||= '/etc/ceph/keyring';
-  }
-  if (volume.azureDisk !== undefined) {
-    volume.azureDisk.cachingMode ??= 'ReadWrite';
-    volume.azureDisk.fsType ??= 'ext4';
-    volume.azureDisk.readOnly ??= false;
-    volume.azureDisk.kind ??= 'Shared';
-  }
-  if (volume.scaleIO !== undefined) {
-    volume.scaleIO.storageMode ||= 'ThinProvisioned';
-    volume.scaleIO.fsType ||= 'xfs';
   }
 }
