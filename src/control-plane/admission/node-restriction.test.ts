@@ -419,6 +419,22 @@ describe('NodeRestriction', () => {
     );
   });
 
+  it('leaves service accounts and their tokens alone where no token is created, and slices that are updated', async () => {
+    const { write } = setUp();
+    const account = { metadata: { name: 'robot', namespace: 'default', uid: '' }, spec: {} } as ApiObject;
+    const foreign = { metadata: { name: 's', namespace: '', uid: '' }, spec: { nodeName: 'n2' } } as ApiObject;
+    assert.deepEqual(
+      [
+        await write(serviceAccounts, { object: account }),
+        await write(serviceAccounts, { object: account, old: account }),
+        await write(serviceAccounts, { object: account, old: account, subresource: 'token' }),
+        await write(resourceSlices, { object: foreign, old: foreign }),
+        await write(csiDrivers, { object: { ...foreign, metadata: { name: 'd', namespace: '', uid: '' } } }),
+      ],
+      ['allowed', 'allowed', 'allowed', 'allowed', 'allowed'],
+    );
+  });
+
   it('lets a node report the size of a claim, and change nothing else in it', async () => {
     const { write } = setUp();
     const claim = (status: object, labels: Record<string, string> = {}) => ({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import fc from 'fast-check';
 import { noNames } from '../../pki/certificate-template.ts';
-import { issuedNames, refuseRequest, requestValidity, signerNames, usagesOf } from './request-policy.ts';
+import { isSignerName, issuedNames, refuseRequest, requestValidity, signerNames, usagesOf } from './request-policy.ts';
 import type { SignerName } from './request-policy.ts';
 
 const nowMs = Date.UTC(2026, 5, 1);
@@ -13,7 +13,8 @@ describe('signers', () => {
   const node = { commonName: 'system:node:n1', organizations: ['system:nodes'], ...noNames };
   const client = ['key encipherment', 'digital signature', 'client auth'];
   const server = ['digital signature', 'server auth'];
-  const rows: [signer: SignerName, change: object, usages: string[], refusal: string | undefined][] = [
+  type Row = [signer: SignerName, change: object, usages: string[], refusal: string | undefined];
+  const rows: Row[] = [
     [signerNames.apiServerClientKubelet, {}, client, undefined],
     [signerNames.apiServerClientKubelet, {}, ['digital signature', 'client auth'], undefined],
     [
@@ -97,6 +98,15 @@ describe('signers', () => {
       client,
       'subject common name does not begin with system:node:',
     ],
+    ...['a.B', 'B.a', '/a', 'a/', 'a.-b', 'a-.b', 'a..b', 'a b'].map(
+      (name): Row => [
+        signerNames.apiServerClientKubelet,
+        { commonName: `system:node:${name}` },
+        client,
+        'subject common name does not begin with system:node:',
+      ],
+    ),
+    [signerNames.apiServerClientKubelet, { commonName: 'system:node:a-1.b--2.c' }, client, undefined],
     [
       signerNames.apiServerClientKubelet,
       { commonName: 'system.node.n1' },
@@ -183,6 +193,13 @@ describe('signers', () => {
       ],
     );
   });
+});
+
+test('only the signers of the control plane are its own', () => {
+  assert.deepEqual(
+    [...Object.values(signerNames), 'example.com/mine', 'kubernetes.io/kube-apiserver-client/x', ''].map(isSignerName),
+    [true, true, true, true, false, false, false],
+  );
 });
 
 test('usages become bits and purposes of the certificate once each, and an unknown one is named', () => {
