@@ -64,6 +64,7 @@ describe('an aggregated API server', () => {
     assert.deepEqual([...new Set(api.asked.map(({ user }) => user))].sort(), [
       'kubernetes-super-admin',
       'system:kube-aggregator',
+      'system:serviceaccount:kube-system:generic-garbage-collector',
     ]);
   });
 
@@ -118,6 +119,19 @@ describe('an aggregated API server', () => {
     await annotate();
     await untilAvailable(/^True,Passed$/);
     await run('wait --for=delete namespace/shop --timeout=60s');
+  });
+
+  it('has the dependents of deleted objects deleted, on its own and after foreground deletion of an owner here', async () => {
+    const uid = await run('create configmap owner -o jsonpath={.metadata.uid}');
+    const owned = (name: string, owner: string): string =>
+      flavour(name, 'sweet').replace(`name: ${name}`, `name: ${name}, ownerReferences: [${owner}]`);
+    const map = `{apiVersion: v1, kind: ConfigMap, name: owner, uid: ${uid}, blockOwnerDeletion: true}`;
+    await run('apply -f -', owned('owned', map));
+    const flavourUid = await run('get fl owned -o jsonpath={.metadata.uid}');
+    const kept = `{apiVersion: samples.example.com/v1, kind: Flavour, name: owned, uid: ${flavourUid}}`;
+    await run('apply -f -', owned('below', kept));
+    await run('delete configmap owner --cascade=foreground');
+    await run('wait --for=delete flavour/owned flavour/below --timeout=60s');
   });
 
   it('that died is reported, delays nothing, and serves again when it is back', async () => {

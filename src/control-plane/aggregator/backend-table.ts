@@ -12,6 +12,7 @@ const HTTPS_PORT = 443;
 export class BackendTable implements ApiBackends {
   readonly #byGroupVersion = new Map<string, ApiBackend>();
   readonly #facts = new Map<string, BackendFacts>();
+  readonly #listeners = new Set<() => void>();
   #generation = 0;
 
   constructor(reader: Pick<ObjectReader, 'onChange'>) {
@@ -44,14 +45,24 @@ export class BackendTable implements ApiBackends {
     this.#facts.set(name, facts);
     for (const [key, backend] of this.#byGroupVersion)
       if (backend.name === name) this.#byGroupVersion.set(key, { ...backend, ...facts });
+    this.#changed();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #changed(): void {
     this.#generation++;
+    for (const listener of this.#listeners) listener();
   }
 
   #remove({ metadata: { name }, spec }: APIService): void {
     const key = `${spec.group ?? ''}/${spec.version ?? ''}`;
     if (this.#byGroupVersion.get(key)?.name !== name) return;
     this.#byGroupVersion.delete(key);
-    this.#generation++;
+    this.#changed();
   }
 
   #add(service: APIService): void {
@@ -62,7 +73,7 @@ export class BackendTable implements ApiBackends {
       return;
     }
     this.#byGroupVersion.set(`${backend.group}/${backend.version}`, { ...backend, ...this.#facts.get(name) });
-    this.#generation++;
+    this.#changed();
   }
 }
 

@@ -49,9 +49,16 @@ export interface ApiBackends {
   /** Changes whenever they change; derived data must then be rebuilt. */
   readonly generation: number;
   find(group: string, version: string): ApiBackend | undefined;
+  /** Calls the listener after each change; returns the function that unsubscribes. */
+  onChange(listener: () => void): () => void;
 }
 
-export const noBackends: ApiBackends = { all: [], generation: 0, find: () => undefined };
+export const noBackends: ApiBackends = {
+  all: [],
+  generation: 0,
+  find: () => undefined,
+  onChange: () => () => undefined,
+};
 
 /** The current address of a Service. */
 export interface BackendAddress {

@@ -8,7 +8,7 @@ import type { SampleApiMode, SampleApiReport, SampleApiStart } from './sample-ap
 
 const GROUP_VERSION = 'samples.example.com/v1';
 const ROOT = `/apis/${GROUP_VERSION}`;
-const collection = /^\/namespaces\/([^/]+)\/flavours(?:\/([^/]+))?$/;
+const collection = /^(?:\/namespaces\/([^/]+))?\/flavours(?:\/([^/]+))?$/;
 
 interface Flavour {
   readonly kind: string;
@@ -153,9 +153,11 @@ async function answer(request: IncomingMessage, response: ServerResponse, start:
   report({ asked: `${method} ${url.pathname}`, user, isResumed: (request.socket as TLSSocket).isSessionReused() });
   const document = documentsOf()[url.pathname];
   if (document !== undefined) return reply(200, document as object);
-  const [, namespace = '', name] = collection.exec(url.pathname.slice(ROOT.length)) ?? [];
-  if (namespace === '') return reply(404, status(404, 'NotFound', 'the server could not find the requested resource'));
-  const within = [...flavours.values()].filter(({ metadata }) => metadata.namespace === namespace);
+  const found = collection.exec(url.pathname.slice(ROOT.length));
+  if (found === null) return reply(404, status(404, 'NotFound', 'the server could not find the requested resource'));
+  const [, namespace = '', name] = found;
+  const isWithin = ({ metadata }: Flavour): boolean => namespace === '' || metadata.namespace === namespace;
+  const within = [...flavours.values()].filter(isWithin);
   const chunks: Buffer[] = [];
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString('utf8');
@@ -177,7 +179,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, start:
       response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
       const since = Number(url.searchParams.get('resourceVersion') ?? 0);
       const tell = ({ type, object }: Event): void =>
-        void (object.metadata.namespace === namespace && response.write(`${JSON.stringify({ type, object })}\n`));
+        void (isWithin(object) && response.write(`${JSON.stringify({ type, object })}\n`));
       for (const event of events) if (event.revision > since) tell(event);
       watchers.add(tell);
       response.on('close', () => watchers.delete(tell));
@@ -187,7 +189,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, start:
     return reply(200, { kind: 'FlavourList', apiVersion: GROUP_VERSION, metadata, items: within });
   }
   const old = flavours.get(`${namespace}/${name}`);
-  if (old === undefined) return reply(404, status(404, 'NotFound', `flavours.samples.example.com "${name}" not found`));
+  if (old === undefined) {
+    const missing = status(404, 'NotFound', `flavours.samples.example.com "${name}" not found`);
+    return reply(404, { ...missing, details: { name, group: 'samples.example.com', kind: 'flavours' } });
+  }
   if (method === 'GET') return reply(200, old);
   if (method === 'DELETE') return reply(200, change('DELETED', old));
   const given = JSON.parse(text) as Partial<Flavour>;

@@ -35,6 +35,7 @@ const backendsOf = (all: readonly ApiBackend[]): ApiBackends => ({
   all,
   generation: all.length,
   find: (group, version) => all.find((each) => each.group === group && each.version === version),
+  onChange: () => () => undefined,
 });
 
 describe('an API of another server', () => {

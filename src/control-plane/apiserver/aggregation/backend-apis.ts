@@ -4,13 +4,14 @@ import { isRecord } from '../../../base/json-record.ts';
 import type { ApiBackend, ApiBackends, BackendResource } from '../../model/api-backends.ts';
 import type { UserInfo } from '../../model/user-info.ts';
 import { askBackend, BackendRefusal } from './ask-backend.ts';
-import type { AskBackendParts } from './ask-backend.ts';
+import type { AskBackendParts, BackendQuestion } from './ask-backend.ts';
+import { ACCEPT_METADATA_LIST } from './metadata-forms.ts';
 
 export interface BackendApisParts extends AskBackendParts {
-  readonly backends: Pick<ApiBackends, 'find' | 'all'>;
+  readonly backends: Pick<ApiBackends, 'find' | 'all' | 'onChange'>;
 }
 
-interface GroupVersion {
+export interface GroupVersion {
   readonly group: string;
   readonly version: string;
 }
@@ -20,14 +21,23 @@ interface NamespacedResource extends GroupVersion {
   readonly verbs: readonly string[];
 }
 
+interface CollectableKind extends NamespacedResource {
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
 /** The APIs behind APIServices for callers in this process. The servers authorize `user`. */
 export function backendApis({ backends, ...parts }: BackendApisParts, user: UserInfo) {
-  const send = async ({ group, version }: GroupVersion, path: string, method: 'GET' | 'DELETE'): Promise<string> => {
+  const send = async (
+    { group, version }: GroupVersion,
+    path: string,
+    question: Pick<BackendQuestion, 'method' | 'accept'>,
+  ): Promise<string> => {
     const backend = backends.find(group, version);
     if (backend === undefined) throw new Error('the server could not find the requested resource');
     if (!backend.isAvailable) throw new Error('the server is currently unable to handle the request');
     try {
-      return await askBackend(parts, backend, path, { user, method });
+      return await askBackend(parts, backend, path, { ...question, user });
     } catch (error) {
       throw refusalOf(error);
     }
@@ -35,15 +45,16 @@ export function backendApis({ backends, ...parts }: BackendApisParts, user: User
   return {
     versionOf: (group: string, versions: readonly string[]): string | undefined =>
       versions.find((version) => backends.find(group, version) !== undefined),
-    get: async (api: GroupVersion, path: string): Promise<unknown> => {
-      const text = await send(api, path, 'GET');
+    get: async (api: GroupVersion, path: string, form?: 'list of metadata'): Promise<unknown> => {
+      const text = await send(api, path, form === undefined ? {} : { accept: ACCEPT_METADATA_LIST });
       try {
         return JSON.parse(text) as unknown;
       } catch (error) {
         throw new Error(errorMessage(error), { cause: error });
       }
     },
-    delete: async (api: GroupVersion, path: string): Promise<void> => void (await send(api, path, 'DELETE')),
+    delete: async (api: GroupVersion, path: string): Promise<void> =>
+      void (await send(api, path, { method: 'DELETE' })),
     find: (group: string, kind: string): (NamespacedResource & { readonly namespaced: boolean }) | undefined => {
       for (const backend of byPriority(backends.all)) {
         const { version, resources = [] } = backend;
@@ -54,15 +65,21 @@ export function backendApis({ backends, ...parts }: BackendApisParts, user: User
       }
       return undefined;
     },
+    collectable: (): readonly CollectableKind[] => collectableKinds(backends.all),
+    undiscovered: (): readonly string[] =>
+      backends.all.filter(({ resources }) => resources === undefined).map(groupVersionOf),
+    onChange: (listener: () => void): (() => void) => backends.onChange(listener),
     resources: () => ({
       namespaced: namespacedResources(backends.all),
       unavailable: backends.all
         .filter(({ isAvailable }) => !isAvailable)
-        .map(({ group, version }) => `${group}/${version}`)
+        .map(groupVersionOf)
         .sort(),
     }),
   };
 }
+
+const groupVersionOf = ({ group, version }: GroupVersion): string => `${group}/${version}`;
 
 const isWhole = ({ name }: BackendResource): boolean => !name.includes('/');
 
@@ -77,6 +94,22 @@ function namespacedResources(all: readonly ApiBackend[]): readonly NamespacedRes
       const { name, namespaced, verbs } = resource;
       const key = `${group}/${name}`;
       if (namespaced && isWhole(resource) && !found.has(key)) found.set(key, { group, version, plural: name, verbs });
+    }
+  return [...found.values()];
+}
+
+/**
+ * Each resource once, in the version with the highest priority, whose objects can be listed, watched and deleted
+ * (upstream: garbagecollector GetDeletableResources). Those of unavailable servers are included.
+ */
+function collectableKinds(all: readonly ApiBackend[]): readonly CollectableKind[] {
+  const found = new Map<string, CollectableKind>();
+  for (const { group, version, resources = [] } of byPriority(all))
+    for (const resource of resources) {
+      const { name, namespaced, verbs, kind } = resource;
+      const key = `${group}/${name}`;
+      if (isWhole(resource) && !found.has(key) && ['delete', 'list', 'watch'].every((each) => verbs.includes(each)))
+        found.set(key, { group, version, kind, plural: name, verbs, namespaced });
     }
   return [...found.values()];
 }

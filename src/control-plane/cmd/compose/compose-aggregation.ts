@@ -3,11 +3,13 @@ import { askBackend } from '../../apiserver/aggregation/ask-backend.ts';
 import { backendApis } from '../../apiserver/aggregation/backend-apis.ts';
 import { backendDialer } from '../../apiserver/aggregation/backend-dialer.ts';
 import type { ApiServerOptions } from '../../apiserver/options.ts';
+import { MetadataTransport } from '../../apiserver/aggregation/metadata-transport.ts';
 import { createAvailabilityController, serviceFacts } from '../../aggregator/availability-controller.ts';
 import type { BackendTable } from '../../aggregator/backend-table.ts';
 import { createLocalServicesKeeper } from '../../aggregator/local-services-keeper.ts';
 import { resolveService } from '../../aggregator/resolve-service.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
+import { HttpApiClient } from '../../../client/http-api-client.ts';
 import type { OtherApis } from '../../controller-runtime/other-apis.ts';
 import type { ApiBackend, BackendAddress } from '../../model/api-backends.ts';
 import type { Definitions } from '../../model/definitions.ts';
@@ -54,7 +56,13 @@ export function composeAggregation(
     });
   return {
     options: { backends: table, dialer, resolve, serverId: random.uuid() },
-    otherApis: (user) => backendApis({ dialer, resolve, clock, backends: table }, user),
+    otherApis: (user) => {
+      const apis = { dialer, resolve, clock, backends: table };
+      return {
+        ...backendApis(apis, user),
+        clientFor: (api) => new HttpApiClient(new MetadataTransport(apis, api, user)),
+      };
+    },
     controllers: (client, definitions) => [
       createLocalServicesKeeper({ reader, client, definitions, clock, log }),
       createAvailabilityController({

@@ -20,14 +20,14 @@ interface GroupVersion {
 }
 
 /**
- * Owners that other servers keep behind APIServices. They are not watched: each is asked about, at most once in
- * `KNOWN_MS` however many dependents it has.
+ * Owners that other servers keep behind APIServices. The watches of their kinds may be behind or missing, so each is
+ * asked about, at most once in `KNOWN_MS` however many dependents it has.
  */
 export class OtherOwners {
   readonly #apis: OtherApis;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  /** By path and uid: until when the owner counts as existing. */
-  readonly #known = new Map<string, number>();
+  /** By uid: until when the owner at this path counts as existing. */
+  readonly #known = new Map<string, { readonly path: string; readonly untilMs: number }>();
   readonly #asking = new Map<string, Promise<OwnerState>>();
   /** By group and version. */
   readonly #resting = new Map<string, { readonly error: unknown; readonly untilMs: number }>();
@@ -51,7 +51,8 @@ export class OtherOwners {
     const place = namespaced ? `/namespaces/${dependentNamespace}` : '';
     const path = `/apis/${group}/${version}${place}/${plural}/${encodeURIComponent(name)}`;
     const key = `${path} ${uid}`;
-    if ((this.#known.get(key) ?? -Infinity) > this.#clock.monotonicMs()) return 'solid';
+    const known = this.#known.get(uid);
+    if (known?.path === path && known.untilMs > this.#clock.monotonicMs()) return 'solid';
     let asking = this.#asking.get(key);
     if (asking === undefined) {
       asking = this.#askUnlessResting(resource, path, uid).finally(() => this.#asking.delete(key));
@@ -59,9 +60,14 @@ export class OtherOwners {
     }
     const state = await asking;
     if (this.#known.size >= MOST_KNOWN) this.#known.clear();
-    if (state === 'solid') this.#known.set(key, this.#clock.monotonicMs() + KNOWN_MS);
-    else this.#known.delete(key);
+    if (state === 'solid') this.#known.set(uid, { path, untilMs: this.#clock.monotonicMs() + KNOWN_MS });
+    else this.#known.delete(uid);
     return state;
+  }
+
+  /** The next question about this owner is sent to its server: it has changed. */
+  forget(uid: string): void {
+    this.#known.delete(uid);
   }
 
   async #askUnlessResting(api: GroupVersion, path: string, uid: string): Promise<OwnerState> {

@@ -10,6 +10,8 @@ export interface GraphNode {
 }
 
 interface Watched {
+  /** Whether this server keeps its objects. */
+  readonly where: 'here' | 'elsewhere';
   readonly informer: Informer<ApiObject>;
   readonly byOwner: ObjectIndex<ApiObject>;
   readonly byOwnerKind: ObjectIndex<ApiObject>;
@@ -22,10 +24,11 @@ interface Watched {
 export class OwnerGraph {
   readonly #kinds = new Map<string, Watched>();
 
-  add(informer: Informer<ApiObject>): void {
+  add(informer: Informer<ApiObject>, where: Watched['where'] = 'here'): void {
     const references = ({ metadata }: ApiObject): NonNullable<ApiObject['metadata']['ownerReferences']> =>
       metadata.ownerReferences ?? [];
     this.#kinds.set(nameOf(informer.type), {
+      where,
       informer,
       byOwner: informer.index('owners', (object) => references(object).map(({ uid }) => uid)),
       byOwnerKind: informer.index('owner kinds', (object) =>
@@ -38,9 +41,13 @@ export class OwnerGraph {
     this.#kinds.delete(nameOf(type));
   }
 
-  /** Whether all informers have synced. Until then, an object may have unknown dependents. */
+  has(type: Pick<ResourceType, 'group' | 'plural'>): boolean {
+    return this.#kinds.has(nameOf(type));
+  }
+
+  /** Whether all informers of this server have synced. Until then, an object may have unknown dependents. */
   hasSynced(): boolean {
-    return [...this.#kinds.values()].every(({ informer }) => informer.hasSynced());
+    return [...this.#kinds.values()].every(({ where, informer }) => where === 'elsewhere' || informer.hasSynced());
   }
 
   dependentsOf(uid: string): readonly GraphNode[] {

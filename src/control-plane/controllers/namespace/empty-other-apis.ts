@@ -26,7 +26,7 @@ export async function emptyOtherApis(apis: OtherApis, namespace: string, found: 
 }
 
 /** The maximum number of objects of a list; the rest is handled in the next pass. */
-const PAGE = 500;
+const PAGE = 100;
 
 async function emptyResource(
   apis: OtherApis,
@@ -39,11 +39,11 @@ async function emptyResource(
   const canList = verbs.includes('list');
   if (verbs.includes('deletecollection')) await apis.delete(resource, `${path}?propagationPolicy=Background`);
   else if (canList)
-    for (const { name } of metadataOf(await apis.get(resource, `${path}?limit=${PAGE}`)))
+    for (const { name } of metadataOf(await apis.get(resource, `${path}?limit=${PAGE}`, 'list of metadata')))
       if (typeof name === 'string')
         await apis.delete(resource, `${path}/${encodeURIComponent(name)}?propagationPolicy=Background`);
   if (!canList) return;
-  const left = metadataOf(await apis.get(resource, `${path}?limit=${PAGE}`));
+  const left = metadataOf(await apis.get(resource, `${path}?limit=${PAGE}`, 'list of metadata'));
   if (left.length > 0) counts.set(`${plural}.${group}`, left.length);
   for (const { finalizers: held } of left)
     for (const each of Array.isArray(held) ? held : [])

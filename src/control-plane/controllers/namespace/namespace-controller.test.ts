@@ -216,6 +216,10 @@ it('reaches the same final state despite crashes', async () => {
 class FakeOtherServer implements OtherApis {
   readonly versionOf = noOtherApis.versionOf;
   readonly find = noOtherApis.find;
+  readonly collectable = noOtherApis.collectable;
+  readonly undiscovered = noOtherApis.undiscovered;
+  readonly onChange = noOtherApis.onChange;
+  readonly clientFor = noOtherApis.clientFor;
   unavailable: readonly string[] = [];
   readonly asked: string[] = [];
   readonly objects = new Map<string, object[]>([
