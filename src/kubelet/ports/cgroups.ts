@@ -1,4 +1,6 @@
-/** Limits of one cgroup in units of cgroup v1; the adapter converts them to v2. undefined leaves a value unchanged. */
+/**
+ * The limits of one cgroup in units of cgroup v1, which the adapter converts to v2. undefined leaves a value unchanged.
+ */
 export interface CgroupLimits {
   readonly cpuShares?: number;
   /** Microseconds per period; -1 for none. */
@@ -22,31 +24,35 @@ export interface CgroupValues {
 }
 
 /**
- * The cgroup tree. Names are paths below the root, `/kubepods/burstable/pod<uid>`; the adapter handles version, driver
- * and mounts.
+ * The cgroup tree. Names are paths below the root, such as `/kubepods/burstable/pod<uid>`. The adapter handles version,
+ * driver and mounts.
  */
 export interface Cgroups {
   readonly version: 1 | 2;
   readonly driver: 'cgroupfs' | 'systemd';
   /** Whether swap can be limited per group. */
   readonly swapControl: boolean;
-  /** The value of CRI's cgroup_parent for this name (systemd: a slice name). */
+  /** Returns the value of CRI's cgroup_parent for this name (a slice name with systemd). */
   runtimeParent(name: string): string;
   exists(name: string): Promise<boolean>;
-  /** The folders that the group lacks, one in each tree; none when it exists. */
+  /** Returns the folders that are missing, one per tree; none if the cgroup exists. */
   missingPaths(name: string): Promise<readonly string[]>;
-  /** Creates it with its parents, and applies the limits. */
+  /** Creates the cgroup with its parents, and applies the limits. */
   ensure(name: string, limits: CgroupLimits): Promise<void>;
   update(name: string, limits: CgroupLimits): Promise<void>;
-  /** NotFound for a missing group. A value without a controller on this machine reads as no limit. */
+  /**
+   * Reads the values. Rejects with NotFound for a missing cgroup. A value whose controller this machine lacks reads as
+   * no limit.
+   */
   read(name: string): Promise<CgroupValues>;
   /**
-   * Removes the cgroup without killing processes: `Conflict` if it still contains some. A missing cgroup is success.
+   * Removes the cgroup without killing processes. Rejects with `Conflict` if it contains any. A missing cgroup is not
+   * an error.
    */
   remove(name: string): Promise<void>;
-  /** Processes in the group and below it. */
+  /** Returns the processes in the group and below it. */
   processes(name: string): Promise<number[]>;
   kill(name: string): Promise<void>;
-  /** Names of the direct children. */
+  /** Returns the names of the direct children. */
   children(name: string): Promise<string[]>;
 }

@@ -8,7 +8,7 @@ import type { RuntimeClass } from '../../api/node/runtime-class.ts';
 import type { CSIDriver } from '../../api/storage/csi-driver.ts';
 
 /**
- * The objects, besides pods, that affect a node. Adding a kind is a line here, in `clusterScopedKinds` and at each
+ * The objects, besides pods, that affect a node. A new kind needs a line here, in `clusterScopedKinds` and at each
  * source of objects.
  */
 export interface ClusterKinds {
@@ -30,23 +30,23 @@ export interface ClusterObjectChange {
 }
 
 /**
- * Where features look objects up: a folder of manifests on a standalone node, watches and caches on a node of a
- * cluster. Objects are immutable: a changed one is a new object. Secrets have `stringData` merged into `data`.
+ * The source of objects: a folder of manifests on a standalone node, and watches and caches on a node of a cluster.
+ * Objects are immutable, so a changed one is a new object. Secrets have `stringData` merged into `data`.
  */
 export interface ClusterObjects {
-  /** undefined if the object does not exist; rejects with `Unavailable` while that is unknown. */
+  /** Returns the object; undefined if it does not exist. Rejects with `Unavailable` while that is unknown. */
   get<Kind extends ClusterKind>(
     kind: Kind,
     namespace: string,
     name: string,
   ): ClusterKinds[Kind] | undefined | Promise<ClusterKinds[Kind] | undefined>;
-  /** All objects of a kind in one namespace, or in all namespaces with ''. */
+  /** Returns all objects of a kind in one namespace, or in all namespaces if it is ''. */
   list<Kind extends ClusterKind>(
     kind: Kind,
     namespace: string,
   ): readonly ClusterKinds[Kind][] | Promise<readonly ClusterKinds[Kind][]>;
   /**
-   * Calls `listener` for added, changed and removed objects, after the change is visible; returns the function that
+   * Calls `listener` for added, changed and removed objects after the change is visible. Returns a function that
    * unsubscribes.
    */
   onChange(listener: (change: ClusterObjectChange) => void): () => void;
@@ -54,11 +54,11 @@ export interface ClusterObjects {
 
 /**
  * Keeps the objects of a pod available as long as the pod is on the node (upstream: secret_manager.go RegisterPod and
- * the like). Both methods may be called repeatedly.
+ * similar functions). Both methods may be called repeatedly.
  */
 export interface PodObjects {
-  /** Before anything of the pod is created, and again whenever its spec may refer to other objects. */
+  /** Must be called before anything of the pod is created, and whenever its spec may refer to other objects. */
   registerPod(pod: Pod): void;
-  /** The pod is completely gone and needs the objects no more. */
+  /** Must be called when nothing of the pod is left and it no longer needs the objects. */
   unregisterPod(pod: Pod): void;
 }

@@ -1,4 +1,4 @@
-/** The node service of CSI v1, as far as the agent uses it. Names of the specification, in this project's spelling. */
+/** The part of the CSI v1 node service that the agent uses. The names are those of the specification, in camel case. */
 
 export type CsiNodeCapability =
   | 'STAGE_UNSTAGE_VOLUME'
@@ -22,10 +22,10 @@ type Strings = Readonly<Record<string, string>>;
 
 export interface CsiMountAccess {
   readonly kind: 'mount';
-  /** '' leaves it to the driver. */
+  /** The type of the file system; '' lets the driver choose. */
   readonly fsType: string;
   readonly mountFlags: readonly string[];
-  /** A group id in decimal, '' for none. */
+  /** A group id in decimal; '' for none. */
   readonly mountGroup: string;
 }
 
@@ -59,7 +59,7 @@ export interface CsiExpandRequest {
 
 export interface CsiNodeInfo {
   readonly nodeId: string;
-  /** 0: no limit reported. */
+  /** The reported limit; 0 for none. */
   readonly maxVolumesPerNode: number;
   readonly topology: Strings;
 }
@@ -76,7 +76,7 @@ export interface CsiStats {
   readonly condition: { readonly abnormal: boolean; readonly message: string } | undefined;
 }
 
-/** A gRPC code, as Go spells it. `Local`: the call was not sent. */
+/** A gRPC code, as Go spells it. `Local` means that the call was not sent. */
 export type CsiFailureCode =
   | 'Local'
   | 'Canceled'
@@ -96,10 +96,7 @@ export type CsiFailureCode =
   | 'DataLoss'
   | 'Unauthenticated';
 
-/**
- * A driver's response. The caller decides from the code what a failure means: whether the operation is over or may
- * still be running.
- */
+/** A driver's response. From the code the caller decides whether the operation has ended or may still be running. */
 export type CsiAnswer<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly code: CsiFailureCode; readonly message: string };
@@ -115,12 +112,12 @@ export interface CsiNode {
   unstage(request: { volumeId: string; stagingPath: string }, timeoutMs: number): Promise<CsiAnswer<void>>;
   publish(request: CsiPublishRequest, timeoutMs: number): Promise<CsiAnswer<void>>;
   unpublish(request: { volumeId: string; targetPath: string }, timeoutMs: number): Promise<CsiAnswer<void>>;
-  /** Resolves to the size the driver reports, 0 when it reports none. */
+  /** Resolves to the size that the driver reports, or 0 if it reports none. */
   expand(request: CsiExpandRequest, timeoutMs: number): Promise<CsiAnswer<number>>;
   stats(request: { volumeId: string; volumePath: string }, timeoutMs: number): Promise<CsiAnswer<CsiStats>>;
 }
 
 export interface CsiDrivers {
-  /** `endpoint`: path of the driver's socket; `name`: the driver's name. Connects at each call, not here. */
+  /** Returns the client of a driver. `endpoint` is the path of its socket. It connects at each call, not here. */
   node(endpoint: string, name: string): CsiNode;
 }

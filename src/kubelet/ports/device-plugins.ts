@@ -1,10 +1,10 @@
-/** Device plugins v1beta1 of the kubelet, in this project's spelling. */
+/** The kubelet's device plugin API v1beta1. */
 
 /** A device as its plugin lists it. */
 export interface PluginDevice {
   readonly id: string;
   readonly healthy: boolean;
-  /** The NUMA nodes it is near to; none when the plugin does not say. */
+  /** The NUMA nodes near the device; none if the plugin does not report them. */
   readonly numaNodes: readonly number[];
 }
 
@@ -24,7 +24,7 @@ export interface DeviceAllocation {
     readonly permissions: string;
   }[];
   readonly annotations: Readonly<Record<string, string>>;
-  /** `vendor.com/class=name`. */
+  /** Names such as `vendor.com/class=name`. */
   readonly cdiDevices: readonly string[];
 }
 
@@ -39,12 +39,12 @@ interface CallLimits {
   readonly signal?: AbortSignal;
 }
 
-/** A connected plugin. Calls reject with a message in a gRPC client's format; after `close` with `Aborted`. */
+/** A connected plugin. Calls reject with a message in a gRPC client's format, and after `close` with `Aborted`. */
 export interface DevicePluginConnection {
   options(limits: CallLimits): Promise<DevicePluginOptions>;
-  /** All devices at once, and again after each change; ends or rejects when the plugin is gone. */
+  /** Sends all devices immediately, and again after each change. Ends or rejects when the plugin ends. */
   listAndWatch(signal: AbortSignal): AsyncIterable<readonly PluginDevice[]>;
-  /** The plugin's response for one container; undefined if the response contains no container. */
+  /** Returns the plugin's response for one container; undefined if the response contains no container. */
   allocate(ids: readonly string[], limits: CallLimits): Promise<DeviceAllocation | undefined>;
   preferredAllocation(request: PreferenceRequest, limits: CallLimits): Promise<readonly string[]>;
   preStart(ids: readonly string[], limits: CallLimits): Promise<void>;
@@ -54,21 +54,21 @@ export interface DevicePluginConnection {
 /** A plugin that registers at the agent's socket. */
 export interface DevicePluginRegistration {
   readonly version: string;
-  /** The file name of its socket, below the folder of the agent's socket. */
+  /** The file name of its socket in the folder of the agent's socket. */
   readonly endpoint: string;
   readonly resource: string;
 }
 
 export interface DevicePlugins {
-  /** Retries until it is connected; rejects with Timeout when the limit has passed. */
+  /** Retries until it is connected. Rejects with Timeout when the limit has passed. */
   connect(socketPath: string, timeoutMs: number): Promise<DevicePluginConnection>;
-  /** Serves registrations; a stale socket must be removed before. `register` rejects with the reason of a refusal. */
+  /** Serves registrations. A stale socket must be removed before. `register` rejects with the reason of a refusal. */
   serveRegistration(
     socketPath: string,
     register: (registration: DevicePluginRegistration) => Promise<void>,
   ): Promise<{ close(): void }>;
-  /** An allocation as upstream's checkpoint keeps it: the plugin's own message. */
+  /** Encodes an allocation as the plugin's own message, which upstream's checkpoint contains. */
   encodeAllocation(allocation: DeviceAllocation): Uint8Array;
-  /** Throws for bytes that are no such message. */
+  /** Decodes an allocation. Throws for invalid bytes. */
   decodeAllocation(bytes: Uint8Array): DeviceAllocation;
 }

@@ -1,14 +1,14 @@
 /** Drivers of dynamic resource allocation on this node. */
 export interface DraDrivers {
-  /** `version` is `v1` or `v1beta1`. Nothing is connected before the first call. */
+  /** Opens a driver. `version` is `v1` or `v1beta1`. Nothing is connected before the first call. */
   open(socketPath: string, version: DraDriverVersion, onCall?: (call: DraCallRecord) => void): DraDriver;
 }
 
 /** One call of `prepare` or `unprepare` that has ended. */
 export interface DraCallRecord {
-  /** `/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources`. */
+  /** For example `/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources`. */
   readonly method: string;
-  /** `OK`, `Unavailable`: the name of the gRPC code. */
+  /** The name of the gRPC code: `OK`, `Unavailable` ... */
   readonly code: string;
   readonly durationMs: number;
 }
@@ -25,7 +25,7 @@ export interface DraClaim {
 export interface PreparedDevice {
   readonly poolName: string;
   readonly deviceName: string;
-  /** The requests of the claim that it is for; none means all. */
+  /** The requests of the claim for which the device is; none means all. */
   readonly requestNames: readonly string[];
   readonly cdiDeviceIds: readonly string[];
   readonly shareId: string | undefined;
@@ -33,7 +33,7 @@ export interface PreparedDevice {
 
 export interface PreparedClaim {
   readonly devices: readonly PreparedDevice[];
-  /** Why it failed; '' means success. */
+  /** The error; '' means success. */
   readonly error: string;
 }
 
@@ -42,23 +42,26 @@ export interface DeviceHealthReport {
   readonly poolName: string;
   readonly deviceName: string;
   readonly health: 'Healthy' | 'Unhealthy' | 'Unknown';
-  /** How long the report holds; undefined where the driver leaves it to the kubelet. */
+  /** How long the report is valid; undefined if the driver leaves that to the kubelet. */
   readonly timeoutMs: number | undefined;
   readonly message: string;
 }
 
-/** Both calls may be repeated and take at most 45 s. They reject with `KubeletError`. */
+/** A DRA driver. Both calls may be repeated and take at most 45 s. They reject with `KubeletError`. */
 export interface DraDriver {
-  /** By the uid of the claim. */
+  /** Prepares claims. The results are by the UID of the claim. */
   prepare(claims: readonly DraClaim[], signal: AbortSignal): Promise<ReadonlyMap<string, PreparedClaim>>;
-  /** Errors by the uid of the claim; '' means success. */
+  /** Unprepares claims. The results are errors by the UID of the claim; '' means success. */
   unprepare(claims: readonly DraClaim[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
   /**
-   * All devices that the driver watches, at each change, until the driver ends it. Fails with `Unimplemented` when the
-   * driver watches none.
+   * Sends all devices whose health the driver watches, at each change, until the driver ends it. Fails with
+   * `Unimplemented` if the driver watches none.
    */
   watchHealth(signal: AbortSignal): AsyncIterable<readonly DeviceHealthReport[]>;
-  /** Connects, and again whenever the driver went away; reports each change. The driver counts as away at the start. */
+  /**
+   * Connects, reconnects after each loss of the connection, and reports each change. The driver counts as disconnected
+   * at the start.
+   */
   followConnection(listener: (connected: boolean) => void): void;
   close(): void;
 }

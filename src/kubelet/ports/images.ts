@@ -1,12 +1,12 @@
 import type { CallOptions, SandboxConfig } from './runtime.ts';
 
 export interface Image {
-  /** Runtime-local id, as in ContainerRuntimeStatus.imageId. */
+  /** The runtime's own id, as in ContainerRuntimeStatus.imageId. */
   readonly id: string;
   readonly repoTags: readonly string[];
   readonly repoDigests: readonly string[];
   readonly sizeBytes: number;
-  /** The image's default user: numeric uid or a name, for runAsNonRoot. */
+  /** The image's default user, a numeric UID or a name, for runAsNonRoot. */
   uid?: number;
   readonly username: string;
   readonly pinned: boolean;
@@ -29,9 +29,9 @@ export interface ImageFsUsage {
 
 export interface ImageRuntime {
   listImages(options?: CallOptions): Promise<Image[]>;
-  /** undefined when the image is not present. */
+  /** Returns the image; undefined if it is not present. */
   imageStatus(image: string, runtimeHandler: string, options?: CallOptions): Promise<Image | undefined>;
-  /** Resolves to the image reference that was pulled. No deadline of its own. */
+  /** Resolves to the reference of the pulled image. It has no deadline. */
   pullImage(
     image: string,
     pull: { auth?: RegistryAuth; runtimeHandler: string; sandbox?: SandboxConfig },

@@ -2,8 +2,8 @@
 export interface Iptables {
   readonly family: 'IPv4' | 'IPv6';
   /**
-   * Waits for the xtables lock. An exit code is a result: 1 says that a chain exists already, or that a rule does not.
-   * Rejects with KubeletError where the program cannot be run.
+   * Runs the program, and waits for the xtables lock. An exit code is a result: 1 means that a chain already exists, or
+   * that a rule does not. Rejects with KubeletError if the program cannot be run.
    */
   run(args: readonly string[]): Promise<{ readonly exitCode: number; readonly stderr: string }>;
 }

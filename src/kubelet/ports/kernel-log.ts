@@ -1,10 +1,13 @@
 /** One record of the kernel's log. */
 export interface KernelMessage {
-  /** Rises by one with each record since boot. */
+  /** The number of the record, which increases by one with each record since boot. */
   readonly sequence: number;
-  /** Written by the kernel, not by a program: privileged programs may add records of their own. */
+  /** Whether the kernel wrote it, and not a program: privileged programs can add records. */
   readonly byKernel: boolean;
-  /** Without the line break; at most `KERNEL_TEXT_LIMIT` characters. Characters that are not printable are escaped. */
+  /**
+   * The text without the line break, at most `KERNEL_TEXT_LIMIT` characters. Characters that are not printable are
+   * escaped.
+   */
   readonly text: string;
   /** Whether the record was written before the call of `follow`. */
   readonly isOld?: boolean;
@@ -12,9 +15,9 @@ export interface KernelMessage {
 
 export interface KernelLogHandlers {
   readonly onMessage: (message: KernelMessage) => void;
-  /** The kernel overwrote records before they were read. */
+  /** Called when the kernel overwrote records before they were read. */
   readonly onLost: () => void;
-  /** Following ended; `follow` can be called again. */
+  /** Called when following ended. `follow` can be called again. */
   readonly onEnd: (reason: string) => void;
 }
 
@@ -24,9 +27,9 @@ export const KERNEL_TEXT_LIMIT = 4096;
 /** The log of the kernel (`dmesg`). */
 export interface KernelLog {
   /**
-   * Follows the records that are written from now on; with `sinceBoot` those that the kernel still has come first, the
-   * first ones perhaps before the call returns. Returns a function that stops it without a call of `onEnd`.
-   * Throws Unavailable where the log cannot be opened.
+   * Follows the records that are written from now on. With `sinceBoot`, the records that the kernel still has come
+   * first, possibly before the call returns. Returns a function that stops it without calling `onEnd`. Throws
+   * Unavailable if the log cannot be opened.
    */
   follow(handlers: KernelLogHandlers, options?: { readonly sinceBoot: boolean }): () => void;
 }

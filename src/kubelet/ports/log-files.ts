@@ -1,16 +1,16 @@
-/** An open log file, so that renaming or removing it does not affect its reader. */
+/** An open log file. Renaming or removing it does not affect its reader. */
 export interface LogFile {
   readonly inode: number;
   sizeBytes(): Promise<number>;
-  /** At most `lengthBytes` from `offsetBytes`; fewer at the end, none beyond it. */
+  /** Reads at most `lengthBytes` from `offsetBytes`: fewer at the end, and none beyond it. */
   read(offsetBytes: number, lengthBytes: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
 /**
- * Opens logs that containers with a writable /var/log could have replaced (TOB-K8S-026): only a regular file that
- * really lies below `beneath`, without symlinks on the way down from there, never blocking. Errors: NotFound; Invalid
- * for any other file type.
+ * Opens logs that containers with a writable /var/log could have replaced (TOB-K8S-026). It opens only a regular file
+ * that really is below `beneath`, without symlinks on the way from there, and never blocks. Rejects with NotFound, and
+ * with Invalid for another file type.
  */
 export interface LogFiles {
   open(path: string, beneath: string): Promise<LogFile>;

@@ -1,4 +1,7 @@
 import type { MachineTopology } from '../model/machine-topology.ts';
 
-/** Reads where the online CPUs and the memory of the machine are. Synchronous: it is called once, at the start. */
+/**
+ * Reads the NUMA nodes, sockets and caches of the online CPUs, and the memory. It is synchronous, because it is called
+ * once at the start.
+ */
 export type ReadMachineTopology = () => MachineTopology;

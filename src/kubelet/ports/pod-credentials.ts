@@ -2,26 +2,26 @@ import type { LabelSelector } from '../../api/core/meta.ts';
 import type { Pod } from '../../api/core/pod.ts';
 import type { PodCertificateProjection } from '../../api/core/volume-source.ts';
 
-/** A change of what a projected volume shows beside objects that have a name of their own. */
+/** A change of a certificate source of projected volumes. */
 export interface CredentialChange {
   readonly kind: 'ClusterTrustBundle' | 'PodCertificateRequest';
   readonly namespace: string;
-  /** Of a bundle: its name, or `trustedSigner`. Of a request: the UID of its pod. */
+  /** For a bundle, its name or the result of `trustedSigner`. For a request, the UID of its pod. */
   readonly name: string;
 }
 
-/** Names all bundles of a signer. No bundle has such a name, as names have no slash. */
+/** Returns a name for all bundles of a signer. Names of bundles have no slash, so none equals it. */
 export const trustedSigner = (signerName: string): string => `signer/${signerName}`;
 
-/** The certificates of ClusterTrustBundles: PEM, each once, in an order that stays while the agent runs. */
+/** The certificates of ClusterTrustBundles in PEM, each once, in an order that does not change while the agent runs. */
 export interface TrustAnchors {
-  /** Rejects when there is no such bundle, unless `optional`; then it is ''. */
+  /** Returns the certificates of a bundle. If it does not exist, it rejects, or returns '' if `optional` is set. */
   byName(name: string, optional: boolean): Promise<string>;
-  /** Of all bundles of a signer with these labels. Without a selector there are none. */
+  /** Returns the certificates of all bundles of a signer with these labels. Without a selector there are none. */
   bySigner(signerName: string, selector: LabelSelector | undefined, optional: boolean): Promise<string>;
 }
 
-/** One source of one projected volume. */
+/** One certificate source of one projected volume. */
 export interface CertificateOrder {
   readonly pod: Pod;
   readonly volume: string;
@@ -30,18 +30,21 @@ export interface CertificateOrder {
 }
 
 export interface IssuedCertificate {
-  /** PKCS #8 in PEM. */
+  /** The key as PKCS #8 in PEM. */
   readonly key: string;
-  /** PEM. */
+  /** The certificates in PEM. */
   readonly chain: string;
-  /** After how long to ask for it again. */
+  /** The milliseconds after which to request it again. */
   readonly againInMs: number;
 }
 
 /** The certificates of this node's pods (upstream: the kubelet's podCertificateManager). */
 export interface PodCertificates {
-  /** The newest certificate. Rejects while there is none, with what it waits for or why there will be none. */
+  /**
+   * Returns the newest certificate. While there is none, it rejects with the reason: what it waits for, or why there
+   * will be none.
+   */
   get(order: CertificateOrder): Promise<IssuedCertificate>;
-  /** The pod was removed; drops its keys. */
+  /** Drops the keys of a removed pod. */
   forget(podUid: string): void;
 }

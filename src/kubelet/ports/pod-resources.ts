@@ -1,4 +1,4 @@
-/** The Pod Resources API of the kubelet (v1 and v1alpha1), in this project's spelling. */
+/** The kubelet's Pod Resources API (v1 and v1alpha1). */
 
 /** One device of a device plugin. */
 export interface ResourceDevice {
@@ -8,7 +8,7 @@ export interface ResourceDevice {
 }
 
 export interface ResourceMemory {
-  /** `memory` or `hugepages-2Mi`. */
+  /** For example `memory` or `hugepages-2Mi`. */
   readonly type: string;
   readonly bytes: number;
   readonly numaNodes: readonly number[];
@@ -30,7 +30,7 @@ export interface ResourceClaimUse {
 export interface ContainerResourceUse {
   readonly name: string;
   readonly devices: readonly ResourceDevice[];
-  /** Only exclusive ones. */
+  /** The exclusive CPUs. */
   readonly cpus: readonly number[];
   readonly memory: readonly ResourceMemory[];
   readonly claims: readonly ResourceClaimUse[];
@@ -48,17 +48,17 @@ export interface AllocatableResources {
   readonly memory: readonly ResourceMemory[];
 }
 
-/** Answers the requests. Errors go to the caller with their message. */
+/** Answers the requests. The client receives the message of an error. */
 export interface PodResourcesApi {
   list(): readonly PodResourceUse[];
-  /** Throws `NotFound`. */
+  /** Returns a pod. Throws `NotFound`. */
   get(namespace: string, name: string): PodResourceUse;
   allocatable(): AllocatableResources;
-  /** Of v1alpha1. */
+  /** Returns the answer of v1alpha1. */
   listOld(): readonly PodResourceUse[];
 }
 
 export interface PodResourcesServer {
-  /** Serves the API; requests above its rate limit are refused. A stale socket must be removed before. */
+  /** Serves the API. Requests above its rate limit are refused. A stale socket must be removed before. */
   serve(socketPath: string, api: PodResourcesApi): Promise<{ close(): void }>;
 }

@@ -1,22 +1,22 @@
 import type { Pod } from '../../api/core/pod.ts';
 
-/** The Pods API of the kubelet (v1alpha1), in this project's spelling. */
+/** The kubelet's Pods API (v1alpha1). */
 
 export type PodEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly pod: Pod }
-  /** Every pod that there was at the start of the watch has been sent. */
+  /** All pods that existed at the start of the watch have been sent. */
   | { readonly type: 'INITIAL_SYNC_COMPLETE' };
 
-/** Answers the requests. Errors go to the caller with their message. */
+/** Answers the requests. The client receives the message of an error. */
 export interface PodsApi {
   list(): readonly Pod[];
-  /** Throws `NotFound`. */
+  /** Returns a pod. Throws `NotFound`. */
   get(uid: string): Pod;
-  /** Ends when `signal` aborts; throws `Unavailable` when the caller reads too slowly. */
+  /** Watches pods. Ends when `signal` aborts, and throws `Unavailable` if the client reads too slowly. */
   watch(signal: AbortSignal): AsyncIterable<PodEvent>;
 }
 
 export interface PodsApiServer {
-  /** Serves the API; requests above its rate limit are refused. A stale socket must be removed before. */
+  /** Serves the API. Requests above its rate limit are refused. A stale socket must be removed before. */
   serve(socketPath: string, api: PodsApi): Promise<{ close(): void }>;
 }

@@ -11,6 +11,6 @@ export interface ProcessUsage {
   readonly sentBytes: number;
   readonly heapTotalBytes: number;
   readonly heapUsedBytes: number;
-  /** Share of the time since the last measurement. */
+  /** The share of the time since the last measurement; 0 to 1. */
   readonly eventLoopUtilization: number;
 }

@@ -1,7 +1,7 @@
 /**
- * Runs a program of the operator: argv only, never a shell; bounded output; killed with its whole process group at the
- * deadline. `env` is added to the agent's own environment. A non-zero exit is a result. Rejects with NotFound,
- * Unavailable (not started), Timeout, Invalid (too much output).
+ * Runs a program of the operator, without a shell and with limited output. At the deadline it is killed with its
+ * process group. `env` is added to the agent's own environment. A non-zero exit code is a result. Rejects with
+ * NotFound, Unavailable (not started), Timeout, or Invalid (too much output).
  */
 export interface Processes {
   run(

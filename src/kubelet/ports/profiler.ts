@@ -1,7 +1,7 @@
 /** Profiles this process. One profile at a time; a second one rejects with `Conflict`. */
 export interface Profiler {
-  /** CPU time, in V8's .cpuprofile format. */
+  /** Profiles CPU time, in V8's .cpuprofile format. */
   cpu(durationMs: number, signal: AbortSignal): Promise<string>;
-  /** Memory allocations, in V8's .heapprofile format. */
+  /** Profiles memory allocations, in V8's .heapprofile format. */
   heap(durationMs: number, signal: AbortSignal): Promise<string>;
 }

@@ -54,7 +54,7 @@ export interface NamespaceOptions {
   readonly network: NamespaceMode;
   readonly pid: NamespaceMode;
   readonly ipc: NamespaceMode;
-  /** Runtime id of the container whose PID namespace is shared, with `pid: 'target'`. */
+  /** The runtime's id of the container whose PID namespace is shared, with `pid: 'target'`. */
   readonly targetId?: string;
   readonly userns?: { mode: 'node' } | { mode: 'pod'; hostId: number; length: number };
 }
@@ -71,7 +71,7 @@ export interface SelinuxOptions {
   readonly level: string;
 }
 
-/** CRI LinuxContainerResources. Undefined fields are left to the runtime. */
+/** CRI's LinuxContainerResources. The runtime chooses undefined fields. */
 export interface LinuxResources {
   readonly cpuShares?: number;
   readonly cpuQuota?: number;
@@ -82,7 +82,7 @@ export interface LinuxResources {
   readonly cpusetCpus?: string;
   readonly cpusetMems?: string;
   readonly hugepageLimits?: readonly { pageSize: string; limitBytes: number }[];
-  /** cgroup v2 knobs such as memory.oom.group. */
+  /** Settings of cgroup v2 such as memory.oom.group. */
   readonly unified?: Readonly<Record<string, string>>;
 }
 
@@ -129,7 +129,7 @@ export interface Mount {
   readonly recursiveReadOnly?: boolean;
   readonly selinuxRelabel?: boolean;
   readonly propagation: 'private' | 'host-to-container' | 'bidirectional';
-  /** An image volume: mounted by the runtime from this image instead of from hostPath. */
+  /** An image volume, which the runtime mounts from this image instead of from hostPath. */
   readonly image?: { image: string; imageRef: string; subPath?: string };
 }
 
@@ -143,11 +143,11 @@ export interface ContainerConfig {
   readonly envs: readonly { key: string; value: string }[];
   readonly mounts: readonly Mount[];
   readonly devices: readonly { hostPath: string; containerPath: string; permissions: string }[];
-  /** Names of devices that the runtime looks up itself, `vendor.com/class=name` (CDI). */
+  /** Names of devices that the runtime resolves (CDI), such as `vendor.com/class=name`. */
   readonly cdiDevices?: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Relative to the sandbox's log directory. */
+  /** A path relative to the sandbox's log directory. */
   readonly logPath: string;
   readonly stdin: boolean;
   readonly stdinOnce: boolean;
@@ -180,34 +180,34 @@ export interface ExecResult {
 }
 
 /**
- * Something changed in the runtime. Only a hint: the state is read again. `atMs` is the runtime's own wall clock, to
+ * A change in the runtime. It is only a hint, and the state is read again. `atMs` is the runtime's own wall clock, to
  * reject stale events. `changed`: details of a container changed, such as the reason of its exit (an OOM kill is
- * announced separately).
+ * reported separately).
  */
 export interface RuntimeEvent {
   readonly kind: 'created' | 'started' | 'stopped' | 'deleted' | 'changed';
-  /** A container's or a sandbox's id. */
+  /** The id of a container or a sandbox. */
   readonly id: string;
   podUid?: PodUid;
   readonly atMs: number;
   /**
-   * How the container's own process ended, where the event includes it (containerd): it is available before the
-   * runtime's status shows it.
+   * How the container's process ended, if the event includes it (containerd). It is available before the runtime's
+   * status shows it.
    */
   exit?: { exitCode: number; finishedAtMs: number };
-  /** The whole pod, where the runtime includes it (CRI GetContainerEvents). */
+  /** The whole pod, if the runtime includes it (CRI GetContainerEvents). */
   pod?: { sandbox: SandboxRuntimeStatus; containers: readonly ContainerRuntimeStatus[] };
 }
 
-/** The source of events: CRI's own stream, or containerd's event service where the runtime has no CRI events (1.6). */
+/** The source of events: CRI's own stream, or containerd's event service if the runtime has no CRI events (1.6). */
 export type EventSourceKind = 'cri' | 'containerd';
 
 export interface RuntimeEventSource {
   readonly kind: EventSourceKind;
   /**
-   * A live stream. Calls `onEvent` for each event; resolves when `signal` aborts; rejects (`Unimplemented` when this
-   * runtime has no such stream, `Unavailable` when the connection broke). `onOpen` is called once the subscription is
-   * known to be active.
+   * Opens a stream, and calls `onEvent` for each event. Resolves when `signal` aborts. Rejects with `Unimplemented` if
+   * this runtime has no such stream, and with `Unavailable` if the connection broke. `onOpen` is called when the
+   * subscription is known to be active.
    */
   subscribe(
     handlers: { onOpen: () => void; onEvent: (event: RuntimeEvent) => void },
@@ -216,12 +216,13 @@ export interface RuntimeEventSource {
 }
 
 /**
- * What the agent needs of a container runtime. All calls reject with KubeletError; `NotFound` for what does not exist.
+ * The calls of a container runtime that the agent needs. They reject with KubeletError, and with `NotFound` for objects
+ * that do not exist.
  */
 export interface ContainerRuntime {
   version(options?: CallOptions): Promise<RuntimeVersion>;
   status(options?: CallOptions): Promise<RuntimeHealth>;
-  /** The cgroup driver the runtime uses; `Unimplemented` from runtimes before CRI RuntimeConfig. */
+  /** Returns the runtime's cgroup driver. Rejects with `Unimplemented` for runtimes before CRI RuntimeConfig. */
   cgroupDriver(options?: CallOptions): Promise<'systemd' | 'cgroupfs'>;
   updatePodCidr(podCidr: string, options?: CallOptions): Promise<void>;
 
@@ -240,23 +241,23 @@ export interface ContainerRuntime {
     options?: CallOptions,
   ): Promise<ContainerId>;
   startContainer(id: ContainerId, options?: CallOptions): Promise<void>;
-  /** Sends the stop signal, then kills after `graceMs` (rounded up to whole seconds by CRI). */
+  /** Sends the stop signal, and kills the container after `graceMs` (CRI rounds up to whole seconds). */
   stopContainer(id: ContainerId, graceMs: number, options?: CallOptions): Promise<void>;
   removeContainer(id: ContainerId, options?: CallOptions): Promise<void>;
   updateContainerResources(id: ContainerId, resources: LinuxResources, options?: CallOptions): Promise<void>;
-  /** Reports the pod's new size to runtimes that keep one. `Unimplemented` for other runtimes. */
+  /** Passes the pod's new size to runtimes that store one. Rejects with `Unimplemented` for other runtimes. */
   updateSandboxResources(
     id: SandboxId,
     update: { resources: LinuxResources; overhead: LinuxResources },
     options?: CallOptions,
   ): Promise<void>;
-  /** Bytes charged to a running container now; undefined when the runtime does not report it. */
+  /** Returns the current memory usage of a running container in bytes; undefined if the runtime does not report it. */
   containerMemoryBytes(id: ContainerId, options?: CallOptions): Promise<number | undefined>;
   reopenContainerLog(id: ContainerId, options?: CallOptions): Promise<void>;
 
-  /** Runs a command to completion. `timeoutMs` 0 means no limit; a run over its limit rejects with kind Timeout. */
+  /** Runs a command to completion. `timeoutMs` 0 means no limit. A run over its limit rejects with kind Timeout. */
   execSync(id: ContainerId, command: readonly string[], timeoutMs: number, options?: CallOptions): Promise<ExecResult>;
-  /** Each resolves to the URL of the runtime's streaming server. */
+  /** This and the next two resolve to the URL of the runtime's streaming server. */
   execUrl(
     request: {
       id: ContainerId;
@@ -274,8 +275,8 @@ export interface ContainerRuntime {
   ): Promise<string>;
   portForwardUrl(sandbox: SandboxId, ports: readonly number[], options?: CallOptions): Promise<string>;
   /**
-   * Writes a checkpoint of a running container to `location`; `timeoutSeconds` 0 is the runtime's own limit.
-   * `Unimplemented` for runtimes without support.
+   * Writes a checkpoint of a running container to `location`. `timeoutSeconds` 0 means the runtime's own limit. Rejects
+   * with `Unimplemented` if the runtime does not support it.
    */
   checkpointContainer(id: ContainerId, location: string, timeoutSeconds: number, options?: CallOptions): Promise<void>;
 }

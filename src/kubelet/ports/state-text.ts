@@ -1,13 +1,13 @@
-/** One of upstream's state files: what an earlier agent left, and where the state is saved. */
+/** One of upstream's state files: the content that an earlier agent left, and where the state is saved. */
 export interface StateText {
-  /** Undefined: there is none. */
+  /** The content; undefined if there is none. */
   readonly text: string | undefined;
-  /** The content cannot be used: it is kept under another name for the operator. */
+  /** Renames the file because its content is invalid, so that the operator can read it. */
   setAside(why: string): void;
-  /** From now on a write takes this text. */
+  /** Sets the function that returns the text to write. */
   follow(snapshot: () => string): void;
-  /** The text changed: it is written soon. */
+  /** Requests a write of the changed text soon. */
   changed(): void;
-  /** Resolves when the newest text is on disk, or could not be written. */
+  /** Resolves when the newest text is on disk or could not be written. */
   flush(): Promise<void>;
 }

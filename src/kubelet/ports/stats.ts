@@ -1,5 +1,5 @@
-// Counters as the kernel reports them: nothing here is a rate. Times are totals since a group, a process or an
-// interface was created.
+// Counters as the kernel reports them, and no rates. Times are totals since a group, a process or an interface was
+// created.
 
 export interface StallTimes {
   readonly totalUs: number;
@@ -28,7 +28,7 @@ export interface CpuUse {
 
 export interface MemoryUse {
   readonly usageBytes: number;
-  /** What cannot be reclaimed at once: usage without inactive file pages. */
+  /** The memory that cannot be reclaimed immediately: the usage without inactive file pages. */
   readonly workingSetBytes: number;
   readonly rssBytes: number;
   readonly cacheBytes: number;
@@ -38,7 +38,7 @@ export interface MemoryUse {
   readonly inactiveFileBytes: number;
   readonly pageFaults: number;
   readonly majorPageFaults: number;
-  /** With depth `all` only. */
+  /** Set only with depth `all`. */
   readonly kernelBytes: number;
   readonly maxUsageBytes: number;
   readonly failures: number;
@@ -49,7 +49,7 @@ export interface MemoryUse {
 export type IoOperation = 'Read' | 'Write' | 'Sync' | 'Async' | 'Discard' | 'Total';
 
 export interface DeviceCounts {
-  /** `/dev/vda`; empty for a device that has no name. */
+  /** For example `/dev/vda`; empty for a device without a name. */
   readonly device: string;
   readonly major: number;
   readonly minor: number;
@@ -64,23 +64,23 @@ export interface IoUse {
 
 /** Measurements of one cgroup at one moment. */
 export interface GroupUse {
-  /** Wall milliseconds. */
+  /** Wall-clock milliseconds. */
   readonly atMs: number;
   readonly cpu: CpuUse;
   readonly memory: MemoryUse;
   readonly io?: IoUse;
-  /** `limit` 0: none. */
+  /** The threads; `limit` 0 means none. */
   readonly threads?: { current: number; limit: number };
 }
 
-/** Limits as cgroups report them; the 9.2e18 of v1 and the `max` of v2 are both Infinity. */
+/** The limits that cgroups report. The 9.2e18 of v1 and the `max` of v2 are both Infinity. */
 export interface GroupLimits {
   readonly cpuShares: number;
   readonly cpuPeriodUs: number;
-  /** 0 for none. */
+  /** 0 means no quota. */
   readonly cpuQuotaUs: number;
   readonly memoryBytes: number;
-  /** v1: memory and swap together; v2: swap alone, as upstream reports each. */
+  /** On v1 memory and swap together, on v2 swap alone, as upstream reports each. */
   readonly memorySwapBytes: number;
   readonly memoryReservationBytes: number;
 }
@@ -89,7 +89,7 @@ export interface ProcessUse {
   readonly processes: number;
   readonly openFiles: number;
   readonly sockets: number;
-  /** Soft limit of open files of the first process; -1 for none. */
+  /** The soft limit of open files of the first process; -1 for none. */
   readonly openFilesLimit?: number;
 }
 
@@ -109,7 +109,7 @@ export interface FsUse {
   readonly atMs: number;
   readonly capacityBytes: number;
   readonly availableBytes: number;
-  /** Includes the space reserved for root. */
+  /** The free space, including that reserved for root. */
   readonly freeBytes: number;
   readonly inodes: number;
   readonly inodesFree: number;
@@ -138,54 +138,57 @@ export interface DiskUse {
 }
 
 /**
- * What is read of a group: `cpuAndMemory`; for /stats/summary also the pressure of its I/O; `all` for the detailed view,
- * which takes three times as long. Each one includes those before it.
+ * How much is read of a group: `cpuAndMemory`; `summary` adds the pressure of its I/O for /stats/summary; `all` adds
+ * the details, which takes three times as long.
  */
 export type StatsDepth = 'cpuAndMemory' | 'summary' | 'all';
 
 /**
- * Groups by their path below the cgroup mount (`/kubepods/pod1/abc`). These calls return at once: they read kernel
- * files, which are in memory, at about 10 µs each. A missing group results in undefined or an empty list.
+ * Reads groups by their path below the cgroup mount (`/kubepods/pod1/abc`). These calls are synchronous, because kernel
+ * files are in memory and take about 10 µs each. A missing group gives undefined or an empty list.
  */
 export interface GroupStats {
   use(path: string, depth: StatsDepth): GroupUse | undefined;
-  /** The memory alone, in half the time of `use`. */
+  /** Returns only the memory, in half the time of `use`. */
   memory(path: string): MemoryUse | undefined;
   limits(path: string): GroupLimits | undefined;
   children(path: string): string[];
-  /** Of the group itself, not of its children. */
+  /** Returns the processes of the group itself, without its children. */
   processIds(path: string): number[];
   processUse(path: string): ProcessUse;
-  /** Wall milliseconds at which the group was created. */
+  /** Returns the wall-clock milliseconds at which the group was created. */
   createdAtMs(path: string): number | undefined;
-  /** Of the process's network namespace; without loopback and host ends of veth pairs, as upstream. */
+  /**
+   * Returns the interfaces of the process's network namespace, without loopback and host ends of veth pairs, as
+   * upstream.
+   */
   interfaces(pid: number): InterfaceUse[];
   disks(): DiskUse[];
   /** The current number of tasks on the node, and the maximum. */
   tasks(): { current: number; limit: number };
 }
 
-/** File systems. Request handlers never wait for these calls. */
+/** Reads file systems. Request handlers never wait for these calls. */
 export interface FsStats {
-  /** Of the file system that contains a folder of the node itself. */
+  /** Returns the file system that contains a folder of the node. */
   fileSystem(path: string): Promise<FsUse>;
-  /** The same for a mount that may be dead; fails after 10 s. */
+  /** The same for a mount that may be dead. Rejects after 10 s. */
   remoteFileSystem(path: string): Promise<FsUse>;
   /**
-   * The space a tree uses on the node's own disks, without other file systems mounted below it; `Timeout` after
-   * `limitMs`.
+   * Returns the space that a tree uses on the node's own disks, without file systems mounted below it. Rejects with
+   * `Timeout` after `limitMs`.
    */
   tree(path: string, limitMs: number): Promise<TreeUse>;
-  /** The device of a folder of the node itself: `/dev/vda1`, or `tmpfs` and the like. */
+  /** Returns the device of a folder of the node, such as `/dev/vda1` or `tmpfs`. */
   device(path: string): Promise<string>;
 }
 
-/** The runtime's figures of containers' writable layers and of the image file system. */
+/** The runtime's figures of writable layers and of the images' file system. */
 export interface RuntimeDiskStats {
   writableLayers(): Promise<ReadonlyMap<string, TreeUse>>;
-  /** undefined where the runtime does not report it. */
+  /** Returns the file system of images; undefined if the runtime does not report it. */
   imageFs(): Promise<(TreeUse & { mountpoint: string }) | undefined>;
-  /** Where writable layers are, if the runtime reports that apart from the images. */
+  /** Returns the file system of writable layers, if the runtime reports it separately from that of images. */
   containerFs?(): Promise<(TreeUse & { mountpoint: string }) | undefined>;
 }
 
@@ -194,10 +197,10 @@ export interface MachineIdentity {
   readonly machineId: string;
   readonly systemUuid: string;
   readonly bootId: string;
-  /** `Debian GNU/Linux 12 (bookworm)` */
+  /** For example `Debian GNU/Linux 12 (bookworm)`. */
   readonly osVersion: string;
   readonly kernelVersion: string;
-  /** Wall milliseconds. */
+  /** Wall-clock milliseconds. */
   readonly bootedAtMs: number;
   readonly cores: number;
   readonly physicalCores: number;
@@ -208,7 +211,7 @@ export interface MachineIdentity {
 
 /** The kernel's notifications about the memory of groups. */
 export interface MemoryEvents {
-  /** Calls `onEvent` when the group or one below it reaches a limit; returns the function that stops it. */
+  /** Calls `onEvent` when the group or one below it reaches a limit. Returns a function that stops it. */
   watch(path: string, onEvent: () => void): () => void;
 }
 
@@ -218,9 +221,9 @@ export interface NodeStatsSources {
   readonly fs: FsStats;
   readonly runtime: RuntimeDiskStats;
   readonly machine: MachineIdentity;
-  /** Absent where the kernel does not notify (cgroup v1). */
+  /** The notifications; absent if the kernel has none (cgroup v1). */
   readonly memoryEvents?: MemoryEvents;
-  /** The cgroups of the agent and the runtime; undefined where they cannot be determined. */
+  /** The cgroups of the agent and the runtime; undefined if they cannot be determined. */
   readonly agentGroup: string | undefined;
   readonly runtimeGroup: string | undefined;
 }

@@ -11,42 +11,47 @@ export type VolumeChange = ClusterObjectChange | CredentialChange;
 
 interface SpecBase {
   /**
-   * Upstream's spec.Name(), which names folders: the volume's name in the pod for an inline one, the PersistentVolume's
-   * for a claimed one.
+   * Upstream's spec.Name(), which names folders: the volume's name in the pod for an inline volume, and the
+   * PersistentVolume's for a claimed one.
    */
   readonly name: string;
-  /** Name in pod.spec.volumes. */
+  /** The name in pod.spec.volumes. */
   readonly podVolume: string;
   /**
-   * Inline: from the source. Claimed: from the pod's reference to the claim; a source of the PersistentVolume may also
-   * set it.
+   * For an inline volume it comes from the source. For a claimed one it comes from the pod's reference to the claim, or
+   * from the source of the PersistentVolume.
    */
   readonly readOnly: boolean;
   readonly mode: 'Filesystem' | 'Block';
-  /** Of the PersistentVolume; none for inline volumes. */
+  /** The options of the PersistentVolume; none for inline volumes. */
   readonly mountOptions: readonly string[];
 }
 
-/** A volume of a pod with its claim resolved. Immutable: when an object behind it changes, a new one is created. */
+/**
+ * A volume of a pod with its claim resolved. It is immutable: when an object behind it changes, a new one is created.
+ */
 export type VolumeSpec =
   | (SpecBase & { readonly kind: 'inline'; readonly volume: Volume })
   | (SpecBase & {
       readonly kind: 'persistent';
       readonly persistentVolume: PersistentVolume;
-      /** undefined for an inline volume of a kind that was moved to a CSI driver. */
+      /** The claim; undefined for an inline volume of a kind that was migrated to a CSI driver. */
       readonly claim: PersistentVolumeClaim | undefined;
     });
 
-/** A volume prepared on the node, once for all pods that use it: CSI's NodeStage, a logged-in iSCSI disk. */
+/**
+ * A volume that is prepared on the node once for all pods that use it, such as CSI's NodeStage or a logged-in iSCSI
+ * disk.
+ */
 export interface StagedVolume {
   /**
-   * Identifies it on this node, whichever pod uses it: upstream's unique volume name,
+   * Identifies the volume on this node for all pods: upstream's unique volume name,
    * `kubernetes.io/csi/<driver>^<handle>`.
    */
   readonly key: string;
-  /** The shared mount, or the device. '' when there is none. */
+  /** The shared mount, or the device; '' if there is none. */
   readonly path: string;
-  /** What undoing it needs and cannot read from disk; private to the plugin. */
+  /** What `unstage` needs and cannot read from disk. Only the plugin interprets it. */
   readonly context?: Readonly<Record<string, string>>;
 }
 
@@ -54,38 +59,38 @@ export interface VolumeRequest {
   readonly pod: Pod;
   readonly spec: VolumeSpec;
   /**
-   * The volume's directory if it has one: `<root>/pods/<uid>/{volumes,volumeDevices}/<plugin>/<spec name>`, the latter
+   * The volume's directory, if it has one: `<root>/pods/<uid>/{volumes,volumeDevices}/<plugin>/<spec name>`, the latter
    * for mode Block. Its parent exists.
    */
   readonly path: string;
-  /** Whether something is mounted at `path`, when that is known (from the scan at start). */
+  /** Whether something is mounted at `path`; undefined if unknown. The scan at the start determines it. */
   readonly mounted: boolean | undefined;
-  /** It is in use already and only needs a refresh. */
+  /** Whether the volume is already in use and only needs a refresh. */
   readonly again: boolean;
   /** The result of `staging.stage`, for a plugin that stages. */
   readonly staged: StagedVolume | undefined;
-  /** The group the pod wants to own its volumes. */
+  /** The group that must own the pod's volumes. */
   readonly fsGroup: number | undefined;
 }
 
-/** A plugin's result for a volume that is ready; the manager adds its name. */
+/** A plugin's result for a ready volume. The manager adds its name. */
 export interface VolumeReady extends Omit<MountedVolume, 'name'> {
   /**
-   * `apply`: a file system that the pod's fsGroup must own; the manager applies it, following fsGroupChangePolicy.
-   * Absent: done by the plugin, or not applicable (shared storage, read-only).
+   * `apply` means that the pod's fsGroup must own the file system, and the manager applies it by fsGroupChangePolicy.
+   * It is absent if the plugin does it, or if it does not apply (shared storage, read-only).
    */
   readonly ownership?: 'apply';
   /**
-   * Set up again after this time, for content that expires (tokens, CSI's requiresRepublish). A failure then leaves the
-   * volume usable.
+   * The volume is set up again after this time, for content that expires (tokens, CSI's requiresRepublish). If that
+   * fails, the volume stays usable.
    */
   readonly againInMs?: number;
-  /** Its objects are immutable: changes are not followed any more. */
+  /** Whether its objects are immutable, so that changes are no longer followed. */
   readonly settled?: boolean;
 }
 
 /**
- * A volume of a pod, known only from its folder: the agent may have been restarted since it was created, and its
+ * A volume of a pod that is known only from its folder. The agent may have been restarted since it was created, and its
  * objects may have been deleted.
  */
 export interface VolumeOnDisk {
@@ -102,37 +107,37 @@ export interface VolumeUsage {
   readonly inodes?: number;
   readonly inodesFree?: number;
   readonly inodesUsed?: number;
-  /** The health the driver reports, if it does. */
+  /** The health, if the driver reports it. */
   readonly abnormal?: { readonly abnormal: boolean; readonly message: string };
 }
 
 export type AttachedBy = 'byController' | 'byAnyone' | 'byNobody';
 
 /**
- * The node-wide part of a plugin. The manager counts the pods that use a key: it calls `stage` before the first `setUp`
- * (once in an agent's life, so also for what an earlier agent staged), and `unstage` after the last `tearDown`; never
- * two calls for one key at a time, whichever pod they are for.
+ * The node-wide part of a plugin. The manager counts the pods that use a key. It calls `stage` before the first `setUp`
+ * (once per run of the agent, so also for volumes that an earlier agent staged), and `unstage` after the last
+ * `tearDown`. There is one call at a time per key.
  */
 export interface VolumeStaging {
   /**
-   * What `stage` will create, which is also what is unstaged should it fail half-way. undefined when this volume has no
-   * node-wide part (an inline CSI volume). May throw the message users see.
+   * Returns what `stage` will create, which is also what is unstaged if it fails half-way; undefined if the volume has
+   * no node-wide part (an inline CSI volume). May throw a message for users.
    */
   plan(spec: VolumeSpec, pod: Pod): StagedVolume | undefined | Promise<StagedVolume | undefined>;
   /**
-   * Who attaches it to the node before `stage` may be called; absent: no attachment is needed (upstream:
-   * AttachableVolumePlugin). `byController`: only the control plane can; `byAnyone`: nothing to do except to list it in
-   * the node's status.
+   * Returns who attaches the volume to the node before `stage` is called; absent if it need not be attached (upstream:
+   * AttachableVolumePlugin). `byController`: only the control plane can. `byAnyone`: it must only be listed in the
+   * node's status.
    */
   attaches?(spec: VolumeSpec, pod: Pod): AttachedBy | Promise<AttachedBy>;
   /**
-   * The node's status says that it is attached: the remaining steps of attaching (upstream: WaitForAttach). Its errors
+   * Completes the attachment when the node's status lists the volume as attached (upstream: WaitForAttach). Its errors
    * are shown as `MountVolume.WaitForAttach failed for volume "x" : `.
    */
   checkAttached?(spec: VolumeSpec, pod: Pod): Promise<void>;
   /**
-   * Repeatable: called again after a restart of the agent for an existing volume. Its errors are shown as
-   * `MountVolume.MountDevice failed for volume "x" : `.
+   * Stages the volume. It can be repeated, and is called again after a restart of the agent for an existing volume. Its
+   * errors are shown as `MountVolume.MountDevice failed for volume "x" : `.
    */
   stage(request: {
     pod: Pod;
@@ -140,14 +145,14 @@ export interface VolumeStaging {
     planned: StagedVolume;
     fsGroup: number | undefined;
   }): Promise<StagedVolume>;
-  /** Also for what was staged in part, or not at all: a missing volume is success. */
+  /** Unstages a volume, even if it was staged only partly or not at all. A missing volume is not an error. */
   unstage(staged: StagedVolume): Promise<void>;
   /**
-   * Which staged volume the folder of one pod's volume uses; undefined when that is unknown. Called before its
+   * Returns which staged volume the folder of one pod's volume uses; undefined if unknown. It is called before its
    * `tearDown`.
    */
   identify(volume: VolumeOnDisk): Promise<StagedVolume | undefined>;
-  /** All staged volumes found on disk at start. Those no pod turns out to use are unstaged. */
+  /** Returns all staged volumes that are on disk at the start. Those that no pod uses are unstaged. */
   findStaged(): Promise<readonly StagedVolume[]>;
 }
 
@@ -168,33 +173,34 @@ export interface VolumeStaging {
  *    to 2 min 2 s, and at once when one of `objectsOf` changes. They never contain a secret's content.
  */
 export interface VolumePlugin {
-  /** As in upstream: `kubernetes.io/csi`. Its folders are named `kubernetes.io~csi`. */
+  /** The name as in upstream, such as `kubernetes.io/csi`. Its folders are named `kubernetes.io~csi`. */
   readonly name: string;
-  /** false: it has no folder of its own below the pod's (hostPath, image volumes). */
+  /** Whether it has its own folder below the pod's; false for hostPath and image volumes. */
   readonly ownFolder?: boolean;
-  /** false: a PersistentVolume of this kind may have no mountOptions. */
+  /** Whether a PersistentVolume of this kind may have mountOptions; default true. */
   readonly mountOptions?: boolean;
   supports(spec: VolumeSpec): boolean;
   /**
-   * The objects whose change changes the volume; absent: none. The claim and its PersistentVolume are followed anyway.
+   * Returns the objects whose changes affect the volume; absent if there are none. The claim and its PersistentVolume
+   * are always followed.
    */
   objectsOf?(spec: VolumeSpec, pod: Pod): readonly VolumeChange[];
-  /** Whether the content also depends on the pod's own metadata; absent: it does not. */
+  /** Whether the content also depends on the pod's own metadata; default false. */
   followsPod?(spec: VolumeSpec): boolean;
   setUp(request: VolumeRequest): Promise<VolumeReady>;
   /**
-   * Undoes `setUp`, including a half-done one; a missing volume is success. Afterwards the manager unmounts and removes
-   * what is left at `path`; without this method, that is all.
+   * Undoes `setUp`, even an incomplete one. A missing volume is not an error. Afterwards, or if this method is absent,
+   * the manager unmounts and removes what is at `path`.
    */
   tearDown?(volume: VolumeOnDisk): Promise<void>;
   readonly staging?: VolumeStaging;
-  /** undefined where statfs of its path is used. */
+  /** Returns the usage; absent if statfs of the path is used. */
   usage?(volume: VolumeOnDisk): Promise<VolumeUsage | undefined>;
   /** Whether it supports volumes of mode Block, as `VolumeReady.device`. */
   readonly block?: boolean;
 }
 
-/** `kubernetes.io/csi` → `kubernetes.io~csi`. */
+/** Converts `kubernetes.io/csi` to `kubernetes.io~csi`. */
 export function pluginFolder(name: string): string {
   return name.replaceAll('/', '~');
 }

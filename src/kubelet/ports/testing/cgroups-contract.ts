@@ -6,16 +6,16 @@ import { contractOn } from './contract-test.ts';
 
 export interface CgroupsUnderTest {
   readonly cgroups: Cgroups;
-  /** A name below which the test may create and remove anything. */
+  /** A name below which the test may create and remove cgroups. */
   readonly base: string;
-  /** Starts an idle process in the group; resolves to its pid. */
+  /** Starts an idle process in the group. Resolves to its PID. */
   readonly addProcess: (name: string) => Promise<number>;
   /** Resolves when killed processes have exited. */
   readonly settle: () => Promise<void>;
   readonly end: () => Promise<void>;
 }
 
-/** What every Cgroups guarantees (cgroupfs driver); run on the fake, on a model of v2, and on the kernel. */
+/** The contract of Cgroups (cgroupfs driver). It runs with the fake, with a model of v2, and with the kernel. */
 export function cgroupsContract(name: string, make: () => Promise<CgroupsUnderTest>): void {
   const contract = contractOn(make);
   describe(`Cgroups contract: ${name}`, () => {

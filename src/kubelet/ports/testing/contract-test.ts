@@ -1,9 +1,9 @@
 import { test } from 'node:test';
 
-/** One statement of a contract, as a test on a subject of its own. */
+/** One statement of a contract, as a test with its own subject. */
 export type Contract<Subject> = (sentence: string, body: (subject: Subject) => Promise<void>) => void;
 
-/** `end` cleans up what `make` created, also after a failed test. */
+/** Creates the tests of a contract. `end` cleans up what `make` created, even after a failed test. */
 export function contractOn<Subject extends { end: () => Promise<void> }>(
   make: () => Promise<Subject>,
 ): Contract<Subject> {

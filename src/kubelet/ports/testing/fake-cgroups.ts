@@ -10,14 +10,14 @@ export class FakeCgroups implements Cgroups {
   readonly version: 1 | 2;
   readonly driver: 'cgroupfs' | 'systemd';
   readonly swapControl: boolean;
-  /** By name; the limits are the merge of all that were applied. */
+  /** The groups by name. The limits are the merge of all that were applied. */
   readonly groups = new Map<string, { limits: CgroupLimits; pids: Set<number> }>();
-  /** Pids that survive a kill, as processes in uninterruptible sleep do. */
+  /** PIDs that survive a kill, as processes in uninterruptible sleep do. */
   readonly unkillable = new Set<number>();
-  /** Bytes charged to a group; 0 unless given. */
+  /** The memory usage of groups in bytes; 0 by default. */
   readonly memoryUsage = new Map<string, number>();
   readonly calls: string[] = [];
-  /** The processes in a group besides those that tests add. */
+  /** Returns the processes in a group in addition to those that tests add. */
   inhabitants: (name: string) => readonly number[] = () => [];
   readonly #faults: { op: CgroupOperation; name: string; kind: ErrorKind; times: number }[] = [];
 
@@ -37,7 +37,7 @@ export class FakeCgroups implements Cgroups {
     this.groups.get(name)?.pids.add(pid);
   }
 
-  /** Another program removed it without the agent's knowledge. */
+  /** Removes a group without the agent's knowledge, as another program would. */
   vanish(name: string): void {
     for (const group of this.#below(name)) this.groups.delete(group);
   }
@@ -58,7 +58,10 @@ export class FakeCgroups implements Cgroups {
     return (await this.exists(name)) ? [] : [`/sys/fs/cgroup${name}`];
   }
 
-  /** In two steps, as on a node: an agent that dies in between (`isAlive`) leaves a group without limits. */
+  /**
+   * Creates a group in two steps, as on a node: an agent that dies in between (`isAlive`) leaves a group without
+   * limits.
+   */
   async ensure(name: string, limits: CgroupLimits, isAlive: () => boolean = () => true): Promise<void> {
     this.#enter('ensure', name);
     for (let parent = path.dirname(name); parent !== '/'; parent = path.dirname(parent)) {

@@ -19,26 +19,26 @@ export type CsiOperation = Exclude<keyof CsiNode, never>;
 interface Rule {
   readonly op: CsiOperation;
   times: number;
-  /** undefined lets the call proceed after all. */
+  /** The fault; undefined lets the call continue. */
   readonly act: (timeoutMs: number) => Promise<{ ok: false; code: CsiFailureCode; message: string } | undefined>;
-  /** The call takes effect, only its response is lost. */
+  /** Whether the call takes effect and only its response is lost. */
   readonly after: boolean;
 }
 
-/** A driver on a fake host: what it stages and publishes is mounted in the fake file system. */
+/** A driver on a fake host. What it stages and publishes is mounted in the fake file system. */
 export class FakeCsiDriver implements CsiNode {
   capabilities: readonly CsiNodeCapability[] = ['STAGE_UNSTAGE_VOLUME'];
   info: CsiNodeInfo = { nodeId: 'node-id', maxVolumesPerNode: 0, topology: {} };
   statsAnswer: CsiStats = { usage: [], condition: undefined };
-  /** Every call in order, without the secrets' values. */
+  /** Every call in order, without the values of secrets. */
   readonly calls: string[] = [];
   readonly stages: CsiStageRequest[] = [];
   readonly publishes: CsiPublishRequest[] = [];
   readonly expansions: CsiExpandRequest[] = [];
-  /** What the driver considers staged and published: volume by path. */
+  /** What the driver considers staged and published: volumes by path. */
   readonly staged = new Map<string, string>();
   readonly published = new Map<string, string>();
-  /** Leaves the directory behind when it unpublishes, as some drivers do. */
+  /** Whether it leaves the directory when it unpublishes, as some drivers do. */
   careless = false;
   readonly #files: FakeHostFiles;
   readonly #mounts: FakeMounts;
@@ -50,7 +50,7 @@ export class FakeCsiDriver implements CsiNode {
   }
 
   /**
-   * Rejects the next `times` calls with a gRPC code; with `after` the call takes effect and only its response is this
+   * Rejects the next `times` calls with a gRPC code. With `after` the call takes effect and only its response is this
    * code.
    */
   fail(op: CsiOperation, fault: { code: CsiFailureCode; message?: string; times?: number; after?: boolean }): void {
@@ -67,7 +67,7 @@ export class FakeCsiDriver implements CsiNode {
     });
   }
 
-  /** Calls do not return before the returned function is called; then they take effect. */
+  /** Blocks calls until the returned function is called. Then they take effect. */
   hang(op: CsiOperation): () => void {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const rule: Rule = { op, times: Number.POSITIVE_INFINITY, after: false, act: () => promise };
@@ -78,7 +78,7 @@ export class FakeCsiDriver implements CsiNode {
     };
   }
 
-  /** The next `times` calls are not answered before their time limit; they may take effect all the same. */
+  /** Leaves the next `times` calls unanswered until their time limit. They may still take effect. */
   stall(op: CsiOperation, fault: { clock: Pick<Clock, 'setTimer'>; times: number; happens: boolean }): void {
     const late = {
       ok: false as const,
@@ -93,7 +93,7 @@ export class FakeCsiDriver implements CsiNode {
     });
   }
 
-  /** All scripted faults were used up. */
+  /** Removes all scripted faults. */
   heal(): void {
     this.#rules.length = 0;
   }
@@ -166,7 +166,7 @@ export class FakeCsiDriver implements CsiNode {
   }
 }
 
-/** Drivers by the path of their socket; the connection to a path without a driver is refused. */
+/** The drivers by the path of their socket. A connection to another path is refused. */
 export class FakeCsiDrivers implements CsiDrivers {
   readonly byEndpoint = new Map<string, CsiNode>();
 

@@ -20,7 +20,7 @@ export const plainDevice = (id: string, more: Partial<PluginDevice> = {}): Plugi
 
 export const emptyAllocation: DeviceAllocation = { envs: {}, mounts: [], devices: [], annotations: {}, cdiDevices: [] };
 
-/** One plugin behind a socket of the fake: what it lists, how it answers, what it was asked. */
+/** One plugin behind a socket of the fake, with its lists, its answers and the received calls. */
 export class FakeDevicePlugin {
   options: DevicePluginOptions = { preStartRequired: false, preferredAllocationAvailable: false };
   preferred: (request: PreferenceRequest) => readonly string[] = () => [];
@@ -38,24 +38,24 @@ export class FakeDevicePlugin {
     this.#devices = devices;
   }
 
-  /** A new list; connected agents get it. */
+  /** Sends a new list to connected agents. */
   list(devices: readonly PluginDevice[]): void {
     this.#devices = devices;
     this.#wake();
   }
 
-  /** The process ends: streams end, calls fail. */
+  /** Ends the process: streams end, and calls fail. */
   die(): void {
     this.#isGone = true;
     this.#wake();
   }
 
-  /** Until `heal`. */
+  /** Fails the operation until `heal`. */
   fail(op: Operation, error: Error): void {
     this.#faults.set(op, () => Promise.reject(error));
   }
 
-  /** Does not respond until the caller gives up. */
+  /** Leaves the operation unanswered until the caller gives up. */
   hang(op: Operation): void {
     this.#faults.set(op, () => new Promise(() => undefined));
   }
@@ -109,14 +109,14 @@ export class FakeDevicePlugin {
   }
 }
 
-/** Plugins by the path of their socket, and the agent's socket at which they register. */
+/** The plugins by the path of their socket, and the agent's socket at which they register. */
 export class FakeDevicePlugins implements DevicePlugins {
   readonly plugins = new Map<string, FakeDevicePlugin>();
-  /** Called when an agent listens for registrations; real plugins see its socket appear. */
+  /** Called when an agent listens for registrations. Real plugins see its socket appear. */
   onServe: (() => void) | undefined;
   #register: ((registration: DevicePluginRegistration) => Promise<void>) | undefined;
 
-  /** As the plugin calls it. Rejects with the agent's refusal. */
+  /** Registers a plugin. Rejects with the agent's refusal. */
   async register(registration: DevicePluginRegistration): Promise<void> {
     if (this.#register === undefined) throw new KubeletError('Unavailable', 'the agent does not listen');
     await this.#register(registration);
@@ -137,7 +137,7 @@ export class FakeDevicePlugins implements DevicePlugins {
     return { close: () => void (this.#register = undefined) };
   }
 
-  /** The same for one agent process: what a plugin answers after its end, it never hears. */
+  /** The same for one agent process, which receives nothing after its end. */
   forProcess(life: { readonly alive: boolean }): DevicePlugins {
     const never = new Promise<never>(() => undefined);
     const whileAlive = async <Value>(work: Promise<Value>): Promise<Value> => {

@@ -7,7 +7,7 @@ export class FakeDraDriver implements DraDriver {
   devices: readonly PreparedDevice[];
   /** Why claims fail; '' means success. */
   error = '';
-  /** Undefined: the driver watches no health. */
+  /** The health reports; undefined if the driver watches no health. */
   #reports: (readonly DeviceHealthReport[])[] | undefined;
   #wake: (() => void) | undefined;
   #listener: ((connected: boolean) => void) | undefined;
@@ -48,7 +48,7 @@ export class FakeDraDriver implements DraDriver {
     this.calls.push('close');
   }
 
-  /** The driver went away, or is back. */
+  /** Disconnects or reconnects the driver. */
   connect(isConnected: boolean): void {
     this.#listener?.(isConnected);
   }

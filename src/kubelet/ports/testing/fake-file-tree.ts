@@ -12,9 +12,9 @@ export interface FakeNode {
   gid: number;
   readonly modifiedMs: number;
   content: Uint8Array;
-  /** Of a symlink. */
+  /** The target of a symlink. */
   target: string;
-  /** Of a directory. */
+  /** The entries of a directory. */
   readonly entries: Map<string, FakeNode>;
   /** What is mounted over this node, the topmost last. */
   readonly covers: FakeNode[];
@@ -62,7 +62,7 @@ export class FakeFileTree {
     };
   }
 
-  /** Walks to `path`. A missing or non-directory component on the way is `NotFound`. */
+  /** Walks to `path`. Throws `NotFound` for a component that is missing or not a directory. */
   find(path: string, followLast: boolean, hops = 0): Found {
     if (!path.startsWith('/')) throw new KubeletError('Invalid', `${path}: not an absolute path`);
     const parts = this.#partsOf(path);
@@ -93,7 +93,7 @@ export class FakeFileTree {
     return { parent: holder, name, node: found };
   }
 
-  /** The same paths are walked again and again. */
+  /** Cached, because the same paths are walked repeatedly. */
   #partsOf(path: string): readonly string[] {
     const known = this.#parts.get(path);
     if (known !== undefined) return known;
@@ -108,7 +108,7 @@ export class FakeFileTree {
     return node;
   }
 
-  /** The node itself, not what is mounted over it. */
+  /** Returns the node itself, and not what is mounted over it. */
   uncovered(path: string): FakeNode {
     const { parent, name, node } = this.find(path, true);
     const bare = name === '' ? this.root : parent.entries.get(name);
@@ -140,7 +140,9 @@ export function infoOf(node: FakeNode): FileInfo {
   };
 }
 
-/** Where `file` is when `root` is the root of everything, links followed; `Invalid` for circular links. */
+/**
+ * Returns where `file` is if `root` is the root directory, with links followed. Throws `Invalid` for circular links.
+ */
 export function pathBeneath(tree: FakeFileTree, root: string, file: string): string {
   const parts = (text: string): string[] => text.split('/').filter((name) => name !== '' && name !== '.');
   const walked: string[] = [];

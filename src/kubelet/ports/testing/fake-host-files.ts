@@ -42,18 +42,18 @@ const NEEDS_SPACE: ReadonlySet<FileOperation> = new Set([
 interface Rule {
   readonly below: string;
   readonly applies: (op: FileOperation) => boolean;
-  /** Throws, waits, or lets the call proceed. */
+  /** The fault, which throws, waits, or lets the call continue. */
   readonly act: () => Promise<void> | void;
   times: number;
 }
 
 /**
- * A host's file system in memory: directories, files, symlinks, modes, owners, inodes, mounts, watches; and scripted
- * faults, each below a path. Every fault method returns a function that ends the fault.
+ * A host's file system in memory: directories, files, symlinks, modes, owners, inodes, mounts, watches, and scripted
+ * faults below paths. Every fault method returns a function that ends the fault.
  */
 export class FakeHostFiles implements HostFiles {
   readonly tree: FakeFileTree;
-  /** Every call in order, `op path`, to assert that something was not done. */
+  /** Every call in order, as `op path`, to assert that something was not done. */
   readonly calls: string[] = [];
   readonly #rules = new Set<Rule>();
   readonly #watches = new Set<{ path: string; handlers: WatchHandlers }>();
@@ -108,7 +108,7 @@ export class FakeHostFiles implements HostFiles {
     });
   }
 
-  /** A dead mount: calls below do not return until the returned function is called, which lets them proceed. */
+  /** Makes a dead mount: calls below it do not return until the returned function is called. Then they continue. */
   hang(below: string): () => void {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {
@@ -121,7 +121,7 @@ export class FakeHostFiles implements HostFiles {
     };
   }
 
-  /** Puts a device node, socket or fifo, or several files at once, without going through faults or watches. */
+  /** Creates a device node, socket or fifo, or several files at once, without faults and watches. */
   seed(files: Readonly<Record<string, string | FileInfo['type']>>, types = false): void {
     for (const [file, value] of Object.entries(files)) {
       this.#makeDirectories(path.dirname(file), 0o755);
@@ -131,7 +131,7 @@ export class FakeHostFiles implements HostFiles {
     }
   }
 
-  /** The whole content of a file now, through symlinks; undefined when missing. */
+  /** Returns the current content of a file, through symlinks; undefined if it is missing. */
   peek(file: string): string | undefined {
     try {
       return new TextDecoder().decode(this.tree.existing(file, true).content);
@@ -424,7 +424,7 @@ export function isAtOrBelow(target: string, base: string): boolean {
   return base === '/' || target === base || target.startsWith(`${base}/`);
 }
 
-/** What is mounted below is another tree. */
+/** A mount below is another tree. */
 function giveNode(node: FakeNode, group: GroupOwnership): number {
   let entries = 1;
   for (const entry of node.entries.values()) if (entry.covers.length === 0) entries += giveNode(entry, group);
@@ -444,10 +444,13 @@ function bytesOf(content: string | Uint8Array): Uint8Array {
   return typeof content === 'string' ? encoder.encode(content) : new Uint8Array(content);
 }
 
-/** How much of a buffer holds content; the rest is room for more. */
+/** How much of a buffer is content. The rest is for appends. */
 const used = new WeakMap<ArrayBufferLike, number>();
 
-/** Does not copy `content` while its buffer has room: agents append to files of megabytes a thousand times. */
+/**
+ * Appends without copying `content` while its buffer has room, because agents append to files of megabytes a thousand
+ * times.
+ */
 function appended(content: Uint8Array, more: Uint8Array): Uint8Array {
   const length = content.length + more.length;
   const { buffer } = content;

@@ -3,7 +3,7 @@ import type { KernelLog, KernelLogHandlers, KernelMessage } from '../kernel-log.
 
 /** A kernel log to which tests write. */
 export class FakeKernelLog implements KernelLog {
-  /** The next calls of `follow` fail with Unavailable. */
+  /** The number of next calls of `follow` that fail with Unavailable. */
   refusals = 0;
   follows = 0;
   readonly #followers = new Set<KernelLogHandlers>();
@@ -21,12 +21,12 @@ export class FakeKernelLog implements KernelLog {
     return () => void this.#followers.delete(handlers);
   }
 
-  /** The kernel writes these lines. */
+  /** Writes lines of the kernel. */
   write(...lines: readonly string[]): void {
     for (const text of lines) this.#send(text, true);
   }
 
-  /** A privileged program writes this line. */
+  /** Writes a line of a privileged program. */
   writeAsProgram(text: string): void {
     this.#send(text, false);
   }

@@ -3,9 +3,9 @@ import type { LogFile, LogFiles } from '../log-files.ts';
 import type { FakeNode } from './fake-file-tree.ts';
 import type { FakeHostFiles } from './fake-host-files.ts';
 
-/** Open files over a fake file system: a reader keeps its inode when the name moves on. */
+/** Opens files of a fake file system. A reader keeps its inode when the name is moved. */
 export class FakeLogFiles implements LogFiles {
-  /** Files open now: a leak check. */
+  /** The number of open files, to detect leaks. */
   openCount = 0;
   readonly #files: FakeHostFiles;
 

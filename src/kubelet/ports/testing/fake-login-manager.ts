@@ -11,13 +11,13 @@ interface Open {
 /** A machine whose shutdown waits for locks, for a limited time. */
 export class FakeLoginManager implements LoginManager {
   delayMaxMs = 5000;
-  /** logind keeps its own delay, as with a file of higher precedence. */
+  /** Whether logind keeps its own delay, as with a file of higher precedence. */
   ignoresOverride = false;
   isAway = false;
-  /** The machine has gone down: locks were released or logind's patience was over. */
+  /** Whether the machine has shut down: the locks were released, or logind's time limit passed. */
   isDown = false;
   isPreparing = false;
-  /** In the order in which they were taken; released ones are removed. */
+  /** The locks in the order in which they were taken, without released ones. */
   readonly locks: { who: string; why: string; lose: () => void }[] = [];
   readonly #open = new Set<Open>();
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class FakeLoginManager implements LoginManager {
     return this.#open.size;
   }
 
-  /** `systemctl poweroff` */
+  /** Does what `systemctl poweroff` does. */
   shutDown(): void {
     this.isPreparing = true;
     this.#signal(true);
@@ -39,7 +39,7 @@ export class FakeLoginManager implements LoginManager {
     else this.#patience = this.#clock.setTimer(this.delayMaxMs, () => this.#goDown());
   }
 
-  /** The job that would stop the machine was cancelled. */
+  /** Cancels the job that would stop the machine. */
   cancel(): void {
     this.#patience?.cancel();
     this.isPreparing = false;
@@ -47,7 +47,7 @@ export class FakeLoginManager implements LoginManager {
     this.#signal(false);
   }
 
-  /** D-Bus or logind was restarted. Locks survive that. */
+  /** Simulates a restart of D-Bus or logind. Locks survive it. */
   loseConnections(): void {
     for (const open of [...this.#open]) this.#close(open);
   }

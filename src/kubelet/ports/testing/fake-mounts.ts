@@ -20,9 +20,9 @@ export interface FakeMount extends MountPoint {
   propagation: 'private' | 'rshared';
 }
 
-/** Mounts over a fake file system: what is mounted really covers the directory and is another device. */
+/** Mounts in a fake file system. A mount really covers the directory and is another device. */
 export class FakeMounts implements Mounts {
-  /** In order of mounting. */
+  /** The mounts in their order. */
   readonly mounted: FakeMount[] = [];
   noswapSupported = true;
   readonly #files: FakeHostFiles;
@@ -44,7 +44,7 @@ export class FakeMounts implements Mounts {
     });
   }
 
-  /** Calls at or below `below` wait until the returned function is called. */
+  /** Blocks calls at or below `below` until the returned function is called. */
   hang(op: MountOperation | '*', below: string): () => void {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {
@@ -58,7 +58,7 @@ export class FakeMounts implements Mounts {
     };
   }
 
-  /** A foreign mount, as by an operator: a file system with its own content. */
+  /** Adds a mount of another program, a file system with its own content. */
   seedMount(target: string, fsType: string, source: string): void {
     this.#cover(target, this.#files.tree.newNode('directory', 0o755, this.#files.tree.newDevice()));
     this.mounted.push({ path: target, fsType, source, options: {}, propagation: 'private' });
@@ -82,7 +82,7 @@ export class FakeMounts implements Mounts {
     this.mounted.push({ path: path.normalize(target), fsType: 'bind', source, options, propagation: 'private' });
   }
 
-  /** An empty file system; its content stays until it is unmounted. */
+  /** Mounts an empty file system, whose content is kept until it is unmounted. */
   async mount(target: string, { fsType, source, options }: MountOrder): Promise<void> {
     await this.#enter('mount', target);
     this.#cover(target, this.#files.tree.newNode('directory', 0o755, this.#files.tree.newDevice()));

@@ -18,8 +18,8 @@ export const answer = (status: number, body = ''): HttpProbeAnswer => ({ kind: '
 export const hang = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /**
- * A network in memory: listeners by `host:port`, pages by URL; everything else refuses. Deadlines run on the given
- * clock.
+ * A network in memory: listeners by `host:port`, and pages by URL. Other connections are refused. Deadlines use the
+ * given clock.
  */
 export class FakeNetDial implements NetDial {
   /**
@@ -48,7 +48,7 @@ export class FakeNetDial implements NetDial {
     this.#listeners.delete(hostPort);
   }
 
-  /** The response of `fetch` for this URL; undefined for a refused connection. */
+  /** Sets the response of `fetch` for this URL; undefined for a refused connection. */
   page(
     url: string,
     give: (() => { status: number; body: string } | Promise<{ status: number; body: string }>) | undefined,

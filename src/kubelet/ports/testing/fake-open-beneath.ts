@@ -12,10 +12,7 @@ const partsOf = (text: string, fromLink: boolean): { name: string; fromLink: boo
     .map((name) => ({ name, fromLink }));
 const refused = (step: 'create' | 'open', why: string): Opened => ({ kind: 'refused', step, why });
 
-/**
- * The path resolution that `Mounts.bindBeneath` and `HostFiles.makeDirectoryBeneath` guarantee for a part of a volume,
- * on the fake tree.
- */
+/** The path resolution that `Mounts.bindBeneath` and `HostFiles.makeDirectoryBeneath` guarantee, in the fake tree. */
 export function openBeneath(tree: FakeFileTree, root: string, subPath: string, newMode?: number): Opened {
   const rootNode = tree.existing(root, true);
   let trail: FakeNode[] = [rootNode];

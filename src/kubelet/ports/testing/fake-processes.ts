@@ -16,7 +16,7 @@ export type FakeProgram = (
   | Promise<Partial<{ exitCode: number; stdout: string; stderr: string }>>;
 
 /**
- * Programs by path, as functions. A missing one cannot be started; any can be scripted to fail to start or to fail
+ * Programs by path, as functions. A missing one cannot be started. Tests can make any of them fail to start, or fail
  * while it is awaited.
  */
 export class FakeProcesses implements Processes {

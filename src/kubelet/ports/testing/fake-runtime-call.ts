@@ -7,11 +7,11 @@ import type { CallTarget, FakeOp } from './fake-runtime-script.ts';
 import { defaultLimitMs } from './fake-runtime-script.ts';
 
 export interface Work<T> {
-  /** At the call's arrival; may throw. */
+  /** Called at the call's arrival. It may throw. */
   readonly begin?: () => void;
-  /** At the end of the latency: takes effect and answers. */
+  /** Called at the end of the latency: the call takes effect and answers. */
   readonly commit: () => T | Promise<T>;
-  /** Reverts `begin` when the call never takes effect. */
+  /** Reverts `begin` if the call never takes effect. */
   readonly rollback?: () => void;
   /** Added to the latency of the table. */
   readonly limitMs?: number;
@@ -31,7 +31,7 @@ export interface CallPlan<T> {
   readonly latencyMs: number;
   readonly fault: ReturnType<FakeNode['faults']['take']>;
   readonly begun: boolean;
-  /** The call has taken effect and its response is pending. */
+  /** The response of a call that has taken effect; undefined before. */
   readonly answer: Promise<T> | undefined;
 }
 
@@ -68,7 +68,7 @@ export class PendingCall<T> implements Inflight {
     this.#giveUp(error);
   }
 
-  /** The caller is dead: no result is delivered. */
+  /** Drops the result, because the caller has died. */
   abandon(): void {
     this.#giveUp(undefined);
   }
@@ -144,7 +144,7 @@ export class PendingCall<T> implements Inflight {
     );
   }
 
-  /** The caller goes away before the end: the effect is reverted, or happens all the same. */
+  /** Ends the call of a caller that gave up: the effect is reverted, or still happens. */
   #giveUp(error: KubeletError | undefined): void {
     if (this.#settled) return;
     const { node } = this.#context;

@@ -8,9 +8,9 @@ import type { CallTarget, FakeOp } from './fake-runtime-script.ts';
 import { WRITE_OPS } from './fake-runtime-script.ts';
 
 /**
- * How an agent calls the fake runtime: faults, delays and the journal. `kill` is that agent's kill -9: nothing it
- * awaits ever settles, new calls do nothing, its streams deliver nothing more; what it had requested may still happen
- * (`abandonedTakesEffect`).
+ * Calls the fake runtime for an agent, with faults, delays and the journal. `kill` is that agent's kill -9: its
+ * promises never settle, new calls do nothing, and its streams deliver nothing more. Earlier requests may still take
+ * effect (`abandonedTakesEffect`).
  */
 export class FakeRuntimeCaller {
   protected readonly node: FakeNode;

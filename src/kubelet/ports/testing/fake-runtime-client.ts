@@ -26,7 +26,7 @@ import {
 } from './fake-runtime-records.ts';
 import type { CallTarget } from './fake-runtime-script.ts';
 
-/** One client's connection to the fake runtime: all calls of the two services of CRI. */
+/** One client's connection to the fake runtime, with all calls of the two services of CRI. */
 export class FakeRuntimeClient extends FakeRuntimeCaller implements ContainerRuntime, ImageRuntime {
   // ---- Runtime ----
 

@@ -11,8 +11,8 @@ interface Subscriber {
 type Distortion = (event: RuntimeEvent) => 'drop' | 'duplicate' | { delayMs: number } | undefined;
 
 /**
- * The event streams of the fake runtime, and their faults. Distortions affect every subscriber alike. A CRI stream
- * carries the pod's uid and its whole status; containerd's carries ids, and code and time of an exit.
+ * The event streams of the fake runtime, and their faults. Faults affect all subscribers. A CRI stream contains the
+ * pod's UID and its whole status. containerd's contains ids, and code and time of an exit.
  */
 export class FakeEventHub {
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class FakeEventHub {
   #held: RuntimeEvent[] | undefined;
   #holdCount = 0;
   #isDown: () => boolean;
-  /** Events delivered to subscribers so far. */
+  /** The number of events delivered to subscribers. */
   delivered = 0;
 
   constructor(clock: Clock, isDown: () => boolean) {
@@ -34,7 +34,7 @@ export class FakeEventHub {
     return this.#subscribers.size;
   }
 
-  /** Subscribing to this kind fails with Unimplemented; an existing stream of it stays open. */
+  /** Makes subscriptions to this kind fail with Unimplemented. An existing stream of it stays open. */
   unsupported(kind: EventSourceKind, value = true): void {
     if (value) this.#unsupported.add(kind);
     else this.#unsupported.delete(kind);
@@ -50,7 +50,7 @@ export class FakeEventHub {
     return this.#distort(times, match, 'duplicate');
   }
 
-  /** Delivers the next `times` events that match `delayMs` late; their content stays that of the original time. */
+  /** Delivers the next `times` events that match `delayMs` late, with the content of the original time. */
   delay(delayMs: number, times = Infinity, match: (event: RuntimeEvent) => boolean = () => true): () => void {
     return this.#distort(times, match, { delayMs });
   }
@@ -61,7 +61,7 @@ export class FakeEventHub {
     this.#holdCount = count;
   }
 
-  /** Breaks every stream, as a runtime that exits does. */
+  /** Breaks every stream, as the exit of a runtime does. */
   disconnect(message = 'the connection was closed'): void {
     for (const subscriber of [...this.#subscribers])
       subscriber.break(new KubeletError('Unavailable', message, { op: 'events' }));
@@ -71,7 +71,7 @@ export class FakeEventHub {
     return { kind, subscribe: (handlers, signal) => this.#subscribe({ kind, isDead }, handlers, signal) };
   }
 
-  /** `event.pod` is passed to CRI subscribers only. */
+  /** Sends an event. Only CRI subscribers receive `event.pod`. */
   emit(event: RuntimeEvent): void {
     if (this.#subscribers.size === 0) return;
     for (const distortion of this.#distortions) {

@@ -3,7 +3,7 @@ import type { CallTarget, FakeOp } from './fake-runtime-script.ts';
 /** One write call, from its arrival to its end. `outcome` is empty while it is pending. */
 export interface JournalEntry {
   readonly atMs: number;
-  /** Which client called: distinguishes the agent before a restart from the one after it. */
+  /** The client that called, which distinguishes the agent before a restart from the one after it. */
   readonly actor: string;
   readonly op: FakeOp;
   readonly target: CallTarget;
@@ -11,8 +11,8 @@ export interface JournalEntry {
 }
 
 /**
- * What happened to a container's process, and by whose action: an actor's name, `self` (it exited), or `outside` (a
- * fault of the test).
+ * What happened to a container's process, and who caused it: an actor's name, `self` (it exited), or `outside` (a fault
+ * of the test).
  */
 export interface ProcessEntry {
   readonly atMs: number;
@@ -25,11 +25,11 @@ export interface ProcessEntry {
   readonly exitCode: number;
 }
 
-/** The record against which simulations check invariants. Bounded: the oldest half is dropped when it is full. */
+/** The record against which simulations check invariants. It is bounded: the oldest half is dropped when it is full. */
 export class RuntimeJournal {
   writes: JournalEntry[] = [];
   processes: ProcessEntry[] = [];
-  /** Broken invariants as text; empty in a healthy run. */
+  /** Violated invariants as text; empty in a correct run. */
   readonly violations: string[] = [];
   readonly callCounts = new Map<FakeOp, number>();
   readonly #limit: number;

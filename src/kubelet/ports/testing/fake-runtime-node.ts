@@ -14,26 +14,27 @@ import { DEFAULT_LATENCIES, ScriptedFaults } from './fake-runtime-script.ts';
 
 export interface FakeRuntimeOptions {
   readonly clock: Clock;
-  /** Seed for latency jitter and random choices; 1 unless given. */
+  /** The seed for latency jitter and random choices; default 1. */
   readonly seed?: number;
-  /** Replace single defaults; `{}` keeps all. */
+  /** Replaces single defaults; `{}` keeps all. */
   readonly latencies?: Latencies;
-  /** Random increase of latencies, as a share; 0 unless given. */
+  /** The random increase of latencies, as a share; default 0. */
   readonly jitterFactor?: number;
-  /** The probability that a write whose caller timed out or died takes effect nevertheless; 0 unless given. */
+  /** The probability that a write takes effect although its caller timed out or died; default 0. */
   readonly abandonedTakesEffect?: number;
   /**
-   * Time between an exit's event and the moment the runtime's status shows it, as on containerd 1.6; 0 unless given.
+   * The time between an exit's event and the moment when the runtime's status shows it, as with containerd 1.6; default
+   * 0.
    */
   readonly exitLagMs?: number;
   /**
-   * Time between the events of an OOM kill and the moment the runtime's status gives it as the reason of the exit; none
-   * unless given.
+   * The time between the events of an OOM kill and the moment when the runtime's status shows it as the reason of the
+   * exit; default 0.
    */
   readonly oomLagMs?: number;
-  /** Images present at the start. CreateContainer fails for others; pulls succeed for any name. */
+  /** The images at the start. CreateContainer fails for others; pulls succeed for any name. */
   readonly images?: readonly string[];
-  /** Lists with more items fail as a list above gRPC's message limit does. */
+  /** The maximum number of items of a list. Longer ones fail as a list above gRPC's message limit does. */
   readonly listLimit?: number;
   readonly journalLimit?: number;
 }
@@ -48,8 +49,8 @@ export interface Inflight {
 }
 
 /**
- * The state of the fake runtime and its rules, without calls and their latencies. Invariants: a reserved name has
- * exactly one holder; an exited container never changes again; ids are never used twice.
+ * The state and the rules of the fake runtime, without calls and their latencies. Invariants: a reserved name has
+ * exactly one holder; an exited container never changes again; ids are never reused.
  */
 export class FakeNode {
   readonly clock: Clock;
@@ -67,7 +68,7 @@ export class FakeNode {
   readonly inflight = new Set<Inflight>();
   readonly health: RuntimeHealth;
   down = false;
-  /** Calls that were abandoned or answered with an error, and take effect later. */
+  /** The number of abandoned or failed calls that take effect later. */
   lateEffects = 0;
   podCidr = '';
   readonly #reserved = new Map<string, string>();
@@ -97,7 +98,7 @@ export class FakeNode {
     return base === 0 || factor === 0 ? base : base * (1 + this.random.next() * factor);
   }
 
-  /** Runs something that no caller awaits. */
+  /** Runs an effect later that no caller awaits. */
   later(delayMs: number, effect: () => void): void {
     this.lateEffects++;
     this.clock.setTimer(delayMs, () => {
@@ -304,7 +305,7 @@ export class FakeNode {
   }
 
   /**
-   * Sends the stop signal and schedules the kill; both may happen more than once, and the grace period only shrinks.
+   * Sends the stop signal and schedules the kill. Both may happen more than once, and the grace period can only shrink.
    */
   signal(container: ContainerRecord, graceMs: number, actor: string): void {
     if (container.dead || container.state !== 'running') return;
@@ -416,7 +417,7 @@ export class FakeNode {
   }
 }
 
-/** 64 hex digits that depend on the name only (FNV-1a, repeated). */
+/** Returns 64 hex digits that depend only on the name (FNV-1a, repeated). */
 function fakeDigest(name: string): string {
   let hash = 0x811c9dc5;
   for (let index = 0; index < name.length; index++) hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193) >>> 0;

@@ -10,7 +10,7 @@ import type {
 import type { ContainerConfig, LinuxResources, Listed, SandboxConfig } from '../runtime.ts';
 import type { ContainerScript } from './fake-runtime-script.ts';
 
-/** One sandbox in the fake. Snapshots are created once per change, so that listing costs nothing per item. */
+/** One sandbox in the fake. Snapshots are created once per change, so that lists cost nothing per item. */
 export interface SandboxRecord {
   readonly id: string;
   config: SandboxConfig;
@@ -37,9 +37,9 @@ export interface ContainerRecord {
   reason: string;
   message: string;
   readonly imageRef: string;
-  /** The process is gone, whether or not `state` shows it yet. */
+  /** Whether the process has ended, even if `state` does not show it yet. */
   dead: boolean;
-  /** Who requested the pending stop. */
+  /** The client that requested the pending stop. */
   stoppedBy: string | undefined;
   exitTimer: Timer | undefined;
   killTimer: Timer | undefined;
@@ -52,7 +52,7 @@ export function sandboxUid(sandbox: SandboxRecord): string {
   return sandbox.config.uid;
 }
 
-/** The names containerd reserves (upstream: containerd internal/cri/server/helpers.go). */
+/** Returns the name that containerd reserves (upstream: containerd internal/cri/server/helpers.go). */
 export function sandboxName(config: SandboxConfig): string {
   return [config.name, config.namespace, config.uid, config.attempt].join('_');
 }
@@ -100,7 +100,10 @@ export function sandboxStatus(record: SandboxRecord): SandboxRuntimeStatus {
   return record.status;
 }
 
-/** As in the real adapter, a container belongs to the pod its labels name; without them, to none. */
+/**
+ * Converts a container for lists. As in the real adapter, it belongs to the pod in its labels, or to none without
+ * labels.
+ */
 export function listedContainer(record: ContainerRecord): Listed {
   const { config } = record;
   record.listed ??= {

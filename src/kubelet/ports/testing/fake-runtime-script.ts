@@ -5,7 +5,7 @@ export interface ExecScriptResult {
   readonly exitCode?: number;
   readonly stdout?: string;
   readonly stderr?: string;
-  /** How long the command runs, in milliseconds; `Infinity` hangs until the caller's limit. */
+  /** How long the command runs, in milliseconds. `Infinity` hangs until the caller's limit. */
   readonly afterMs?: number;
 }
 
@@ -16,35 +16,35 @@ export interface ContainerIdentity {
   readonly name: string;
   readonly attempt: number;
   readonly image: string;
-  /** Command and arguments. */
+  /** The command and its arguments. */
   readonly command: readonly string[];
 }
 
 /** How the process in a container behaves. */
 export interface ContainerScript {
-  /** Exits on its own that long after its start; absent: runs until stopped. */
+  /** How long after its start the container exits; if absent, it runs until it is stopped. */
   readonly exitAfterMs?: number;
-  /** Exit code of an exit on its own; 0 unless given. */
+  /** The code of that exit; default 0. */
   readonly exitCode?: number;
-  /** The exit on its own is an OOM kill (137, reason OOMKilled). */
+  /** Whether that exit is an OOM kill (137, reason OOMKilled). */
   readonly oomKilled?: boolean;
-  /** The memory usage it reports; 0 unless given. */
+  /** The reported memory usage; default 0. */
   readonly memoryBytes?: number;
-  /** Exit code after SIGTERM; 143 unless given. */
+  /** The exit code after SIGTERM; default 143. */
   readonly termExitCode?: number;
-  /** From SIGTERM to the exit; 5 ms unless given. Longer than the grace period leads to SIGKILL. */
+  /** The time from SIGTERM to the exit; default 5 ms. If it exceeds the grace period, SIGKILL follows. */
   readonly stopMs?: number;
   readonly ignoresTerm?: boolean;
-  /** StartContainer fails with this message and the container ends with 128, StartError. */
+  /** Makes StartContainer fail with this message. The container ends with 128, StartError. */
   readonly failStart?: string;
-  /** Serves (see FakeRuntime.isServing) and lets default execs succeed only that long after its start. */
+  /** How long after its start the container begins to serve (see FakeRuntime.isServing) and default execs succeed. */
   readonly readyAfterMs?: number;
   readonly exec?: (command: readonly string[], sinceStartMs: number) => ExecScriptResult;
 }
 
 export type ContainerScriptSource = ContainerScript | ((container: ContainerIdentity) => ContainerScript);
 
-/** Everything the fake can be scripted for; the names are those of the ports' methods. */
+/** All operations that tests can script, with the names of the ports' methods. */
 export type FakeOp =
   | 'version'
   | 'status'
@@ -92,8 +92,8 @@ export const WRITE_OPS: ReadonlySet<FakeOp> = new Set<FakeOp>([
 ]);
 
 /**
- * Virtual milliseconds per call; a call that is not listed takes no time (and costs no timer). Measured on containerd
- * 1.6 where noted.
+ * Virtual milliseconds per call. A call that is not listed takes no time and needs no timer. Values marked as such were
+ * measured with containerd 1.6.
  */
 export type Latencies = Partial<Record<FakeOp, number>>;
 export const DEFAULT_LATENCIES: Latencies = {
@@ -106,38 +106,35 @@ export const DEFAULT_LATENCIES: Latencies = {
   pullImage: 500,
 };
 
-/** Client deadlines by operation when a call has none (upstream: cri-client); 0 means none. */
+/** Returns the client deadline of an operation for a call without one (upstream: cri-client); 0 means none. */
 export function defaultLimitMs(op: FakeOp): number {
   if (op === 'pullImage') return 0;
   return op === 'runSandbox' ? 240_000 : 120_000;
 }
 
-/** The subject of a call, as far as it is known. Fault rules match on it and the journal shows it. */
+/** The known subject of a call, for matching faults and for the journal. */
 export interface CallTarget {
   readonly podUid?: string;
-  /** Container name in the pod. */
+  /** The name of the container in the pod. */
   readonly container?: string;
   readonly attempt?: number;
-  /** Container or sandbox id. */
+  /** The id of the container or sandbox. */
   readonly id?: string;
   readonly image?: string;
 }
 
 export interface FaultScope {
-  /** How many calls it affects; unlimited if absent. */
+  /** The number of affected calls; unlimited if absent. */
   readonly times?: number;
-  /** Which calls it affects; all of the operation if absent. */
+  /** Selects the affected calls; all of the operation if absent. */
   readonly match?: (target: CallTarget) => boolean;
 }
 
 export type Fault =
   | { kind: 'fail'; errorKind: ErrorKind; message: string }
-  /** Never completes and has no effect; ends with the caller's abort or deadline. */
+  /** Never completes and has no effect. It ends with the caller's abort or deadline. */
   | { kind: 'hang'; keepsNameMs: number }
-  /**
-   * Takes effect, and the caller sees a Timeout; `effectAfterMs` delays the effect to that long after the caller timed
-   * out.
-   */
+  /** Takes effect, but the caller sees a Timeout. The effect happens `effectAfterMs` after that. */
   | { kind: 'lateSuccess'; effectAfterMs: number }
   | { kind: 'delay'; ms: number }
   /** Reads the state when called and delivers it `ms` later. */
@@ -150,11 +147,11 @@ interface FaultRule {
   readonly match: (target: CallTarget) => boolean;
 }
 
-/** Scripted faults, taken in the order they were scripted. */
+/** Scripted faults, used in the order in which they were added. */
 export class ScriptedFaults {
   #rules: FaultRule[] = [];
 
-  /** Returns a function that removes the fault. */
+  /** Adds a fault. Returns a function that removes it. */
   add(op: FakeOp, fault: Fault, scope: FaultScope): () => void {
     const rule: FaultRule = { op, fault, left: scope.times ?? Infinity, match: scope.match ?? ((): boolean => true) };
     this.#rules.push(rule);

@@ -13,9 +13,9 @@ import type { ContainerIdentity, ContainerScriptSource, FakeOp, FaultScope } fro
 export type { FakeRuntimeOptions };
 
 /**
- * A stateful container runtime in memory, on a fake clock: containerd's observable rules, scripts for the behaviour of
- * containers, and scripted faults. The object itself is the client of actor `agent`; `client(actor)` creates more, each
- * of which can be killed.
+ * A stateful container runtime in memory, with a fake clock: containerd's observable rules, scripts for the behaviour
+ * of containers, and scripted faults. The object itself is the client of actor `agent`. `client(actor)` creates more
+ * clients, each of which can be killed.
  */
 export class FakeRuntime extends FakeRuntimeClient {
   constructor(options: FakeRuntimeOptions) {
@@ -30,7 +30,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     return this.node.journal;
   }
 
-  /** Stream faults: drop, delay, duplicate, reorder, disconnect, unsupported. */
+  /** Faults of streams: drop, delay, duplicate, reorder, disconnect, unsupported. */
   get events(): FakeEventHub {
     return this.node.hub;
   }
@@ -38,8 +38,8 @@ export class FakeRuntime extends FakeRuntimeClient {
   // ---- Scripts ----
 
   /**
-   * Containers of that name, of that image, or that `which` selects behave like this from now on; the newest matching
-   * script applies. Running ones are not changed.
+   * Sets the behaviour of containers with that name or image, or that `which` selects. The newest matching script
+   * applies. Running containers do not change.
    */
   behaviour(which: string | ((container: ContainerIdentity) => boolean), script: ContainerScriptSource): void {
     this.node.addScript(
@@ -60,7 +60,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     this.node.latencies[op] = ms;
   }
 
-  // ---- Faults of calls; each returns a function that removes it ----
+  // ---- Faults of calls. Each method returns a function that removes the fault. ----
 
   fail(op: FakeOp, fault: { kind: ErrorKind; message?: string } & FaultScope): () => void {
     return this.node.faults.add(
@@ -70,7 +70,10 @@ export class FakeRuntime extends FakeRuntimeClient {
     );
   }
 
-  /** `keepsNameMs`: how long after its caller timed out a hung create still holds its reserved name. */
+  /**
+   * Makes calls hang. `keepsNameMs` is how long after the timeout of its caller a hung create still holds its reserved
+   * name.
+   */
   hang(op: FakeOp, scope: FaultScope & { keepsNameMs?: number } = {}): () => void {
     return this.node.faults.add(op, { kind: 'hang', keepsNameMs: scope.keepsNameMs ?? 0 }, scope);
   }
@@ -94,9 +97,8 @@ export class FakeRuntime extends FakeRuntimeClient {
   // ---- Faults of the node ----
 
   /**
-   * The runtime goes down and comes back after `downMs`: pending and new calls fail with Unavailable, streams break.
-   * Containers keep running unless specified otherwise: `exit` kills them, `unknown` is a runtime that cannot tell
-   * their state.
+   * Stops the runtime and starts it after `downMs`: pending and new calls fail with Unavailable, and streams break. By
+   * default containers keep running. `exit` kills them; `unknown` means that the runtime does not know their state.
    */
   restart(options: { downMs: number; containers?: 'survive' | 'exit' | 'unknown' }): void {
     const { node } = this;
@@ -105,7 +107,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     for (const call of [...node.inflight]) call.cutOff(gone);
     node.hub.disconnect();
     for (const container of node.containers.values()) {
-      // The wait for the kill runs in the runtime's process; the signal that was sent takes effect regardless.
+      // The runtime's process waits for the kill. The signal that was sent still takes effect.
       container.killTimer?.cancel();
       if (container.state !== 'running') continue;
       if (options.containers === 'exit') node.exit(container, { exitCode: 137, by: 'outside' });
@@ -120,7 +122,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     return this.node.down;
   }
 
-  /** Kills the process of a container from outside: exit code 137 as with SIGKILL, or the given one. */
+  /** Kills the process of a container from outside, with exit code 137 as for SIGKILL, or the given one. */
   killContainer(id: string, end: { exitCode?: number; oomKilled?: boolean } = {}): void {
     this.node.exit(this.node.container(id), {
       exitCode: end.exitCode ?? 137,
@@ -129,7 +131,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     });
   }
 
-  /** The pause process dies; its containers keep running unless `withContainers`. */
+  /** Kills the pause process. Its containers keep running unless `withContainers` is set. */
   killSandbox(id: string, options: { withContainers?: boolean } = {}): void {
     const sandbox = this.node.sandbox(id);
     if (options.withContainers === true)
@@ -138,7 +140,7 @@ export class FakeRuntime extends FakeRuntimeClient {
     this.node.sandboxDied(sandbox);
   }
 
-  /** `crictl rm -f` by another user. */
+  /** Does what `crictl rm -f` by another user does. */
   removeContainerByHand(id: string): void {
     this.node.dropContainer(this.node.container(id));
   }
@@ -161,7 +163,7 @@ export class FakeRuntime extends FakeRuntimeClient {
       : this.sandboxes(podUid).flatMap((sandbox) => [...sandbox.containers]);
   }
 
-  /** The newest container of that name in the pod, or undefined. */
+  /** Returns the newest container of that name in the pod; undefined if there is none. */
   container(podUid: string, name: string): ContainerRecord | undefined {
     return this.containers(podUid).reduce<ContainerRecord | undefined>(
       (newest, candidate) =>
@@ -173,7 +175,7 @@ export class FakeRuntime extends FakeRuntimeClient {
   }
 
   /**
-   * Whether a pod's address answers: one of its containers runs and is past its `readyAfterMs`. For fakes of the
+   * Whether a pod's address answers: one of its containers runs and is past its `readyAfterMs`. It is for fakes of the
    * network.
    */
   isServing(podIp: string): boolean {

@@ -1,11 +1,11 @@
 import type { StateText } from '../state-text.ts';
 
-/** A state file in memory. What changed is written by `flush` only. */
+/** A state file in memory. Only `flush` writes changes. */
 export class FakeStateText implements StateText {
   readonly text: string | undefined;
-  /** Why the content was set aside. */
+  /** Why the content was renamed. */
   why: string | undefined;
-  /** What the disk holds. */
+  /** The content on disk. */
   saved: string | undefined;
   hasChanged = false;
   #snapshot: (() => string) | undefined;

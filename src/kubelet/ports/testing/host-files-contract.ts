@@ -12,8 +12,8 @@ export interface HostFilesUnderTest {
   /** An empty directory to work in. */
   readonly root: string;
   /**
-   * Lets watch events arrive: until `seen` is true (bounded), or for a moment when none is expected. The fake needs
-   * only one turn of the event loop.
+   * Waits for watch events: until `seen` returns true (with a limit), or for a moment if none is expected. The fake
+   * needs only one turn of the event loop.
    */
   readonly settle: (seen?: () => boolean) => Promise<void>;
   readonly end: () => Promise<void>;
@@ -23,7 +23,7 @@ const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 const rejects = (kind: ErrorKind, work: Promise<unknown>): Promise<void> =>
   assert.rejects(work, (error) => errorKind(error) === kind);
 
-/** What every HostFiles guarantees; run on the fake and on the real file system. */
+/** The contract of HostFiles. It runs with the fake and with the real file system. */
 export function hostFilesContract(name: string, make: () => Promise<HostFilesUnderTest>): void {
   const contract = contractOn(make);
   describe(`HostFiles contract: ${name}`, () => {

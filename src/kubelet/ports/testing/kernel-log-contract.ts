@@ -4,11 +4,11 @@ import type { KernelLog } from '../kernel-log.ts';
 
 export interface KernelLogSubject {
   readonly log: KernelLog;
-  /** A program, not the kernel, writes this line. */
+  /** Writes a line as a program. */
   write(line: string): void;
 }
 
-/** What every kernel log keeps to. `skip`: why it cannot be tried here. */
+/** The contract of kernel logs. `skip` is the reason why it cannot run here. */
 export function kernelLogContract(name: string, subject: () => KernelLogSubject, skip: string | false = false): void {
   test(`${name}: records written from now on arrive in order, as those of a program, until it is stopped`, {
     skip,

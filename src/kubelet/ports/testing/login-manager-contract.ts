@@ -6,13 +6,13 @@ import { contractOn } from './contract-test.ts';
 
 export interface LoginManagerUnderTest {
   readonly manager: LoginManager;
-  /** Asks for a shutdown of the machine; resolves when it was announced. */
+  /** Requests a shutdown of the machine. Resolves when it was announced. */
   readonly shutDown: () => Promise<void>;
-  /** Cancels the shutdown after the machine began to go down. */
+  /** Cancels the shutdown after the machine began to shut down. */
   readonly cancel: () => Promise<void>;
-  /** Whether the machine has begun to go down. */
+  /** Whether the machine has begun to shut down. */
   readonly isDown: () => boolean;
-  /** Resolves when `condition` holds. */
+  /** Resolves when `condition` is true. */
   readonly until: (condition: () => boolean) => Promise<void>;
   readonly end: () => Promise<void>;
 }
@@ -25,7 +25,7 @@ function signalsOf(connection: LoginConnection): boolean[] {
   return seen;
 }
 
-/** What every LoginManager guarantees; run on the fake and on systemd-logind. */
+/** The contract of LoginManager. It runs with the fake and with systemd-logind. */
 export function loginManagerContract(name: string, make: () => Promise<LoginManagerUnderTest>): void {
   const contract = contractOn(make);
   describe(`LoginManager contract: ${name}`, () => {

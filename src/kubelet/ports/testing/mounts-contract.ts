@@ -14,7 +14,7 @@ export interface MountsUnderTest {
   readonly end: () => Promise<void>;
 }
 
-/** What every Mounts guarantees; run on the fake and, as root, on the kernel. */
+/** The contract of Mounts. It runs with the fake and, as root, with the kernel. */
 export function mountsContract(name: string, make: () => Promise<MountsUnderTest>): void {
   const contract = contractOn(make);
   describe(`Mounts contract: ${name}`, () => {

@@ -9,7 +9,7 @@ export interface PodShape {
   readonly namespace?: string;
 }
 
-/** A sandbox as the agent would request it, with the labels that identify it. */
+/** Builds a sandbox configuration as the agent does, with the labels that identify it. */
 export function buildSandboxConfig(pod: PodShape, overrides: Partial<SandboxConfig> = {}): SandboxConfig {
   const { uid, name = `pod-${uid}`, namespace = 'default' } = pod;
   return {
@@ -71,7 +71,7 @@ export function buildContainerConfig(
   };
 }
 
-/** Starts a pod with plain runtime calls, as an earlier agent would have: sandbox, then each container in order. */
+/** Starts a pod with plain runtime calls, as an earlier agent would have: the sandbox, then each container in order. */
 export async function runPod(
   runtime: ContainerRuntime,
   pod: PodShape,

@@ -13,17 +13,17 @@ export interface RuntimeUnderTest {
   readonly runtime: ContainerRuntime & ImageRuntime;
   readonly events: RuntimeEventSource;
   /**
-   * An image that is present and can run `sh`-like commands; `sleepCommand` runs until stopped, `exitCommand(3)` ends
-   * at once with 3.
+   * An image that is present and can run commands. `sleepCommand` runs until it is stopped, and `exitCommand(3)` ends
+   * immediately with 3.
    */
   readonly image: string;
   readonly sleepCommand: readonly string[];
   readonly exitCommand: (code: number) => readonly string[];
   readonly logDirectory: string;
   readonly cgroupParent: string;
-  /** Lets time pass until `done`, or fails; with a real runtime it polls. */
+  /** Waits until `done`, or fails. With a real runtime it polls. */
   readonly eventually: (what: string, done: () => boolean | Promise<boolean>) => Promise<void>;
-  /** Runs work that may need time to pass: on a fake clock, advances it. */
+  /** Runs work that needs time, and advances a fake clock. */
   readonly run: <T>(work: Promise<T>) => Promise<T>;
   readonly close: () => Promise<void>;
 }
@@ -167,8 +167,8 @@ const cases: Readonly<Record<string, Case>> = {
     await run(runtime.startContainer(id));
     await eventually('the container exits', async () => (await run(runtime.containerStatus(id))).state === 'exited');
     const exited = await run(runtime.containerStatus(id));
-    // The order of the two times is not checked: containerd stamps the start when its call returns, which a quick
-    // process does not wait for.
+    // The order of the two times is not checked: containerd records the start when its call returns, and a quick
+    // process may end before.
     assert.deepEqual(
       { code: exited.exitCode, reason: exited.reason, started: exited.startedAtMs > 0, ended: exited.finishedAtMs > 0 },
       { code: 3, reason: 'Error', started: true, ended: true },
@@ -315,8 +315,8 @@ const cases: Readonly<Record<string, Case>> = {
 };
 
 /**
- * Declares one test per behaviour. It runs here on the fake and, in the integration tests, on a real runtime, so that
- * the fake matches the runtime.
+ * Declares one test per behaviour. They run here with the fake and, in the integration tests, with a real runtime, so
+ * that the fake matches the runtime.
  */
 export function runtimeContract(label: string, factory: () => Promise<RuntimeUnderTest>): void {
   for (const [index, [title, behaviour]] of Object.entries(cases).entries()) {
