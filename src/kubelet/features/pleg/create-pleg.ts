@@ -11,7 +11,7 @@ export interface CreatePlegParts extends Omit<PlegOptions, 'onEvent'> {
   readonly onExit: (uid: PodUid, container: ContainerRuntimeStatus) => void;
 }
 
-/** PLEG with the two listeners that the agent needs. Starts nothing. */
+/** Creates PLEG with the two listeners that the agent needs. It starts nothing. */
 export function createPleg({ onObserved, onExit, ...options }: CreatePlegParts): Pleg {
   const pleg: Pleg = new Pleg({
     ...options,

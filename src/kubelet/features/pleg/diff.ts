@@ -9,8 +9,9 @@ import type {
 import type { Listed } from '../../ports/runtime.ts';
 
 /**
- * The events for a pod that changed from `before` to `after` (upstream: pleg/generic.go, generateEvents). A container
- * that vanished without being seen dead both died and was removed. Sandboxes are reported as one event per pod.
+ * Computes the events for a pod that changed from `before` to `after` (upstream: pleg/generic.go, generateEvents). A
+ * container that vanished without having been observed dead both died and was removed. Sandboxes are reported as one
+ * event per pod.
  */
 export function computePodLifecycleEvents(
   uid: PodUid,
@@ -54,7 +55,7 @@ function computeContainerEvent(
   return before !== undefined && sameContainer(before, after) ? undefined : 'ContainerChanged';
 }
 
-/** Equal in all fields that can change during a container's life. */
+/** Whether the containers are equal in all fields that can change. */
 export function sameContainer(left: ContainerRuntimeStatus, right: ContainerRuntimeStatus): boolean {
   return (
     left === right ||
@@ -91,13 +92,13 @@ function sameSandboxes(left: readonly SandboxRuntimeStatus[], right: readonly Sa
   );
 }
 
-/** One pod's part of a listing of the node. */
+/** The part of a pod in a listing of the node. */
 export interface PodListing {
   readonly sandboxes: readonly ListedSandbox[];
   readonly containers: readonly Listed[];
 }
 
-/** Sorted by pod. What has no pod uid was not created by this agent and is omitted. */
+/** Groups a listing, sorted by pod. Containers without a pod UID were not created by this agent and are left out. */
 export function groupByPod(
   sandboxes: readonly ListedSandbox[],
   containers: readonly Listed[],

@@ -5,32 +5,38 @@ import type { Inspector } from './inspector.ts';
 import type { RuntimeCache } from './runtime-cache.ts';
 
 /**
- * The runtime announces an exit before its own status shows it (containerd: the task's exit, then the container's
- * status). The change that an event announces is therefore polled until the cache shows it, frequently at first:
- * measured on containerd 1.6, the status follows the event after 25 to 30 ms.
+ * The intervals of checks after an event. The runtime announces an exit before its own status shows it (containerd: the
+ * task's exit, then the container's status), so it is polled until the cache shows the change, frequently at first.
+ * With containerd 1.6, the status follows the event after 25 to 30 ms.
  */
 const lookAgainMs = [5, 5, 5, 5, 5, 5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
 /**
- * By then the runtime's status has all details of an exit that an event reported, or will soon: then it is polled
- * again.
+ * After this time the runtime's status has all details of an exit that an event reported, or will soon. Then it is
+ * polled again.
  */
 const CONFIRM_MS = 200;
-/** Starts and creations are mostly the agent's own calls, whose results arrive anyway: no need to poll quickly. */
+/**
+ * Starts and creations are mostly the agent's own calls, whose results arrive anyway. So they are not polled quickly.
+ */
 const OWN_WORK_GRACE_MS = 250;
 /**
- * So are removals and the ends of sandboxes, but not always: one check at once, and if it was too early the next ones
- * at long intervals. Polled as frequently as the end of a container, they cost ten calls per deleted pod.
+ * Removals and the ends of sandboxes usually are the agent's own calls too. There is one check immediately, and if it
+ * was too early the next ones follow at long intervals. With the intervals for containers they would cost ten calls per
+ * deleted pod.
  */
 const LIKELY_OWN_WORK_LOOK = lookAgainMs.indexOf(40);
 
-/** `confirmed`: the runtime's status has confirmed an exit that an event reported. */
+/**
+ * The change that the cache must show. `confirmed` means that the runtime's status has confirmed an exit that an event
+ * reported.
+ */
 type Promised = Exclude<RuntimeEvent['kind'], 'created'> | 'confirmed';
 
 interface Check {
   readonly uid: PodUid;
   promised: Promised;
   looks: number;
-  /** Armed between checks; undefined while one is running. */
+  /** The timer of the next check; undefined while a check is running. */
   timer: Timer | undefined;
 }
 
@@ -45,7 +51,10 @@ export interface EventChecksOptions {
   readonly oomSeen?: ReadonlySet<string>;
 }
 
-/** Ensures that the changes announced by events reach the cache, with as few calls as possible. One check per id. */
+/**
+ * Ensures that the changes announced by events reach the cache, with as few calls as possible. There is one check per
+ * id.
+ */
 export class EventChecks {
   readonly #options: EventChecksOptions;
   readonly #checks = new Map<string, Check>();
@@ -58,7 +67,7 @@ export class EventChecks {
     return this.#checks.size;
   }
 
-  /** `id` is in the cache. */
+  /** Expects a change of an id that is in the cache. */
   expect(uid: PodUid, id: string, kind: RuntimeEvent['kind']): void {
     if (kind === 'created') return;
     if (kind !== 'changed' && this.#isFulfilled(id, kind))
@@ -80,17 +89,17 @@ export class EventChecks {
     }
     if (known.promised === kind ? kind === 'changed' : rank(kind) < rank(known.promised)) return;
     known.promised = kind;
-    // An event while waiting for the next check: check now. A running check is followed by another one if it was too
-    // early.
+    // An event during the wait for the next check starts the check immediately. If a running check was too early,
+    // another one follows.
     if (known.timer === undefined || this.#isLikelyOwnWork(id, kind)) return;
     known.timer.cancel();
     void this.#look(id, known);
   }
 
   /**
-   * An exit reported by an event lacks the termination message, which only the runtime's status has. It is requested
-   * some time from now, until it has arrived, whatever else is checked meanwhile. Nothing is requested when the runtime
-   * has already reported it.
+   * Requests the runtime's status of an exit that an event reported, because the event has no termination message. The
+   * status is requested after a while until the message has arrived. Nothing is requested if the runtime has already
+   * reported it.
    */
   confirm(uid: PodUid, id: string): void {
     if (this.#isDone(id, 'confirmed')) return;
@@ -125,7 +134,10 @@ export class EventChecks {
     return kind === 'deleted' || (kind === 'stopped' && this.#options.cache.sandbox(id) !== undefined);
   }
 
-  /** Also for an OOM kill, once its container has ended: a status with another reason was read too early. */
+  /**
+   * Whether the cache shows the change. After an OOM kill, a status of the ended container with another reason was read
+   * too early.
+   */
   #isDone(id: string, promised: Promised): boolean {
     const { cache, oomSeen } = this.#options;
     const container = cache.container(id);
@@ -153,7 +165,7 @@ export class EventChecks {
   }
 }
 
-/** A later stage of the life cycle implies more. */
+/** Returns the position in the life cycle. A later stage implies the earlier ones. */
 function rank(kind: Promised): number {
   return ['changed', 'started', 'stopped', 'confirmed', 'deleted'].indexOf(kind);
 }

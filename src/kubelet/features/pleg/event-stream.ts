@@ -9,26 +9,26 @@ import type { EventSourceKind, RuntimeEvent, RuntimeEventSource } from '../../po
 
 const reconnect = { initialMs: 100, maxMs: 10_000, factor: 2 };
 const RECONNECT_JITTER = 0.5;
-/** A stream that was open this long was healthy: its end resets the back-off. */
+/** A stream that was open for this long was healthy, so its end resets the back-off. */
 const GOOD_STREAM_MS = 10_000;
-/** When no source works at all, all are tried again after this time: the runtime may have been replaced. */
+/** If no source works, all are tried again after this time, because the runtime may have been replaced. */
 const UNSUPPORTED_RETRY_MS = 10 * 60_000;
 
 export interface EventStreamOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** In order of preference. */
+  /** The sources in the order of preference. */
   readonly sources: readonly RuntimeEventSource[];
   readonly onEvent: (event: RuntimeEvent) => void;
-  /** The stream is open (its kind) or not (undefined). */
+  /** Called when a stream opened (with its kind) or ended (undefined). */
   readonly onState: (kind: EventSourceKind | undefined) => void;
 }
 
 /**
- * Keeps one live stream of runtime events open: the first source that works, reconnecting whenever it ends. It never
- * gives up (upstream does after five errors). A source found unsupported is skipped until a stream of another source
- * breaks, because the runtime may have been upgraded.
+ * Keeps one stream of runtime events open: that of the first source that works. It reconnects whenever the stream ends,
+ * and never gives up (upstream does after five errors). An unsupported source is skipped until a stream of another
+ * source breaks, because the runtime may have been upgraded.
  */
 export class EventStream {
   readonly #options: EventStreamOptions;
@@ -41,7 +41,7 @@ export class EventStream {
     this.#options = options;
   }
 
-  /** The kind of the open stream, if there is one. */
+  /** The kind of the open stream; undefined if there is none. */
   get kind(): EventSourceKind | undefined {
     return this.#kind;
   }
@@ -68,7 +68,7 @@ export class EventStream {
     }
   }
 
-  /** Goes through the sources until one has worked; returns how long its stream was open, 0 if none. */
+  /** Tries the sources until one has worked. Returns how long its stream was open, or 0 if none worked. */
   async #tryAll(): Promise<number> {
     const { clock, sources } = this.#options;
     for (const source of sources) {
@@ -82,7 +82,7 @@ export class EventStream {
     return 0;
   }
 
-  /** Subscribes and stays until the stream ends; returns when it opened, undefined if it never did. */
+  /** Subscribes and waits until the stream ends. Returns when it opened; undefined if it never did. */
   async #hold(source: RuntimeEventSource): Promise<number | undefined> {
     const { clock, log, onEvent } = this.#options;
     let openedAtMs: number | undefined;

@@ -21,7 +21,7 @@ interface Fixture {
   readonly vanished?: readonly string[];
 }
 
-/** Inspects what a list shows; returns the reading and the ids that the runtime was asked about. */
+/** Inspects the containers of a list. Returns the reading, and the ids that were queried. */
 async function inspect(
   { runs = [], sandboxes = [] }: { runs?: ContainerRuntimeStatus[]; sandboxes?: SandboxRuntimeStatus[] },
   { known = [], unconfirmed = [], depth = 'changed', vanished = [] }: Fixture = {},

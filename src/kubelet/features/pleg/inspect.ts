@@ -12,18 +12,18 @@ export type RuntimeReader = Pick<
   'listSandboxes' | 'listContainers' | 'sandboxStatus' | 'containerStatus'
 >;
 
-/** What is known already, to save calls. */
+/** The known parts of a pod, which save calls. */
 export interface KnownParts {
   container(id: string): ContainerRuntimeStatus | undefined;
   sandbox(id: string): SandboxRuntimeStatus | undefined;
-  /** false for an exit that so far only an event has reported. */
+  /** Whether the runtime has confirmed the exit, and not only an event. */
   isConfirmed(id: string): boolean;
 }
 
 export interface InspectOptions extends CallOptions {
   /**
-   * `changed` reads what the list shows in another state than is known; `full` reads everything that can still change.
-   * An exited container with a complete record from the runtime is never read again: it cannot change.
+   * `changed` reads what the list shows in another state than the known one. `full` reads everything that can still
+   * change. An exited container with a complete record of the runtime is never read again, because it cannot change.
    */
   readonly depth: 'changed' | 'full';
 }
@@ -36,7 +36,10 @@ export async function listPod(runtime: RuntimeReader, uid: PodUid, options: Call
   return { sandboxes, containers };
 }
 
-/** All details of what a list shows of a pod, read concurrently. What vanished meanwhile is omitted. */
+/**
+ * Reads all details of a pod's listed containers and sandboxes concurrently. Those that vanished meanwhile are left
+ * out.
+ */
 export async function inspectListed(
   runtime: RuntimeReader,
   listing: PodListing,
@@ -62,7 +65,7 @@ function readSandbox(
   known: SandboxRuntimeStatus | undefined,
   options: InspectOptions,
 ): Promise<SandboxRuntimeStatus | undefined> {
-  // Of a dead sandbox only its death matters; a live one may have got addresses since.
+  // Of a dead sandbox only its death matters. A live one may have got addresses since.
   if (known !== undefined && known.ready === item.ready && (options.depth === 'changed' || !known.ready))
     return Promise.resolve(known);
   return unlessGone(runtime.sandboxStatus(item.id, options));
@@ -83,7 +86,7 @@ function readContainer(
   return unlessGone(runtime.containerStatus(item.id, options));
 }
 
-/** undefined for what no longer exists. */
+/** Returns the reading; undefined if the object no longer exists. */
 export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

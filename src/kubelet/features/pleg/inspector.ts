@@ -9,17 +9,17 @@ import { inspectListed, listPod, unlessGone } from './inspect.ts';
 import type { Sequence } from './pod-record.ts';
 import type { RuntimeCache } from './runtime-cache.ts';
 
-/** Concurrent inspections; more of them only queue in the runtime. */
+/** The maximum number of concurrent inspections. More would only wait in the runtime. */
 const SLOTS = 16;
-/** An inspection that takes longer releases its slot: hung pods never block others. */
+/** An inspection that takes longer than this releases its slot, so that pods that hang never block others. */
 const SLOT_HOLD_MS = 1000;
 /** The time limit of one pod's inspection. */
 export const INSPECTION_LIMIT_MS = 10_000;
 
 interface Work {
-  /** Read the whole pod again, from its own list call. */
+  /** Whether the whole pod is read with its own list call. */
   readonly whole: boolean;
-  /** Read what differs in this part of a node-wide list, and when the list was requested. */
+  /** A part of a node-wide list, whose differences are read, and when the list was requested. */
   readonly listed: { listing: PodListing; seq: Sequence } | undefined;
   /** Single containers or sandboxes to read. */
   readonly ids: Set<string>;
@@ -32,15 +32,15 @@ export interface InspectorOptions {
   readonly cache: RuntimeCache;
   /** Called once per failed inspection. */
   readonly onFailure: (uid: PodUid, error: unknown) => void;
-  /** How long one inspection took. */
+  /** Called with the duration of each inspection. */
   readonly onRead?: ((durationMs: number) => void) | undefined;
 }
 
 /**
- * Reads pods from the runtime into the cache.
- * 1. One inspection per pod at a time; requests made meanwhile are merged into the next one, which begins after they
- *    were made.
- * 2. A pod whose inspection hangs or fails delays no other pod, and keeps its last good status.
+ * Reads pods from the runtime into the cache. Invariants:
+ * 1. There is one inspection per pod at a time. Requests made meanwhile are merged into the next one, which begins
+ *    after they were made.
+ * 2. A pod whose inspection hangs or fails does not delay other pods, and keeps its last good status.
  */
 export class Inspector {
   readonly #options: InspectorOptions;
@@ -64,8 +64,8 @@ export class Inspector {
   }
 
   /**
-   * Reads the pod again, beginning after this call; resolves to the new status. Rejects when the runtime cannot be
-   * read.
+   * Reads the pod in an inspection that begins after this call. Resolves to the new status. Rejects if the runtime
+   * cannot be read.
    */
   async refresh(uid: PodUid): Promise<PodRuntimeStatus | undefined> {
     await this.#submit(uid, { whole: true });

@@ -16,7 +16,7 @@ const STEPS = 40;
 
 type Deed = (runtime: FakeRuntime, pick: <T>(items: readonly T[]) => T | undefined) => void;
 
-/** Everything that can happen to a node without the agent, and to the events the agent receives about it. */
+/** Everything that can happen to a node without the agent, and to the events that the agent receives. */
 const DEEDS: readonly Deed[] = [
   (runtime, pick) => {
     const victim = pick(runtime.containers().filter((container) => container.state === 'running' && !container.dead));

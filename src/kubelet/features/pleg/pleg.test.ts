@@ -42,7 +42,8 @@ test('existing pods are adopted by two lists and one status call per sandbox and
   let adoptedMs = -1;
   void pleg.whenAdopted().then(() => (adoptedMs = clock.monotonicMs() - startMs));
   await clock.advance(1000);
-  // The stream opens during the first relist and requests a second one: changes before it opened were not announced.
+  // The stream opens during the first relist and requests a second one, because changes before it opened were not
+  // announced.
   assert.deepEqual(Object.fromEntries(runtime.journal.callCounts), {
     listSandboxes: 2,
     listContainers: 2,

@@ -20,18 +20,21 @@ import { TerminationMessageReader } from './termination-message-reader.ts';
 import { relist } from './relist.ts';
 import type { CacheChange, ChangeOrigin, RuntimeCache } from './runtime-cache.ts';
 
-/** Without a stream as in upstream's generic PLEG; with one, only as a fallback (upstream's evented PLEG: 300 s). */
+/**
+ * The interval of relists without a stream, as in upstream's generic PLEG. With a stream they are only a fallback
+ * (upstream's evented PLEG: 300 s).
+ */
 const POLLING_PERIOD_MS = 1000;
 const SAFETY_NET_PERIOD_MS = 60_000;
-/** Upstream: the relist threshold, 3 minutes. */
+/** The relist threshold (upstream: 3 minutes). */
 const UNHEALTHY_AFTER_MS = 3 * 60_000;
-/** Unknown ids mostly belong to the agent's own calls, whose results are pending. */
+/** How long an unknown id is left alone. Most of them belong to the agent's own calls, whose results are pending. */
 const UNKNOWN_ID_GRACE_MS = 250;
-/** How many ids of foreign containers, and of containers with an OOM kill, are kept. */
+/** The maximum number of remembered ids of foreign containers, and of containers with an OOM kill. */
 const REMEMBERED_IDS = 4096;
-/** Adoption ends after this time even if calls hang; pods that could not be read are marked in the cache. */
+/** The time limit of adoption, in case calls hang. Pods that could not be read are marked in the cache. */
 const ADOPTION_PATIENCE_MS = 1000;
-/** A pod in transition is read again at these intervals, the last one until the deadline. */
+/** The intervals at which a pod in transition is read again. The last one repeats until the deadline. */
 const transitionMs = [5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
 
 export interface PlegOptions {
@@ -39,36 +42,37 @@ export interface PlegOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly runtime: RuntimeReader;
-  /** In order of preference: CRI's, then containerd's own. May be empty. */
+  /** The sources in the order of preference: CRI's, then containerd's own. The list may be empty. */
   readonly sources: readonly RuntimeEventSource[];
   readonly cache: RuntimeCache;
-  /** Called after the cache shows the change, also for changes the agent made itself (`own`). Must not throw. */
+  /** Called after the cache shows the change, including changes that the agent made (`own`). It must not throw. */
   readonly onEvent: (event: PodLifecycleEvent, origin: ChangeOrigin) => void;
   /**
-   * The termination message of a container that ended, from the files of the node. Without it, the message comes only
+   * Returns the termination message of an ended container, from the files of the node. Without it, the message arrives
    * with the runtime's status, some time after the exit.
    */
   readonly terminationMessage?: (ended: ContainerRuntimeStatus) => Promise<string>;
-  /** For metrics: how long each relist took, in milliseconds, and how many pods it had inspected. */
+  /** Called after each relist, for metrics, with its duration in milliseconds and the number of inspected pods. */
   readonly onRelist?: (durationMs: number, inspected: number) => void;
-  /** The duration of reading each single pod. */
+  /** Called with the duration of reading each single pod. */
   readonly onPodRead?: (durationMs: number) => void;
 }
 
 export interface PlegHealth {
   readonly ok: boolean;
-  /** In upstream's words; empty when ok. */
+  /** The reason in upstream's words; empty if it is healthy. */
   readonly reason: string;
-  /** Monotonic time of the last activity: a successful relist or an event. */
+  /** The monotonic time of the last successful relist or event. */
   readonly lastActiveMs: number | undefined;
 }
 
 /**
- * The pod lifecycle event generator: keeps the cache in line with the runtime and reports changes.
- * 1. Events are hints; every change of the cache comes from the runtime's answers, or from an event's own status where
- *    it can only advance the state.
- * 2. With a stream, only what events name is read, plus a slow relist; without one, the node is listed each second.
- * 3. A pod that cannot be read keeps its status, is marked in the cache, and is tried again; other pods are not
+ * The pod lifecycle event generator: updates the cache from the runtime and reports changes. Invariants:
+ * 1. Events are hints. Every change of the cache comes from the runtime's answers, or from an event's own status if it
+ *    advances the state.
+ * 2. With a stream, only the objects of events are read, plus a slow relist. Without one, the node is listed each
+ *    second.
+ * 3. A pod that cannot be read keeps its status, is marked in the cache, and is read again. Other pods are not
  *    affected.
  */
 export class Pleg {
@@ -161,8 +165,8 @@ export class Pleg {
   }
 
   /**
-   * Resolves once the first list of the node is in and each of its pods was inspected, failed to be, or a second has
-   * passed since: for pods that hang then, the cache reports `isRead` false.
+   * Resolves when the node was first listed, and each pod was inspected, could not be inspected, or a second has
+   * passed. For pods that hang then, `isRead` of the cache is false.
    */
   whenAdopted(): Promise<void> {
     return this.#adopted;
@@ -174,15 +178,15 @@ export class Pleg {
   }
 
   /**
-   * Reads the pod from the runtime, beginning after this call; rejects when that fails. Resolves to undefined when
-   * nothing of it exists.
+   * Reads the pod from the runtime after this call. Rejects if that fails. Resolves to undefined if nothing of the pod
+   * exists.
    */
   refresh(uid: PodUid): Promise<PodRuntimeStatus | undefined> {
     return this.#inspector.refresh(uid);
   }
 
   /**
-   * Something of this pod is about to change without a reliable event: it is polled at growing intervals until it
+   * Must be called before a change of the pod without a reliable event. The pod is polled at growing intervals until it
    * changes or the deadline passes.
    */
   expectChange(uid: PodUid, withinMs: number): void {
@@ -196,7 +200,7 @@ export class Pleg {
     this.#armTransition(uid);
   }
 
-  /** The open event stream; undefined while the node is polled. */
+  /** The kind of the open event stream; undefined while the node is polled. */
   get streamKind(): EventSourceKind | undefined {
     return this.#stream.kind;
   }
@@ -214,7 +218,7 @@ export class Pleg {
     };
   }
 
-  /** Why no pod can be synced, in upstream's words; empty when PLEG is healthy. */
+  /** Returns why no pod can be synced, in upstream's words; empty when PLEG is healthy. */
   errors(): string[] {
     const { ok, reason } = this.health();
     if (!ok) return [`PLEG is not healthy: ${reason}`];
@@ -310,14 +314,17 @@ export class Pleg {
       if (!this.#takeExit(uid, event)) this.#checks.expect(uid, id, kind);
       return;
     }
-    // A creation alone changes nothing that runs; the end of an unknown container is not an event.
+    // A creation changes nothing that runs, and the end of an unknown container is not an event.
     if (this.#stopped || kind === 'created' || kind === 'deleted' || kind === 'changed' || cache.wasRemoved(id)) return;
     const waiting = this.#unknown.get(id);
     if (waiting !== undefined) waiting.kind = kind;
     else this.#unknown.set(id, { kind, timer: clock.setTimer(UNKNOWN_ID_GRACE_MS, () => void this.#identify(id)) });
   }
 
-  /** Which pod does it belong to? Asked once per id, and only when the agent's own result did not arrive in time. */
+  /**
+   * Asks the runtime to which pod the id belongs, once per id, and only if the agent's own result did not arrive in
+   * time.
+   */
   async #identify(id: string): Promise<void> {
     this.#unknown.delete(id);
     const { clock, runtime, cache, log } = this.#options;
@@ -346,9 +353,9 @@ export class Pleg {
   }
 
   /**
-   * Takes an exit from the event itself, some 25 ms before containerd 1.6's status shows it. Not where the runtime's
-   * status is worth waiting for: after an OOM kill, because the status has the reason, and where the end of the log is
-   * needed, which may not be in the file yet.
+   * Takes an exit from the event itself, about 25 ms before containerd 1.6's status shows it. It waits for the
+   * runtime's status after an OOM kill, because the status has the reason, and if the end of the log is needed, which
+   * may not be in the file yet.
    */
   #takeExit(uid: PodUid, { id, exit }: RuntimeEvent): boolean {
     const { cache } = this.#options;
@@ -383,7 +390,7 @@ export class Pleg {
     for (const event of computePodLifecycleEvents(uid, before, after)) this.#options.onEvent(event, origin);
   }
 
-  /** Events that arrived before the agent's own result. */
+  /** Applies events that arrived before the agent's own result. */
   #claimUnknown(uid: PodUid, after: PodRuntimeStatus): void {
     for (const { id } of [...after.sandboxes, ...after.containers]) {
       const waiting = this.#unknown.get(id);

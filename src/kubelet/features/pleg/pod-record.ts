@@ -8,8 +8,8 @@ import type {
 import { sameContainer, sameSandbox } from './diff.ts';
 
 /**
- * Order of observations: the number is assigned when an observation begins (a list is requested) or, for own results,
- * when they arrive.
+ * The order of observations. The number is assigned when an observation begins (a list is requested) or, for the
+ * agent's own results, when they arrive.
  */
 export type Sequence = number;
 
@@ -18,14 +18,14 @@ interface Known<T> {
   seenAt: Sequence;
 }
 
-/** How far a container has come in its life cycle, which only advances. `unknown` may be any of them. */
+/** The position of a container in its life cycle, which only advances. `unknown` may be any of them. */
 const progress: Readonly<Record<ContainerState, number>> = { created: 0, running: 1, unknown: 1, exited: 2 };
 
 /**
- * Merges two observations of one container. Pure. Once an exit is known with its time, its code and times are final, so
- * that `unknown`, a late answer from before the exit, or a runtime that lost its state cannot change it. Only the
- * reason may still become OOMKilled, which containerd reports separately from the exit, and a message may be added,
- * which no event contains.
+ * Merges two observations of one container. When an exit is known with its time, its code and times are final. So
+ * `unknown`, a late answer from before the exit, or a runtime that lost its state cannot change it. Only two things may
+ * still change: the reason may become OOMKilled, which containerd reports separately from the exit, and a message may
+ * be added, which no event contains.
  */
 export function mergeContainer(
   known: ContainerRuntimeStatus,
@@ -45,8 +45,8 @@ export function mergeContainer(
 }
 
 /**
- * Removed ids, and when the removal was observed. Ids are never reused, so late events about them can be recognised.
- * Bounded: the oldest are dropped.
+ * Removed ids, with the time of the removal. Ids are never reused, so late events about them can be recognised. The
+ * oldest are dropped above a limit.
  */
 export class Removals {
   readonly #at = new Map<string, Sequence>();
@@ -66,8 +66,8 @@ export class Removals {
   }
 
   /**
-   * Whether an observation begun at `seq` is outdated: it shows what was already known to be removed. One begun later
-   * is valid: the removal failed.
+   * Whether an observation begun at `seq` is outdated, because it shows an id that was already known to be removed. An
+   * observation begun later is valid: the removal failed.
    */
   refutes(id: string, seq: Sequence): boolean {
     const goneAt = this.#at.get(id);
@@ -86,10 +86,10 @@ export interface PodReading {
 }
 
 /**
- * All that is known of one pod in the runtime.
- * 1. A container's state only advances; its exit record is final.
- * 2. An observation never undoes what was observed after it began: not a state, not a presence, not an absence.
- * 3. `status` is a fresh immutable value after each change, and keeps the same arrays while nothing changes.
+ * The known state of one pod in the runtime. Invariants:
+ * 1. A container's state only advances. Its exit record is final.
+ * 2. An observation never undoes what was observed after it began, whether a state, a presence or an absence.
+ * 3. `status` is a new immutable value after each change. It keeps the same arrays while nothing changes.
  */
 export class PodRecord {
   readonly uid: PodUid;
@@ -125,7 +125,7 @@ export class PodRecord {
     return this.#sandboxes.get(id)?.status;
   }
 
-  /** A full read of the pod: what it does not show was removed, unless it was observed after the read began. */
+  /** Applies a full read of the pod. What it does not show was removed, unless it was observed after the read began. */
   applyReading(reading: PodReading, seq: Sequence): void {
     this.#name = reading.name || this.#name;
     this.#namespace = reading.namespace || this.#namespace;
@@ -179,8 +179,8 @@ export class PodRecord {
   }
 
   /**
-   * What an event contained of the pod as of some earlier moment. It may add containers and advance known states: a
-   * container's state, a sandbox from ready to not ready. It never removes and never reverts.
+   * Applies the pod's state in an event, as of some earlier moment. It may add containers and advance known states: a
+   * container's state, or a sandbox from ready to not ready. It never removes or reverts anything.
    */
   applySnapshot(sandbox: SandboxRuntimeStatus, containers: readonly ContainerRuntimeStatus[], now: Sequence): void {
     const known = this.#sandboxes.get(sandbox.id);
@@ -195,7 +195,7 @@ export class PodRecord {
         this.upsertContainer(container, this.#containers.has(container.id) ? 0 : now);
   }
 
-  /** Publishes the state: whether anything changed since the last call, and the new status. */
+  /** Publishes the state. Returns whether anything changed since the last call, and the new status. */
   settle(observedAtMs: number): { changed: boolean; before: PodRuntimeStatus; after: PodRuntimeStatus } {
     const before = this.#status;
     const changed = this.#dirty;
@@ -216,9 +216,9 @@ export class PodRecord {
 }
 
 /**
- * Attempt before time: attempts only increase, while the wall clock that stamps creation may be set back. A running
- * container comes before all others: an aborted create may take effect late, and must not hide the container that
- * replaced it.
+ * Sorts by attempt and then by time: attempts only increase, but the wall clock may be set back. A running container
+ * comes before all others, because an aborted create may take effect late and must not hide the container that replaced
+ * it.
  */
 function newestFirst<T extends { attempt: number; createdAtMs: number; id: string; state?: string }>(
   known: ReadonlyMap<string, Known<T>>,

@@ -15,7 +15,7 @@ interface Fixture {
   readonly refuses?: ErrorKind;
 }
 
-/** One run and one sandbox for each pod; returns what the relist did. */
+/** Runs one relist with one sandbox per pod. Returns what the relist did. */
 async function run({ known = [], listed = [], unread = [], troubled = [], refuses }: Fixture) {
   const calls: string[] = [];
   const part = (uid: string) => ({ podUid: podUid(uid), podName: `name-${uid}`, podNamespace: 'n' });

@@ -9,9 +9,9 @@ import type { Inspector } from './inspector.ts';
 import type { RuntimeReader } from './inspect.ts';
 import type { RuntimeCache } from './runtime-cache.ts';
 
-/** Time limit of the two lists of a node. */
+/** The time limit of the two lists of a node. */
 const LIST_LIMIT_MS = 30_000;
-/** Concurrent lists by pod, where one list of all pods is too large. */
+/** The number of concurrent lists by pod, which are used if one list of all pods is too large. */
 const LISTS_BY_POD = 8;
 
 export interface RelistOptions {
@@ -22,9 +22,9 @@ export interface RelistOptions {
 }
 
 /**
- * Compares the whole node with the cache by two calls, and has every pod that differs inspected. Resolves when the
- * lists are in and compared; `settled` resolves when all inspections they led to have ended, successful or not. Rejects
- * when the lists could not be read.
+ * Compares the whole node with the cache by two calls, and requests an inspection of every pod that differs. Resolves
+ * when the lists were compared. `settled` resolves when all inspections of this relist have ended. Rejects if the lists
+ * could not be read.
  */
 export async function relist(options: RelistOptions): Promise<{ settled: Promise<void>; inspected: number }> {
   const { clock, runtime, cache, inspector } = options;
@@ -60,8 +60,8 @@ async function listNode(
   const listing = runtime.listContainers({}, options).then(
     (containers) => containers,
     (error: unknown) => {
-      // NotFound and timeouts are final; any other error may be a list above the message limit, and lists by pod are
-      // smaller.
+      // NotFound and timeouts are final. Another error may mean that the list exceeds the message limit, and lists by
+      // pod are smaller.
       const kind = errorKind(error);
       if (kind === 'Internal' || kind === 'Invalid') return undefined;
       throw error;

@@ -5,20 +5,20 @@ import { emptyPodRuntimeStatus } from '../../model/runtime-status.ts';
 import type { PodReading, Sequence } from './pod-record.ts';
 import { PodRecord, Removals } from './pod-record.ts';
 
-/** `own`: the result of the agent's own call; `observed`: read from the runtime. */
+/** `own`: the result of the agent's own call. `observed`: read from the runtime. */
 export type ChangeOrigin = 'own' | 'observed';
 
 export interface CacheChange {
   readonly uid: PodUid;
   readonly before: PodRuntimeStatus | undefined;
-  /** undefined when nothing of the pod is left. */
+  /** The new status; undefined if nothing of the pod is left. */
   readonly after: PodRuntimeStatus | undefined;
   readonly origin: ChangeOrigin;
 }
 
 /**
- * Why a pod could not be read, since when (monotonic ms), and how many times in a row. The pod's last good status stays
- * in the cache.
+ * Why a pod could not be read, since when (monotonic milliseconds), and how many times in a row. The pod's last good
+ * status stays in the cache.
  */
 export interface ReadTrouble {
   readonly error: unknown;
@@ -29,14 +29,14 @@ export interface ReadTrouble {
 /** The part of a pod that a list shows. */
 export type PodIdentity = Pick<PodRuntimeStatus, 'uid' | 'name' | 'namespace'>;
 
-/** Recently removed ids, so that their late events are recognised. */
+/** The number of recently removed ids that are remembered, so that their late events are recognised. */
 const REMEMBERED_REMOVALS = 4096;
 
 /**
- * Every pod of the node as known from the runtime.
+ * The state of every pod of the node, as read from the runtime. Invariants:
  * 1. Each change of a pod is atomic: readers see the pod before it or after it.
- * 2. Older observations never undo newer ones (see PodRecord); sequences from `beginObservation` define the order.
- * 3. Listeners are notified after `get` shows the change, in the order of changes, and only when something changed.
+ * 2. Older observations never undo newer ones (see PodRecord). Sequences from `beginObservation` define the order.
+ * 3. Listeners are notified after `get` shows the change, in the order of changes, and only if something changed.
  * 4. `ownerOf` knows exactly the ids of sandboxes and containers in the cache.
  */
 export class RuntimeCache {
@@ -45,15 +45,12 @@ export class RuntimeCache {
   readonly #status = new Map<PodUid, PodRuntimeStatus>();
   readonly #owners = new Map<string, PodUid>();
   readonly #removals = new Removals(REMEMBERED_REMOVALS);
-  /** Pods of the last list that are still to be read. */
+  /** The pods of the last list that are not read yet. */
   readonly #unread = new Map<PodUid, PodIdentity>();
-  /** Pods with a call of the agent whose result is unknown. */
+  /** The pods with a call of the agent whose result is unknown. */
   readonly #unsure = new Set<PodUid>();
   readonly #unsureListeners = new Set<(uid: PodUid) => void>();
-  /**
-   * Containers whose exit so far only an event has reported: the runtime's status may still add a message or an OOM
-   * kill.
-   */
+  /** Containers whose exit only an event has reported. The runtime's status may still add a message or an OOM kill. */
   readonly #endedByEvent = new Set<string>();
   #everListed = false;
   readonly #troubles = new Map<PodUid, ReadTrouble>();
@@ -67,7 +64,10 @@ export class RuntimeCache {
 
   // ---- Reading ----
 
-  /** undefined when the runtime holds nothing of the pod (or, before the first relist, nothing is known). */
+  /**
+   * Returns the status; undefined if the runtime has nothing of the pod, or if nothing is known before the first
+   * relist.
+   */
   get(uid: PodUid): PodRuntimeStatus | undefined {
     return this.#status.get(uid);
   }
@@ -84,7 +84,7 @@ export class RuntimeCache {
     return this.#status.size;
   }
 
-  /** The pod of a container's or sandbox's id. */
+  /** Returns the pod of a container's or sandbox's id. */
   ownerOf(id: string): PodUid | undefined {
     return this.#owners.get(id);
   }
@@ -97,7 +97,7 @@ export class RuntimeCache {
     return this.#recordOf(id)?.sandbox(id);
   }
 
-  /** false for an exit that so far only an event has reported. */
+  /** Whether the runtime has confirmed the exit, and not only an event. */
   isConfirmed(id: string): boolean {
     return !this.#endedByEvent.has(id);
   }
@@ -108,23 +108,23 @@ export class RuntimeCache {
   }
 
   /**
-   * Whether `get` is reliable for this pod. False before the first list of the node, and while the runtime is known to
-   * have something of the pod that could not be read yet: then `undefined` does not mean that the pod does not exist,
-   * and nothing may be created on that basis.
+   * Whether `get` is reliable for this pod. It is false before the first list of the node, and while the runtime is
+   * known to have something of the pod that could not be read. Then `undefined` does not mean that the pod does not
+   * exist, and nothing may be created for it.
    */
   isRead(uid: PodUid): boolean {
     return this.#everListed && !this.#unread.has(uid);
   }
 
   /**
-   * Whether the agent may start or create something for the pod on the basis of `get`: the pod has been read, the last
-   * read succeeded, and the results of all calls for it are known.
+   * Whether the agent may start or create something for the pod according to `get`: the pod was read, the last read
+   * succeeded, and the results of all calls for it are known.
    */
   isSure(uid: PodUid): boolean {
     return this.isRead(uid) && !this.#troubles.has(uid) && !this.#unsure.has(uid);
   }
 
-  /** Pods that the runtime has but that have not been read yet: none of them is in `all`. */
+  /** Returns the pods that the runtime has but that were not read yet. They are not in `all`. */
   unread(): Iterable<PodIdentity> {
     return this.#unread.values();
   }
@@ -133,9 +133,7 @@ export class RuntimeCache {
     return this.#troubles.get(uid);
   }
 
-  /**
-   * Resolves to the new status after the next change of the pod; never rejects, resolves early when `signal` aborts.
-   */
+  /** Resolves to the new status after the next change of the pod, or early when `signal` aborts. Never rejects. */
   whenChanged(uid: PodUid, signal?: AbortSignal): Promise<PodRuntimeStatus | undefined> {
     return new Promise((resolve) => {
       const waiters = this.#waiters.get(uid) ?? new Set();
@@ -152,13 +150,13 @@ export class RuntimeCache {
     });
   }
 
-  /** Returns a function that unsubscribes. */
+  /** Notifies the listener of each change. Returns a function that unsubscribes. */
   onChange(listener: (change: CacheChange) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  // ---- The agent's own results; `observed` where an answer shows what the agent did not do ----
+  // ---- The agent's own results. `observed` is set if an answer shows what the agent did not do. ----
 
   noteSandbox(status: SandboxRuntimeStatus, origin: ChangeOrigin = 'own'): void {
     if (this.#removals.has(status.id)) return;
@@ -185,15 +183,15 @@ export class RuntimeCache {
   }
 
   /**
-   * A call of the agent for this pod failed or was aborted, and may have taken effect all the same: `isSure` is false
-   * until the pod was read again.
+   * Records that a call of the agent for this pod failed or was aborted, and may still have taken effect. `isSure` is
+   * false until the pod is read again.
    */
   noteUnsure(uid: PodUid): void {
     this.#unsure.add(uid);
     for (const listener of this.#unsureListeners) listener(uid);
   }
 
-  /** Calls `listener` with pods that have to be read again; returns a function that unsubscribes. */
+  /** Calls `listener` with pods that must be read again. Returns a function that unsubscribes. */
   onUnsure(listener: (uid: PodUid) => void): () => void {
     this.#unsureListeners.add(listener);
     return () => void this.#unsureListeners.delete(listener);
@@ -201,34 +199,34 @@ export class RuntimeCache {
 
   // ---- Observations ----
 
-  /** To be taken before the runtime is called. */
+  /** Must be called before the runtime is called. */
   beginObservation(): Sequence {
     return ++this.#sequence;
   }
 
-  /** A list of the node is in. `unread`: listed pods that are not known yet. */
+  /** Records that the node was listed. `unread` are the listed pods that are not known yet. */
   noteListed(unread: Iterable<PodIdentity>): void {
     this.#everListed = true;
     for (const pod of unread) this.#unread.set(pod.uid, pod);
   }
 
-  /** Pods that are no longer in a list need no reading. */
+  /** Forgets unread pods that are no longer in a list. */
   forgetUnread(isGone: (uid: PodUid) => boolean): void {
     for (const uid of this.#unread.keys()) if (isGone(uid)) this.#unread.delete(uid);
   }
 
-  /** A full read of a pod; an empty one means that the pod was removed. */
+  /** Stores a full read of a pod. An empty one means that the pod was removed. */
   commitReading(uid: PodUid, seq: Sequence, reading: PodReading): void {
     this.#troubles.delete(uid);
     this.#unread.delete(uid);
     this.#unsure.delete(uid);
-    // A read keeps from the cache only what is confirmed: an exit in it is the runtime's own answer.
+    // A read keeps only confirmed exits of the cache, so an exit in it is the runtime's own answer.
     for (const { id, state } of reading.containers) if (state === 'exited') this.#endedByEvent.delete(id);
     if (!this.#pods.has(uid) && reading.sandboxes.length === 0 && reading.containers.length === 0) return;
     this.#change(uid, reading, 'observed', (record) => record.applyReading(reading, seq));
   }
 
-  /** One container as read; undefined: it does not exist. Only for ids in the cache. */
+  /** Stores the state of one container whose id is in the cache; undefined means that it does not exist. */
   commitContainer(id: string, seq: Sequence, status: ContainerRuntimeStatus | undefined): void {
     // An answer from before the exit that an event reported meanwhile confirms nothing.
     if (status === undefined || status.state === 'exited') this.#endedByEvent.delete(id);
@@ -239,7 +237,7 @@ export class RuntimeCache {
     );
   }
 
-  /** The same for a sandbox. */
+  /** Stores the state of one sandbox. */
   commitSandbox(id: string, seq: Sequence, status: SandboxRuntimeStatus | undefined): void {
     const uid = this.#owners.get(id);
     if (uid === undefined) return;
@@ -249,8 +247,9 @@ export class RuntimeCache {
   }
 
   /**
-   * What an event contained: a snapshot of unknown age (see PodRecord.applySnapshot). Nothing is taken of an unknown
-   * sandbox: containerd keeps events for an agent that is away, and the sandbox may be gone since.
+   * Stores a snapshot of unknown age from an event (see PodRecord.applySnapshot). A snapshot of an unknown sandbox is
+   * ignored, because containerd stores events for an agent that is disconnected, and the sandbox may have been removed
+   * since.
    */
   commitSnapshot(snapshot: { sandbox: SandboxRuntimeStatus; containers: readonly ContainerRuntimeStatus[] }): void {
     const { sandbox } = snapshot;
@@ -264,9 +263,9 @@ export class RuntimeCache {
   }
 
   /**
-   * A running container's exit, as an event reports it. The reason is the one the runtime will report: from the code
-   * alone (containerd: toCRIContainerStatus); an OOM kill still replaces it (see mergeContainer). Returns whether it
-   * was applied.
+   * Stores the exit of a running container from an event. The reason is derived from the code, as the runtime will
+   * report it (containerd: toCRIContainerStatus); an OOM kill still replaces it (see mergeContainer). Returns whether
+   * it was applied.
    */
   commitExit(id: string, exit: { exitCode: number; finishedAtMs: number; message?: string }): boolean {
     const known = this.container(id);

@@ -5,15 +5,15 @@ import type { Logger } from '../../../base/log.ts';
 import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { RuntimeEvent } from '../../ports/runtime.ts';
 
-/** A message that takes longer comes with the runtime's status, which is read later. */
+/** The time limit of a read. A later message comes with the runtime's status. */
 const READING_LIMIT_MS = 1000;
 
 export interface TerminationMessageReaderOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /**
-   * The termination message of a container that ended, without the runtime's own message. Reads files of the node,
-   * makes no runtime call.
+   * Reads the termination message of an ended container from files of the node, without the runtime's own message and
+   * without a call to the runtime.
    */
   readonly read: (ended: ContainerRuntimeStatus) => Promise<string>;
 }
@@ -22,7 +22,8 @@ type Snapshot = NonNullable<RuntimeEvent['pod']>;
 
 /**
  * Adds the termination message to an exit that an event reported, before the exit is published (upstream reads both at
- * once): clients that see the end of a container may read its message in the same status. No event contains it.
+ * the same time). Clients that see the end of a container may read its message in the same status, and events do not
+ * contain it.
  */
 export class TerminationMessageReader {
   readonly #options: TerminationMessageReaderOptions;
@@ -31,7 +32,7 @@ export class TerminationMessageReader {
     this.#options = options;
   }
 
-  /** Never rejects: a message that cannot be read in time stays absent. */
+  /** Returns the container with its message. Never rejects: a message that cannot be read in time is left out. */
   async of(ended: ContainerRuntimeStatus): Promise<string> {
     const { clock, log, read } = this.#options;
     try {
@@ -47,7 +48,7 @@ export class TerminationMessageReader {
     }
   }
 
-  /** The snapshot with the messages of newly ended containers. */
+  /** Returns the snapshot with the messages of newly ended containers. */
   async inSnapshot(snapshot: Snapshot, isNews: (ended: ContainerRuntimeStatus) => boolean): Promise<Snapshot> {
     const complete = async (container: ContainerRuntimeStatus): Promise<ContainerRuntimeStatus> =>
       isNews(container) ? { ...container, message: await this.of(container) } : container;

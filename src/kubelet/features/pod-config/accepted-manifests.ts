@@ -13,7 +13,7 @@ import { ManifestProblems } from './manifest-problems.ts';
 const SUFFIX = '.manifest';
 
 export interface AcceptedManifestsOptions {
-  /** `<root>/manifests-accepted`. */
+  /** The folder `<root>/manifests-accepted`. */
   readonly folder: string;
   readonly rules: ManifestRules;
   readonly files: HostFiles;
@@ -28,7 +28,7 @@ interface Accepted {
 }
 
 /**
- * The manifests sent to this node over HTTP, stored on disk so that they survive a restart of the agent.
+ * Stores the manifests that were sent to this node over HTTP, so that they survive a restart of the agent. Invariants:
  * 1. A manifest takes effect only after it is on disk, and ends only after it was removed from there.
  * 2. A change is applied completely or rejected completely.
  * 3. Changes are applied one after another.
@@ -44,7 +44,7 @@ export class AcceptedManifests {
     this.#manifestProblems = new ManifestProblems(options.log);
   }
 
-  /** Reads and reports the stored manifests. A damaged one is set aside and logged; the others are not delayed. */
+  /** Reads and reports the stored manifests. A damaged one is renamed and logged, and does not delay the others. */
   async start(): Promise<void> {
     const { files, folder, log } = this.#options;
     const stored = await files.list(folder);
@@ -86,7 +86,8 @@ export class AcceptedManifests {
   }
 
   /**
-   * Accepts a manifest. Rejected (with the problems) when it is invalid, or when `create` is set and the name is taken.
+   * Accepts a manifest. It is rejected with its problems if it is invalid, or if `create` is set and the name is in
+   * use.
    */
   put(name: string, text: string, mode: 'create' | 'replace'): Promise<PutOutcome> {
     return this.#inTurn(async () => {
@@ -105,7 +106,7 @@ export class AcceptedManifests {
     });
   }
 
-  /** false when it did not exist. */
+  /** Removes a manifest. Resolves to false if it did not exist. */
   remove(name: string): Promise<boolean> {
     return this.#inTurn(async () => {
       if (!this.#byName.has(name)) return false;
@@ -143,7 +144,7 @@ export class AcceptedManifests {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(work);
-    // The caller sees a failure; the next change proceeds all the same.
+    // The caller sees the failure. The next change is not affected.
     this.#turn = result.catch(() => undefined);
     return result;
   }

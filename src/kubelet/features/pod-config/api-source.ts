@@ -17,13 +17,19 @@ import type { RememberedPods } from './remembered-pods.ts';
 export interface ApiPodSourceOptions {
   readonly client: ApiClient;
   readonly nodeName: string;
-  /** Pods are admitted against their node, so nothing is requested before it is known (upstream: nodeHasSynced). */
+  /**
+   * Resolves when the node is known. Nothing is requested before, because pods are admitted against their node
+   * (upstream: nodeHasSynced).
+   */
   readonly nodeKnown: () => Promise<void>;
-  /** As the API server last sent them. */
+  /** The pods that the API server last sent. */
   readonly remembered: RememberedPods;
-  /** All pods after each change; not `complete` while they come from the record of an earlier run. */
+  /** Receives all pods after each change. They are not `complete` while they come from the record of an earlier run. */
   readonly setPods: (pods: readonly Pod[], report: { complete: boolean }) => void;
-  /** Called with every version of a pod, after it is stored; `listed`: the API server has just sent its full list. */
+  /**
+   * Called with every version of a pod after it is stored. `listed` means that the API server has just sent its full
+   * list.
+   */
   readonly onChange: (change: { kind: 'pod'; pod: Pod } | { kind: 'listed' }) => void;
   readonly onInvalid: (pod: Pod, problems: string) => void;
   readonly clock: Clock;
@@ -31,15 +37,17 @@ export interface ApiPodSourceOptions {
   readonly log: Logger;
 }
 
-/** An API server that has not sent its list by then counts as unavailable, and the last known pods as wanted. */
+/**
+ * If the API server has not sent its list after this time, it counts as unavailable, and the last known pods as wanted.
+ */
 const RECALL_AFTER_MS = 3000;
 
 /**
- * The API server as a source of pods: those bound to this node, mirror pods of static pods included (upstream:
- * config/apiserver.go).
+ * The API server as a source of pods: those bound to this node, including mirror pods of static pods (upstream:
+ * config/apiserver.go). Invariants:
  * 1. Until the API server has sent its full list, no pod on the node counts as unwanted.
- * 2. While the API server is unavailable, nothing changes: the last known state stays.
- * 3. A version older than the known one is ignored, except as part of a new full list.
+ * 2. While the API server is unavailable, the last known state stays.
+ * 3. A version older than the known one is ignored, except in a new full list.
  * 4. A pod that cannot be decoded does not affect others, and its last known version stays.
  */
 export class ApiPodSource {
@@ -72,14 +80,14 @@ export class ApiPodSource {
     return this.#isListed;
   }
 
-  /** The newest known version of a pod, from the watch or a response. */
+  /** Returns the newest known version of a pod, from the watch or a response. */
   get(namespace: string, name: string): Pod | undefined {
     return this.#byKey.get(formatKey({ namespace, name }));
   }
 
   /**
-   * A response of the API server often arrives before the watch event. Returns the pod as it is stored; undefined for
-   * one that cannot be decoded.
+   * Stores the pod of an API response, which often arrives before the watch event. Returns the pod as stored; undefined
+   * if it cannot be decoded.
    */
   noteWritten(answered: Pod): Pod | undefined {
     const pod = this.#read(answered);
@@ -170,7 +178,7 @@ export class ApiPodSource {
     this.#options.setPods([...this.#byKey.values()], { complete: this.#isListed });
   }
 
-  /** A copy without the fields the agent does not use; fields of a newer API are omitted. */
+  /** Copies a pod without the fields that the agent does not use, such as those of a newer API. */
   #read(given: Pod): Pod | undefined {
     const { value, errors } = decode(PodSchema, given, { mode: 'lenient' });
     const problems =

@@ -1,6 +1,6 @@
 /**
- * JSON with sorted keys and without undefined values: two objects of the same content give the same text, whatever the
- * order of the fields in their manifests.
+ * Encodes JSON with sorted keys and without undefined values, so that objects with the same content give the same text,
+ * independent of the order of the fields in their manifests.
  */
 export function canonicalJson(value: unknown): string {
   return (
@@ -9,7 +9,7 @@ export function canonicalJson(value: unknown): string {
       const sorted: [string, unknown][] = Object.entries(inner).sort(([left], [right]) =>
         left < right ? -1 : left > right ? 1 : 0,
       );
-      // Not Object.assign: a key named __proto__ must stay a plain key.
+      // Object.assign is not used, because a key named __proto__ must stay a plain key.
       return Object.fromEntries(sorted);
     }) ?? 'null'
   );

@@ -17,16 +17,16 @@ import type { ManifestObjects } from './manifest-objects.ts';
 import type { PodSourceReader } from './pod-sources.ts';
 import { PodSources } from './pod-sources.ts';
 
-/** What the configuration says of sources. */
+/** The part of the configuration that determines the sources. */
 export interface SourceChoice {
   readonly config: Pick<KubeletConfig['sources'], 'staticPodPath' | 'staticPodUrl'>;
-  /** Manifests may be handed in over HTTP. */
+  /** Whether manifests are accepted over HTTP. */
   readonly manifestServer: boolean;
-  /** No API server. */
+  /** Whether there is no API server. */
   readonly standalone: boolean;
 }
 
-/** The sources of this configuration. All of them must report before anything is cleaned up. */
+/** Returns the sources of this configuration. All of them must report before anything is cleaned up. */
 export function podSourceNames({ config, manifestServer, standalone }: SourceChoice): PodSource[] {
   const names: PodSource[] = [];
   if (config.staticPodPath !== '') names.push('file');
@@ -36,7 +36,7 @@ export function podSourceNames({ config, manifestServer, standalone }: SourceCho
   return names;
 }
 
-/** All pods of one source, as PodConfig takes them. */
+/** Receives all pods of one source. PodConfig implements it. */
 type SetPods = (source: PodSource, pods: readonly Pod[], report?: { complete: boolean }) => void;
 
 export interface CreatePodSourcesParts extends SourceChoice {
@@ -47,7 +47,7 @@ export interface CreatePodSourcesParts extends SourceChoice {
   /** The source of the API's pods; undefined on a standalone node. */
   readonly api: { start(): void; stop(): Promise<void> } | undefined;
   readonly setPods: SetPods;
-  /** Where objects of manifests beside pods go. */
+  /** Receives the other objects of manifests. */
   readonly objects: ManifestObjects;
   readonly files: HostFiles;
   readonly dial: Pick<NetDial, 'fetch'>;
@@ -56,7 +56,7 @@ export interface CreatePodSourcesParts extends SourceChoice {
   readonly log: Logger;
 }
 
-/** The sources of pods that this configuration names. Starts none. */
+/** Creates the sources of pods of this configuration. It starts none. */
 export function createPodSources(parts: CreatePodSourcesParts): PodSources {
   const { gates, nodeName, standalone, rootDir, objects, api, setPods, files, clock, log } = parts;
   const rules: ManifestRules = {

@@ -6,13 +6,13 @@ export interface PodGates {
   enabled(name: string): boolean;
 }
 
-/** Gates of fields that upstream's kubelet does not read while they are off. */
+/** The gates of fields that upstream's kubelet does not read while they are off. */
 const podFieldGates = ['EnvFiles', 'HostnameOverride', 'ContainerRestartRules', 'RestartAllContainersOnContainerExits'];
 
 /**
- * Removes what feature gates turn off, so that no part of the agent sees it; the object in the API keeps it. Returns the
- * pod as it is where there is nothing to remove (upstream: the places that ask for these gates, as kubelet_pods.go and
- * container/helpers.go).
+ * Removes the fields that feature gates turn off, so that no part of the agent sees them; the object in the API keeps
+ * them. Returns the same pod if there is nothing to remove (upstream: the places that ask for these gates, as
+ * kubelet_pods.go and container/helpers.go).
  */
 export function dropDisabledFields(pod: Pod, gates: PodGates): Pod {
   const { spec } = pod;
@@ -41,8 +41,8 @@ export function dropDisabledFields(pod: Pod, gates: PodGates): Pod {
 }
 
 /**
- * `dropDisabledFields` for each pod of a source. The same pod gives the same object again, because sources compare
- * pods by identity.
+ * Creates `dropDisabledFields` for the pods of a source. The same pod always gives the same object, because sources
+ * compare pods by identity.
  */
 export function createFieldDropper(gates: PodGates): (pods: readonly Pod[]) => readonly Pod[] {
   if (podFieldGates.every((gate) => gates.enabled(gate))) return (pods) => pods;
@@ -69,13 +69,13 @@ function dropFromContainer<C extends AnyContainer>(container: C, gates: PodGates
   return kept;
 }
 
-/** The variable stays, and is empty. */
+/** Removes the source of a variable, which stays and is empty. */
 function dropFileKey(variable: EnvVar): EnvVar {
   if (variable.valueFrom?.fileKeyRef === undefined) return variable;
   return { name: variable.name, value: '' };
 }
 
-/** A sidecar stays one: that is another, older feature. */
+/** Removes restart rules. A sidecar stays a sidecar, because that is another, older feature. */
 function withoutRestartRules<C extends AnyContainer>(container: C, isSidecar: boolean): C {
   const { restartPolicyRules, restartPolicy, ...rest } = container;
   if (restartPolicyRules === undefined && (restartPolicy === undefined || isSidecar)) return container;
@@ -89,7 +89,7 @@ function withoutRestartOfAll<C extends AnyContainer>(container: C): C {
     : { ...container, restartPolicyRules: rules };
 }
 
-/** The same list where `change` returns each item as it is. */
+/** Returns the same list if `change` returns each item unchanged. */
 function mapped<T>(list: T[], change: (item: T) => T): T[];
 function mapped<T>(list: T[] | undefined, change: (item: T) => T): T[] | undefined;
 function mapped<T>(list: T[] | undefined, change: (item: T) => T): T[] | undefined {

@@ -10,8 +10,8 @@ import { FileSource } from './file-source.ts';
 const DIR = '/etc/manifests';
 const PERIOD_MS = 20_000;
 /**
- * A removed folder is noticed by then, also one that is replaced again and again. A file that exists again, broken,
- * before that has kept its last good version.
+ * The time after which a removed folder is noticed, even if it is replaced repeatedly. A file that exists again,
+ * broken, before that has kept its last good version.
  */
 const NOTICED_MS = 3_500;
 const podText = (name: string, image: string): string =>
@@ -108,8 +108,8 @@ test('after any sequence of changes at any speed, each file ends as its last goo
         // A version that was overwritten within this pause may be missed, and then it was never good: see below.
         await clock.advance(step.kind === 'wait' ? step.ms : step.kind === 'folder' ? NOTICED_MS : 25);
       }
-      // A version that no check could see is not known; let the watch and the period find the last version of each
-      // file.
+      // A version that no check could read is not known. Wait until the watch and the period find the last version of
+      // each file.
       await clock.advance(2 * PERIOD_MS + 2_000);
       for (const [name, image] of shown)
         assert.equal(expected.images.has(name), true, `${name}=${image} should be gone`);

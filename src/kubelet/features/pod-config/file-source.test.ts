@@ -20,7 +20,7 @@ interface Bench {
   readonly log: RecordingLog;
   readonly source: FileSource;
   readonly objects: ManifestObjects;
-  /** Every emission, `name=image`, and `!` when incomplete. */
+  /** Every emission, `name=image`, with `!` if it is incomplete. */
   readonly emitted: string[];
   readonly last: () => string;
 }

@@ -17,18 +17,19 @@ import { MANIFEST_LIMIT_BYTES, readManifest } from './manifest-reader.ts';
 import type { ManifestObjects } from './manifest-objects.ts';
 import { ManifestProblems } from './manifest-problems.ts';
 
-/** A file that may still be written to is read after this long without a change. */
+/** A file that may still be written is read after this time without a change. */
 const SETTLE_MS = 20;
-/** A file that never becomes stable is read all the same after this long. */
+/** A file that never becomes stable is read after this time. */
 const LONGEST_SETTLE_MS = 2_000;
 /**
- * A version that removes pods while the file may still be written to must be stable for this long: it may be truncated.
+ * A version that removes pods while the file may still be written must be stable for this long, because it may be
+ * truncated.
  */
 const TAKE_AWAY_MS = 1_000;
-/** stat and read of one file; a dead mount delays other files by at most EMIT_MS. */
+/** The time limit of stat and read of one file. A dead mount delays other files by at most EMIT_MS. */
 const READ_LIMIT_MS = 5_000;
 const EMIT_MS = 50;
-/** How long a file that cannot be read at start-up delays the clean-up of unknown pods. */
+/** How long a file that cannot be read at the start delays the cleanup of unknown pods. */
 const INCOMPLETE_LIMIT_MS = 60_000;
 const SECOND_LOOK_MS = 100;
 const MOST_LINKS = 8;
@@ -38,35 +39,35 @@ const RACY_STAMP_MS = 100;
 export interface FileSourceOptions {
   /** A file or a folder. */
   readonly path: string;
-  /** fileCheckFrequency: the fallback for missed watch events. */
+  /** The field fileCheckFrequency: the fallback for missed watch events. */
   readonly periodMs: number;
   readonly rules: ManifestRules;
   readonly files: HostFiles;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Receives objects other than pods; standalone only. */
+  /** Receives objects other than pods, on a standalone node only. */
   readonly objects?: ManifestObjects;
   readonly lastGood?: LastGoodManifests;
-  /** All pods of all manifests. See PodConfig.setSource for `complete`. */
+  /** Receives all pods of all manifests. See PodConfig.setSource for `complete`. */
   readonly setPods: (pods: readonly Pod[], report: { complete: boolean }) => void;
 }
 
 interface Entry {
   version: FileVersion;
-  /** The stamp of the last read, to read again only what changed; undefined: read in any case. */
+  /** The stamp of the last read, so that only changed files are read again; undefined forces a read. */
   stamp: string | undefined;
   problems: readonly ManifestProblem[];
-  /** Of the last report: what other files define already. */
+  /** The objects of the last report that other files already define. */
   duplicates: readonly ManifestProblem[];
-  /** It was read at least once, or found missing: false while it could never be read. */
+  /** Whether it was read at least once, or found missing; false while it could never be read. */
   readOnce: boolean;
-  /** It was missing at the last check; removed if it is missing at the next one too. */
+  /** Whether it was missing at the last check. If it is missing at the next check too, it counts as removed. */
   missed: boolean;
-  /** It was deleted since it was read; it may exist again. */
+  /** Whether it was deleted since it was read. It may exist again. */
   removed: boolean;
   busy: boolean;
-  /** A call on it is pending, possibly for ever. */
+  /** Whether a call for it is pending, possibly forever. */
   stuck: boolean;
   again: boolean;
   firstTouchMs: number;
@@ -75,10 +76,10 @@ interface Entry {
 }
 
 /**
- * Pods from a file or a folder of manifests (upstream: config/file.go).
- * 1. Each file is read independently: a broken, hung or vanishing one does not affect the others.
+ * Reads pods from a file or a folder of manifests (upstream: config/file.go). Invariants:
+ * 1. Each file is read independently. A broken, hung or vanishing file does not affect the others.
  * 2. An invalid version of a file removes nothing; its last good version stays.
- * 3. Watch events only trigger a check; stat and read decide, and only a file whose stamp changed is read.
+ * 3. Watch events only trigger a check. stat and read decide, and only a file whose stamp changed is read.
  */
 export class FileSource {
   readonly #options: FileSourceOptions;
@@ -90,7 +91,7 @@ export class FileSource {
   #mode: 'folder' | 'file' | 'missing' | 'unknown' = 'unknown';
   #reading = 0;
   #listed = false;
-  /** The file that each active object comes from. */
+  /** The file of each active object. */
   #owners: ReadonlyMap<string, string> = new Map();
   #startedMs = 0;
   #stopped = false;
@@ -136,12 +137,12 @@ export class FileSource {
     await this.#options.lastGood?.flush();
   }
 
-  /** The problems of each manifest, for `explain` and the local API. */
+  /** Returns the problems of each manifest, for `explain` and the local API. */
   problems(): readonly ManifestProblem[] {
     return this.#manifestProblems.list();
   }
 
-  /** Checks everything now. */
+  /** Checks all files now. */
   check(): void {
     this.#loop.wake();
   }
@@ -152,13 +153,14 @@ export class FileSource {
     const found = await this.#listFiles();
     if (found === undefined) return;
     for (const file of this.#entries.keys()) if (!found.includes(file)) this.#touch(file, true);
-    // Not awaited: a file on a dead mount must not block the next check. Each read has its own deadline.
+    // The reads are not awaited, because a file on a dead mount must not block the next check. Each read has its own
+    // deadline.
     for (const file of found) if (this.#entries.get(file)?.settling === undefined) void this.#check(file);
     this.#listed = true;
     this.#emitSoon();
   }
 
-  /** undefined when that could not be determined; everything then stays as it is. */
+  /** Returns the files; undefined if they could not be determined, and then nothing changes. */
   async #listFiles(): Promise<readonly string[] | undefined> {
     const { files, clock } = this.#options;
     try {
@@ -182,11 +184,14 @@ export class FileSource {
     }
   }
 
-  /** A new watch may become active a moment after it was requested, so everything is checked once more then. */
+  /**
+   * Watches the folder. A new watch may become active a moment after it was requested, so everything is checked once
+   * more then.
+   */
   async #aim(wanted: string): Promise<void> {
     const { files, clock } = this.#options;
     let folder = wanted;
-    // A watch applies to a link itself; the folder it points to matters.
+    // A watch applies to a link itself, but the folder to which it points matters.
     for (let links = 0; links < MOST_LINKS && (await files.lstat(folder))?.type === 'symlink'; links++)
       folder = path.resolve(path.dirname(folder), await files.readLink(folder));
     if (this.#stopped || !this.#watch.aim(folder)) return;
@@ -230,7 +235,7 @@ export class FileSource {
     return entry;
   }
 
-  /** The file changed: read it now if it is complete, otherwise once it is stable. */
+  /** Handles a change of the file: reads it now if it is complete, else when it is stable. */
   #touch(file: string, settled: boolean, removed = false): void {
     const { clock } = this.#options;
     const entry = this.#entry(file);
@@ -281,7 +286,7 @@ export class FileSource {
   async #load(file: string, entry: Entry): Promise<void> {
     const { clock } = this.#options;
     try {
-      // A call that never returned still blocks a thread: do not send another one.
+      // A call that never returned still blocks a thread, so no other one is made.
       if (entry.stuck) return;
       await withDeadline({ clock, limitMs: READ_LIMIT_MS, op: `read ${file}` }, async (signal) => {
         entry.stuck = true;
@@ -338,8 +343,8 @@ export class FileSource {
   }
 
   /**
-   * A deleted file removes its pods, even if the same ones are in it again (upstream: REMOVE, then ADD; static pods are
-   * restarted so).
+   * Removes the pods of a deleted file, even if the file exists again with the same pods (upstream: REMOVE, then ADD;
+   * this restarts static pods).
    */
   #endRemoved(entry: Entry, next: FileVersion): void {
     entry.removed = false;
@@ -350,7 +355,7 @@ export class FileSource {
     this.#emit();
   }
 
-  /** The version from before the agent's restart, for a manifest that cannot be used now. */
+  /** Returns the version from before the agent's restart, for a manifest that cannot be used now. */
   async #recall(entry: Entry, file: string): Promise<void> {
     const text = await this.#options.lastGood?.recall(file);
     if (text === undefined || entry.readOnce) return;
@@ -361,7 +366,7 @@ export class FileSource {
     this.#options.log.warn('manifest cannot be used; keeping its last good version', { file });
   }
 
-  /** A missing file may be about to come back: editors move the old one away before the new one is in place. */
+  /** Handles a missing file, which may come back soon: editors move the old one away before the new one is in place. */
   #vanish(file: string, entry: Entry, link: FileInfo | undefined): void {
     if (!entry.missed) {
       entry.missed = true;
@@ -384,7 +389,7 @@ export class FileSource {
 
   // ---- reporting ----
 
-  /** At once when no file is being read, otherwise as soon as the reads end; slow ones are not awaited for long. */
+  /** Reports immediately if no file is being read, else when the reads end. Slow reads are not awaited for long. */
   #emitSoon(): void {
     if (this.#stopped || !this.#listed) return;
     if (this.#reading === 0) return this.#emit();

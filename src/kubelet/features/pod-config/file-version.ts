@@ -12,14 +12,17 @@ export interface FileVersion {
 
 export const nothing: FileVersion = { pods: [], objects: [] };
 
-/** As in messages: `ConfigMap default/c`, and `PersistentVolume p` for a cluster-scoped object. */
+/**
+ * Returns the name of an object in messages: `ConfigMap default/c`, and `PersistentVolume p` for a cluster-scoped
+ * object.
+ */
 function objectName({ kind, object: { metadata } }: KindedObject): string {
   return `${kind} ${metadata.namespace === '' ? '' : `${metadata.namespace}/`}${metadata.name}`;
 }
 
 /**
- * The objects after `content` was read. A valid version replaces everything. An invalid one removes and changes nothing
- * (the last good version stays): it can only add objects that did not exist before.
+ * Computes the objects after `content` was read. A valid version replaces all of them. An invalid one removes and
+ * changes nothing, because the last good version stays. It can only add objects that did not exist before.
  */
 export function computeFileVersion(current: FileVersion, content: ManifestContent): FileVersion {
   if (content.errors.length === 0) return keepEqualPods(current, content);
@@ -33,7 +36,7 @@ export function computeFileVersion(current: FileVersion, content: ManifestConten
   return { pods: [...current.pods, ...added.pods], objects: [...current.objects, ...added.objects] };
 }
 
-/** Keeps the identical object of an unchanged pod, so that later stages need not compare it. */
+/** Keeps the same object for an unchanged pod, so that later stages need not compare it. */
 function keepEqualPods(current: FileVersion, content: ManifestContent): FileVersion {
   const known = new Map(current.pods.map((pod) => [pod.metadata.uid, pod]));
   const pods = content.pods.map((pod) => {
@@ -55,16 +58,16 @@ export function takesAway(current: FileVersion, next: FileVersion): boolean {
 }
 
 export interface Combined extends FileVersion {
-  /** By file. */
+  /** The duplicates by file. */
   readonly duplicates: ReadonlyMap<string, readonly ManifestProblem[]>;
-  /** The file whose object of that kind and name is active. */
+  /** The file of the active object, by kind and name. */
   readonly owners: ReadonlyMap<string, string>;
 }
 
 /**
- * Combines all manifests, in the order given. Of two objects with one name the active one stays (`before`: the owners
- * of the last combination), otherwise the first is used; the other is reported as a problem of its file. A new file
- * therefore never ends a running pod.
+ * Combines all manifests, in the given order. Of two objects with one name the active one stays (`before` has the
+ * owners of the last combination), else the first is used. The other is reported as a problem of its file. So a new
+ * file never ends a running pod.
  */
 export function combineVersions(
   files: readonly (readonly [file: string, version: FileVersion])[],

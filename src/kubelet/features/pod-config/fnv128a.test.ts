@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { fnv128a } from './fnv128a.ts';
 
-/** As FNV defines it. */
+/** Computes the hash as FNV defines it. */
 function reference(text: string): string {
   let hash = 0x6c62272e07bb014262b821756295c58dn;
   for (const byte of Buffer.from(text, 'utf8')) hash = ((hash ^ BigInt(byte)) * ((1n << 88n) + 0x13bn)) % (1n << 128n);

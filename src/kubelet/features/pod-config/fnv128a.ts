@@ -4,9 +4,9 @@ import { Buffer } from 'node:buffer';
 const PRIME_LOW = 0x13b;
 
 /**
- * FNV-1a with 128 bits over the UTF-8 bytes of `text`, as 32 hex digits: the form of a static pod's UID (upstream:
- * config/common.go). In eight 16-bit limbs, `a` the lowest, because BigInt costs a hundred times more per byte, and an
- * array of limbs three times more.
+ * Computes FNV-1a with 128 bits over the UTF-8 bytes of `text`, as 32 hex digits. This is the form of a static pod's
+ * UID (upstream: config/common.go). It uses eight 16-bit limbs, of which `a` is the lowest, because per byte BigInt
+ * costs a hundred times more and an array of limbs three times more.
  */
 export function fnv128a(text: string): string {
   // The offset basis of FNV.

@@ -5,8 +5,8 @@ import type { HostFiles } from '../../ports/host-files.ts';
 const FIRST_RETRY_MS = 1_000;
 
 /**
- * A watch on one folder that is kept alive: when it is lost, or cannot be created, the owner is called after a growing
- * back-off, checks everything and watches again. The loss is logged once.
+ * Keeps a watch on one folder. If it is lost or cannot be created, the owner is called after a growing back-off, checks
+ * everything and watches again. The loss is logged once.
  */
 export class FolderWatch {
   readonly #options: {
@@ -35,7 +35,7 @@ export class FolderWatch {
     this.#options = options;
   }
 
-  /** Watches `folder` and nothing else; does nothing and returns false when it is watched already. */
+  /** Watches only `folder`. Returns false and does nothing if it is already watched. */
   aim(folder: string): boolean {
     if (this.#folder === folder && this.#current !== undefined) return false;
     this.stop();

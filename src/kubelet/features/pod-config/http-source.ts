@@ -14,28 +14,28 @@ import { MANIFEST_LIMIT_BYTES, readManifest } from './manifest-reader.ts';
 import type { ManifestObjects } from './manifest-objects.ts';
 import { ManifestProblems } from './manifest-problems.ts';
 
-/** Limit of the whole request (upstream: config/http.go). */
+/** The time limit of the whole request (upstream: config/http.go). */
 const EXCHANGE_LIMIT_MS = 10_000;
 
 export interface HttpSourceOptions {
   readonly url: string;
   readonly headers: readonly { name: string; value: string }[];
-  /** httpCheckFrequency. */
+  /** The field httpCheckFrequency. */
   readonly periodMs: number;
   readonly rules: ManifestRules;
   readonly dial: Pick<NetDial, 'fetch'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Receives objects other than pods; standalone only. */
+  /** Receives objects other than pods, on a standalone node only. */
   readonly objects?: ManifestObjects;
   readonly setPods: (pods: readonly Pod[]) => void;
 }
 
 /**
- * Pods from a URL: one Pod or a list of them. An unchanged body is ignored. A failure, or an invalid body, keeps the
- * previous state; it is logged once, not each period. Nothing is reported before the first response, so an unreachable
- * server ends no running pod.
+ * Reads pods from a URL: one Pod or a list of them. An unchanged body is ignored. A failure or an invalid body keeps
+ * the previous state, and is logged once and not in each period. Nothing is reported before the first response, so an
+ * unreachable server ends no running pod.
  */
 export class HttpSource {
   readonly #options: HttpSourceOptions;

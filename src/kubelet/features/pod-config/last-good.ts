@@ -7,11 +7,11 @@ import type { Logger } from '../../../base/log.ts';
 import type { HostFiles } from '../../ports/host-files.ts';
 
 /**
- * Delay of a write: it does not slow down the start of a pod, and changes that arrive together are written together.
- * Within this time a kill -9 loses a version; so it is short, and the write is not synced to disk.
+ * The delay of a write, so that it does not slow down the start of a pod, and changes that arrive together share one
+ * write. A kill -9 within this time loses a version, so it is short, and the write is not synced to disk.
  */
 const WRITE_DELAY_MS = 200;
-/** Retry interval of a failed write. */
+/** The retry interval of a failed write. */
 const RETRY_MS = 10_000;
 
 const RECALL_LIMIT_MS = 2_000;
@@ -19,9 +19,9 @@ const RECALL_LIMIT_MS = 2_000;
 const digest = (text: string): string => hash('sha256', text);
 
 /**
- * The last valid text of each manifest, kept across agent restarts: a manifest that is broken or unreadable when the
- * agent starts must not end its running pods. Loss of an entry is harmless; a damaged one is recognised by its digest
- * and dropped.
+ * Stores the last valid text of each manifest across restarts of the agent. A manifest that is broken or unreadable
+ * when the agent starts must not end its running pods. The loss of an entry is harmless. A damaged entry is recognised
+ * by its digest and dropped.
  */
 export class LastGoodManifests {
   readonly #folder: string;
@@ -46,7 +46,7 @@ export class LastGoodManifests {
     this.#writeIn(WRITE_DELAY_MS);
   }
 
-  /** The last valid text, if it is known and undamaged. */
+  /** Returns the last valid text, if it is known and undamaged. */
   async recall(file: string): Promise<string | undefined> {
     try {
       const stored = await withDeadline({ clock: this.#clock, limitMs: RECALL_LIMIT_MS, op: 'recall manifest' }, () =>
@@ -56,12 +56,12 @@ export class LastGoodManifests {
       const text = stored.slice(end + 1);
       return end > 0 && stored.slice(0, end) === digest(file + text) ? text : undefined;
     } catch {
-      // Missing or unreadable: no record exists, which is all the caller needs to know.
+      // A missing or unreadable file means that there is no record.
       return undefined;
     }
   }
 
-  /** Writes what is pending now, for a clean stop. */
+  /** Writes pending changes now, for an orderly stop. */
   async flush(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -18,7 +18,7 @@ function isOf<Kind extends ClusterKind>(
   return entry.kind === kind;
 }
 
-/** The objects of a standalone node, from its sources. Objects are immutable: a changed one is a new object. */
+/** The objects of a standalone node, from its sources. Objects are immutable, so a changed one is a new object. */
 export class ManifestObjects implements ClusterObjects {
   readonly #origins = new Map<string, Origin>();
   readonly #listeners = new Set<(change: ClusterObjectChange) => void>();
@@ -52,13 +52,13 @@ export class ManifestObjects implements ClusterObjects {
     return this.get('ConfigMap', namespace, name);
   }
 
-  /** Its `stringData` is already merged into `data`, as the API server does it. */
+  /** Returns a Secret. Its `stringData` is already merged into `data`, as the API server does. */
   secret(namespace: string, name: string): Secret | undefined {
     return this.get('Secret', namespace, name);
   }
 
   /**
-   * Sets all objects of `origin` (a source); listeners are notified of the differences after all objects are stored.
+   * Sets all objects of `origin` (a source). Listeners are notified of the differences after all objects are stored.
    */
   replace(origin: string, objects: readonly KindedObject[]): void {
     const before: Origin = this.#origins.get(origin) ?? new Map();
@@ -69,8 +69,8 @@ export class ManifestObjects implements ClusterObjects {
   }
 
   /**
-   * An API server would reject the change. A folder cannot: running pods keep the old object, and pods that start from
-   * now on use the new one.
+   * Warns of a change that an API server would reject. A folder cannot reject it: running pods keep the old object, and
+   * pods that start from now on use the new one.
    */
   #warnOfImmutable(before: Origin, next: Origin): void {
     for (const [key, { kind, object }] of before) {

@@ -2,7 +2,7 @@ import type { Logger } from '../../../base/log.ts';
 import type { ManifestProblem } from './manifest-reader.ts';
 import { formatProblem } from './manifest-reader.ts';
 
-/** The current problems of each manifest. Logs each problem once when it appears, and once when it is fixed. */
+/** Stores the current problems of each manifest. Logs each problem once when it appears, and once when it is fixed. */
 export class ManifestProblems {
   readonly #log: Logger;
   readonly #byKey = new Map<string, readonly ManifestProblem[]>();
@@ -11,7 +11,7 @@ export class ManifestProblems {
     this.#log = log;
   }
 
-  /** Replaces the problems of `key`; an empty list means that there are none. */
+  /** Replaces the problems of `key`. An empty list means that there are none. */
   set(key: string, problems: readonly ManifestProblem[]): void {
     const before = (this.#byKey.get(key) ?? []).map(formatProblem);
     const now = problems.map(formatProblem);

@@ -8,33 +8,35 @@ import { podWarnings } from '../../../api/validation/pod/pod-warnings.ts';
 import type { ManifestOrigin } from './static-pod.ts';
 import { originName, selectForbiddenReference, toStaticPod } from './static-pod.ts';
 
-/** Larger manifests are rejected unread (upstream: config/common.go). */
+/** The size limit. Larger manifests are rejected without being read (upstream: config/common.go). */
 export const MANIFEST_LIMIT_BYTES = 10 * 1024 * 1024;
 
-/** A problem that a person has to fix, and where. Lines and columns count from 1. */
+/** A problem that a user must fix, with its place. Lines and columns count from 1. */
 export interface ManifestProblem {
-  /** Path, URL or name of the manifest. */
+  /** The path, URL or name of the manifest. */
   readonly file: string;
   readonly line?: number;
   readonly column?: number;
-  /** The field, as in `spec.containers[0].image`. */
+  /** The field, such as `spec.containers[0].image`. */
   readonly path?: string;
   readonly message: string;
   /** Absent for an error. A warning does not prevent anything from running. */
   readonly severity?: 'warning';
 }
 
-/** The node's part of reading a manifest: the same for every source. */
+/** The rules of the node for reading manifests, the same for every source. */
 export interface ManifestRules {
   readonly nodeName: string;
-  /** No API server: manifests may contain other objects than pods, and their pods may use them. */
+  /**
+   * Whether there is no API server. Then manifests may contain other objects than pods, and their pods may use them.
+   */
   readonly standalone: boolean;
   /**
-   * Full validation of a pod as this node would run it (after name, UID and namespace were set); `field` in upstream's
+   * Validates a pod as this node would run it, after name, UID and namespace were set. `field` is in upstream's
    * notation.
    */
   readonly validate: (pod: Pod) => readonly { field: string; message: string }[];
-  /** Static pods may name objects of the API; off when not given. */
+  /** Whether static pods may name objects of the API; default false. */
   readonly mayReference?: boolean;
 }
 
@@ -42,12 +44,12 @@ export interface ManifestRules {
 export interface ManifestContent {
   readonly pods: readonly Pod[];
   readonly objects: readonly KindedObject[];
-  /** Not empty: something was rejected, and the pods above are only the valid rest. */
+  /** If it is not empty, something was rejected, and the pods above are only the valid rest. */
   readonly errors: readonly ManifestProblem[];
   readonly warnings: readonly ManifestProblem[];
 }
 
-/** Decodes and validates one manifest. Never throws: every problem of the text is returned as an error. */
+/** Decodes and validates one manifest. It never throws: every problem of the text is returned as an error. */
 export function readManifest(text: string, origin: ManifestOrigin, rules: ManifestRules): ManifestContent {
   const file = originName(origin);
   const loaded = loadManifest(text, { fileName: file, limits: { maxBytes: MANIFEST_LIMIT_BYTES } });
@@ -119,7 +121,7 @@ function acceptPod(
   return { accepted, problems: [] };
 }
 
-/** `file:line:column: path: message`, without the parts that are not known. */
+/** Formats a problem as `file:line:column: path: message`, without unknown parts. */
 export function formatProblem(problem: ManifestProblem): string {
   const place = [problem.file, problem.line, problem.line === undefined ? undefined : problem.column]
     .filter((part) => part !== undefined)

@@ -17,8 +17,8 @@ const TOKEN_LIMIT_BYTES = 4096;
 const TOKEN_SHORTEST = 16;
 
 /**
- * Reads the bearer token of a server, `what` in messages; `Invalid` unless the file is readable by root only (mode 0600 or stricter) and its token is
- * long enough.
+ * Reads the bearer token of a server; `what` names the server in messages. Throws `Invalid` unless only root can read
+ * the file (mode 0600 or stricter) and its token is long enough.
  */
 export async function readManifestToken(files: HostFiles, path: string, what = 'manifest server'): Promise<string> {
   const info = await files.lstat(path);
@@ -39,14 +39,14 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 
 export interface ManifestServerOptions {
   readonly manifests: AcceptedManifests;
-  /** Called for each request, so that a changed token takes effect. */
+  /** Returns the token. It is called for each request, so that a changed token takes effect. */
   readonly token: () => string;
   readonly log: Logger;
 }
 
 /**
- * The HTTP API of the accepted manifests: GET /manifests, and GET, PUT, POST, DELETE /manifests/{name}. Requires the
- * bearer token. It opens no port itself; the caller that serves it provides TLS or loopback.
+ * Creates the HTTP API of the accepted manifests: GET /manifests, and GET, PUT, POST, DELETE /manifests/{name}. It
+ * requires the bearer token. It opens no port: the caller serves it with TLS or on loopback.
  */
 export function createManifestServer(options: ManifestServerOptions): Hono {
   const { manifests, log } = options;

@@ -5,8 +5,8 @@ import type { PodOperation, PodSource, PodUpdate } from '../../model/pod-update.
 import { sameContent } from '../../../base/same-content.ts';
 
 /**
- * A pod of a source: as the source last sent it, and as the agent keeps it (with the local annotations). Neither is
- * ever modified.
+ * A pod of a source: as the source last sent it, and as the agent stores it with its local annotations. Both are
+ * immutable.
  */
 export interface MergedPod {
   readonly given: Pod;
@@ -16,13 +16,13 @@ export interface MergedPod {
 export interface Merge {
   /** The new pods of the source, by UID. */
   readonly pods: ReadonlyMap<string, MergedPod>;
-  /** In the order of delivery: REMOVE, ADD, UPDATE, DELETE, RECONCILE; none of them empty. */
+  /** The updates in the order of delivery: REMOVE, ADD, UPDATE, DELETE, RECONCILE. None is empty. */
   readonly updates: readonly PodUpdate[];
-  /** Pods that were skipped because an earlier one of the same source has their name (or their UID). */
+  /** Pods that were skipped because an earlier one of the same source has their name or UID. */
   readonly duplicates: readonly Pod[];
 }
 
-/** Annotations of the agent itself, which are ignored when pods are compared. */
+/** The agent's own annotations, which are ignored when pods are compared. */
 const localAnnotations: readonly string[] = [
   annotations.configSource,
   annotations.configMirror,
@@ -30,9 +30,9 @@ const localAnnotations: readonly string[] = [
 ];
 
 /**
- * The changes of one source between `previous` and the complete new set `next` (upstream: config/config.go). The UID
- * identifies a pod. Spec, labels, deletion fields and foreign annotations make an UPDATE (or a DELETE when
- * deletionTimestamp is set); a change of the status alone makes a RECONCILE.
+ * Computes the changes of one source between `previous` and the complete new set `next` (upstream: config/config.go).
+ * The UID identifies a pod. Changes of the spec, labels, deletion fields and foreign annotations make an UPDATE (or a
+ * DELETE if deletionTimestamp is set). A change of the status alone makes a RECONCILE.
  */
 export function computeMerge(
   previous: ReadonlyMap<string, MergedPod>,
@@ -96,7 +96,7 @@ function mergeOne(
   given: Pod,
   source: PodSource,
 ): { merged: MergedPod; op: PodOperation | undefined } {
-  // A source passes the identical object again when its file did not change: nothing to compare.
+  // A source passes the same object again if its file did not change, so there is nothing to compare.
   if (before.given === given) return { merged: before, op: undefined };
   const old = before.pod;
   if (!differSemantically(old, given)) {

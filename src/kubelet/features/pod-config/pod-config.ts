@@ -9,7 +9,7 @@ import type { MergedPod } from './merge.ts';
 import { computeMerge } from './merge.ts';
 
 export interface PodConfigOptions {
-  /** Every source that will report. Nothing is removed until all of them have. */
+  /** All sources that will report. Nothing is removed until all of them have. */
   readonly sources: readonly PodSource[];
   readonly clock: Clock;
   readonly recorder: EventRecorder;
@@ -25,10 +25,10 @@ interface SourceState {
 }
 
 /**
- * The mux of pod sources.
- * 1. The updates of one source reach the handler in the order they were merged, REMOVE before ADD.
- * 2. No REMOVE is sent before every source has reported completely; one that was reverted meanwhile is never sent.
- * 3. A pod known to the handler is never announced by a second ADD.
+ * Merges the sources of pods. Invariants:
+ * 1. The updates of one source reach the handler in the order in which they were merged, REMOVE before ADD.
+ * 2. No REMOVE is sent before every source has reported completely. One that was reverted meanwhile is never sent.
+ * 3. A pod that the handler knows is never announced by a second ADD.
  */
 export class PodConfig {
   readonly #options: PodConfigOptions;
@@ -44,7 +44,7 @@ export class PodConfig {
     );
   }
 
-  /** Whether every source has reported completely: only then may pods that are not listed be cleaned up. */
+  /** Whether every source has reported completely. Only then may unlisted pods be cleaned up. */
   sourcesReady(): boolean {
     return this.#ready;
   }
@@ -54,14 +54,14 @@ export class PodConfig {
     this.#readyListeners.add(listener);
   }
 
-  /** For `explain` and health: sources that have not reported yet. */
+  /** Returns the sources that have not reported yet, for `explain` and health. */
   missingSources(): PodSource[] {
     return [...this.#sources].filter(([, state]) => !state.complete).map(([source]) => source);
   }
 
   /**
-   * The whole set of pods of one source. `complete: false`: the source could not read all of it, so the pods are added,
-   * but the source does not count as having reported yet.
+   * Sets all pods of one source. `complete: false` means that the source could not read all of them: the pods are
+   * added, but the source does not count as having reported.
    */
   setSource(source: PodSource, pods: readonly Pod[], report: { complete: boolean } = { complete: true }): void {
     const state = this.#sources.get(source) ?? { pods: new Map(), reported: false, complete: false };

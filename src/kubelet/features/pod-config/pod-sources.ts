@@ -6,13 +6,13 @@ import { formatProblem } from './manifest-reader.ts';
 
 /** One source of pods. */
 export interface PodSourceReader {
-  /** Resolves when the source has been read once; rejects when it cannot be read. */
+  /** Resolves when the source has been read once, and rejects if it cannot be read. */
   start(): Promise<void> | void;
   stop(): Promise<void> | void;
   problems(): readonly ManifestProblem[];
 }
 
-/** What the local API shows of a problem. */
+/** A problem as the local API shows it. */
 export interface SourceProblem {
   readonly message: string;
   readonly blocking: boolean;
@@ -23,12 +23,14 @@ export interface PodSourcesOptions {
   /** The reader of the pods that the manifest server accepts; undefined without that server. */
   readonly accepted: AcceptedManifests | undefined;
   readonly rules: ManifestRules;
-  /** Saves what a source must find again after a restart. */
+  /** Saves what a source needs after a restart. */
   readonly flush: () => Promise<void>;
   readonly log: Logger;
 }
 
-/** All sources of pods of this node. A source that cannot be read is a problem to show; the others work without it. */
+/**
+ * All sources of pods of this node. A source that cannot be read is a problem to show, and does not affect the others.
+ */
 export class PodSources {
   readonly rules: ManifestRules;
   readonly #options: PodSourcesOptions;
@@ -46,7 +48,7 @@ export class PodSources {
         : { start: () => accepted.start(), stop: () => undefined, problems: () => accepted.problems() };
   }
 
-  /** Starts every source. Resolves when all have been read once, or cannot be read. */
+  /** Starts every source. Resolves when each has been read once or cannot be read. */
   async start(): Promise<void> {
     const reads = this.#options.readers.map((reader) => this.#read(reader));
     if (this.#accepted !== undefined) this.#acceptedRead = this.#read(this.#accepted);
@@ -59,8 +61,8 @@ export class PodSources {
   }
 
   /**
-   * After `start`: the pods that the manifest server accepts, once those accepted earlier were read. Undefined without
-   * that server, and when they cannot be read: then the server may accept none.
+   * Returns the pods that the manifest server accepts, after `start` and when those accepted earlier were read. It is
+   * undefined without that server, and if they cannot be read; then the server must accept none.
    */
   async accepted(): Promise<AcceptedManifests | undefined> {
     await this.#acceptedRead;

@@ -6,15 +6,15 @@ import { sameContent } from '../../../base/same-content.ts';
 type Line = { pod: Pod } | { gone: string };
 
 /**
- * The last known pods of this node from the API server, for an agent that starts while the API server is unavailable.
- * Of a status only what others wrote is kept; the agent's own part is recorded elsewhere, possibly late: for a finished
- * pod the whole status is kept.
+ * Stores the last known pods of this node from the API server, for an agent that starts while the API server is
+ * unavailable. Of a status only the parts of other writers are stored, because the agent's own part is recorded
+ * elsewhere. That record may be late, so the whole status of a finished pod is stored.
  */
 export class RememberedPods {
   readonly #byUid = new Map<string, Pod>();
   readonly #record: (line: Line) => void;
 
-  /** `found`: the record of an earlier run, line by line; `record` receives the lines to append. */
+  /** `found` is the record of an earlier run, line by line. `record` receives the lines to append. */
   constructor(found: readonly unknown[], record: (line: Line) => void) {
     this.#record = record;
     for (const line of found.filter(isLine)) {
@@ -27,7 +27,7 @@ export class RememberedPods {
     return [...this.#byUid.values()];
   }
 
-  /** The complete list of the API. */
+  /** Sets the complete list of the API. */
   replace(pods: readonly Pod[]): void {
     const kept = new Set(pods.map((pod) => pod.metadata.uid));
     for (const uid of [...this.#byUid.keys()]) if (!kept.has(uid)) this.forget(uid);

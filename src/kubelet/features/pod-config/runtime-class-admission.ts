@@ -7,27 +7,28 @@ import type { PodSource } from '../../model/pod-update.ts';
 
 interface Decided {
   readonly given: Pod;
-  /** undefined while the class does not exist. */
+  /** The result; undefined while the class does not exist. */
   readonly result: AppliedRuntimeClass | undefined;
 }
 
 export interface RuntimeClassAdmissionOptions {
   readonly lookup: (name: string) => RuntimeClass | undefined;
-  /** The next stage for pods that were processed here. */
+  /** The next stage for processed pods. */
   readonly setSource: (source: PodSource, pods: readonly Pod[], report?: { complete: boolean }) => void;
   readonly log: Logger;
 }
 
 /**
- * Applies a runtime class on a standalone node, as the API server does when a pod is created: adds the overhead, the
- * node selector and the tolerations of the class.
- * 1. Once: a pod keeps the values its class had when the pod was first seen, whatever happens to the class.
- * 2. A pod without its class continues; its sandbox is not created until the class appears, and then its values are
+ * Applies a runtime class on a standalone node, as the API server does when a pod is created: it adds the overhead, the
+ * node selector and the tolerations of the class. Invariants:
+ * 1. It is applied once: a pod keeps the values that its class had when the pod was first seen, whatever happens to the
+ *    class.
+ * 2. A pod without its class continues. Its sandbox is created only when the class appears, and then its values are
  *    added.
  * 3. Until its source has been read completely, a pod without its class is held back, because the class may not have
- *    been read yet: a pod that ran before a restart of the agent is not seen without its overhead.
- * 4. A pod that contradicts its class continues unchanged, so that nothing running is lost; `refusal` says why it
- *    cannot start again.
+ *    been read yet. So a pod that ran before a restart of the agent never appears without its overhead.
+ * 4. A pod that contradicts its class continues unchanged, so that running containers are not lost. `refusal` returns
+ *    why it cannot start again.
  */
 export class RuntimeClassAdmission {
   readonly #options: RuntimeClassAdmissionOptions;
@@ -52,7 +53,7 @@ export class RuntimeClassAdmission {
     this.#options.setSource(source, admitted, report);
   }
 
-  /** A runtime class appeared or changed: pods without their class are processed again. */
+  /** Processes pods without their class again, because a runtime class appeared or changed. */
   classChanged(name: string): void {
     for (const [source, { pods, report, decided }] of this.#sources) {
       const waiting = pods.some(
@@ -62,7 +63,7 @@ export class RuntimeClassAdmission {
     }
   }
 
-  /** Why no sandbox may be created for this pod. */
+  /** Returns why no sandbox may be created for this pod. */
   refusal(uid: string): string | undefined {
     for (const { decided } of this.#sources.values()) {
       const result = decided.get(uid)?.result;

@@ -7,13 +7,13 @@ import type { Volume } from '../../../api/core/volume.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { fnv128a } from './fnv128a.ts';
 
-/** The manifest a static pod comes from. `server` manifests are stored on this node, so they are treated like files. */
+/** The manifest of a static pod. `server` manifests are stored on this node, so they are treated like files. */
 export type ManifestOrigin =
   | { kind: 'file'; path: string }
   | { kind: 'http'; url: string }
   | { kind: 'server'; name: string };
 
-/** The origin's name in messages. */
+/** Returns the origin's name in messages. */
 export function originName(origin: ManifestOrigin): string {
   if (origin.kind === 'file') return origin.path;
   return origin.kind === 'http' ? shownUrl(origin.url) : `manifests/${origin.name}`;
@@ -22,10 +22,10 @@ export function originName(origin: ManifestOrigin): string {
 const surviveNodeProblems: Toleration = { operator: 'Exists', effect: 'NoExecute' };
 
 /**
- * The pod as this node runs it (upstream: config/common.go applyDefaults): a UID that is a hash of pod, node and origin
- * unless the manifest sets one, so that any change of content makes another pod; the node's name appended to the pod's;
- * the default namespace; bound to this node; status Pending. The hash covers content, not layout: order of fields,
- * comments and white space do not count.
+ * Converts a pod to the form in which this node runs it (upstream: config/common.go applyDefaults). The UID is a hash
+ * of pod, node and origin unless the manifest sets one, so that any change of content makes another pod. The node's
+ * name is appended to the pod's name. The namespace has its default, the pod is bound to this node, and its status is
+ * Pending. The hash covers content and not layout: order of fields, comments and white space do not matter.
  */
 export function toStaticPod(pod: Pod, origin: ManifestOrigin, nodeName: string): Pod {
   const uid = pod.metadata.uid === '' ? staticPodUid(pod, origin, nodeName) : pod.metadata.uid;
@@ -70,10 +70,10 @@ function withToleration(tolerations: readonly Toleration[]): Toleration[] {
 }
 
 /**
- * The first reference to an API object that a static pod may not have, as the resource's name for "static pods may not
- * reference …"; undefined when there is none (upstream: api/pod HasAPIObjectReference, gate
+ * Returns the first reference to an API object that a static pod may not have, as the resource's name for "static pods
+ * may not reference …"; undefined if there is none (upstream: api/pod HasAPIObjectReference, gate
  * PreventStaticPodAPIReferences). With `localObjects` (standalone), ConfigMaps, Secrets, claims and drivers come from
- * the manifest folder and are allowed; other references are not, because nothing provides them.
+ * the manifest folder and are allowed. Other references are not, because there is no source for them.
  */
 export function selectForbiddenReference(pod: Pod, allow: { localObjects: boolean }): string | undefined {
   if ((pod.spec.serviceAccountName ?? '') !== '') return 'serviceaccounts';

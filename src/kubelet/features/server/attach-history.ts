@@ -7,18 +7,18 @@ export interface LogPosition {
   readonly bytes: number;
 }
 
-/** A client was sent the whole log of a container, up to its end at that time. */
+/** A client read the whole log of a container, up to its end at that time. */
 export interface LogRead {
   readonly end: LogPosition;
-  /** Wall time. */
+  /** A wall-clock time. */
   readonly atMs: number;
 }
 
 const MOST_CONTAINERS = 1024;
 
 /**
- * Which containers were attached to, and whose log was read. It is lost with the agent: an attachment then begins with
- * new output.
+ * Records which containers clients attached to, and whose log they read. It is lost with the agent. An attachment then
+ * begins with new output.
  */
 export class AttachHistory {
   readonly #attached = new BoundedMap<ContainerId, true>(MOST_CONTAINERS);
@@ -28,7 +28,7 @@ export class AttachHistory {
     return this.#attached.get(id) === true;
   }
 
-  /** The latest. */
+  /** Returns the last read. */
   readOf(id: ContainerId): LogRead | undefined {
     return this.#reads.get(id);
   }

@@ -3,11 +3,11 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { findContainer } from '../../../api/pod.ts';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 
-/** The existing checkpoints on this node. */
+/** The checkpoints on this node and their disk. */
 export interface CheckpointUse {
   readonly count: number;
   readonly bytes: number;
-  /** Of the file system they are written to. */
+  /** The available bytes of the file system of checkpoints. */
   readonly availableBytes: number;
   readonly capacityBytes: number;
 }
@@ -16,23 +16,26 @@ export interface CheckpointSources {
   pods(): Pod[];
   checkpointUse(): Promise<CheckpointUse>;
   /**
-   * Writes the container's state to a file of that name and returns its path; `timeoutSeconds` 0 is the runtime's own
-   * limit. Rejects with KubeletError.
+   * Writes the container's state to a file of that name, and returns its path. `timeoutSeconds` 0 means the runtime's
+   * own limit. Rejects with KubeletError.
    */
   checkpoint(target: { pod: Pod; container: string }, file: string, timeoutSeconds: number): Promise<string>;
   nowMs(): number;
 }
 
 /**
- * A checkpoint is as large as the container's memory. Upstream has no limit (CVE-2025-0426 filled disks); here the
- * number per node is limited, and so much of the disk must stay free.
+ * The maximum number of checkpoints per node. A checkpoint is as large as the container's memory, and upstream has no
+ * limit (CVE-2025-0426 filled disks). The disk must also keep some free space.
  */
 export const MOST_CHECKPOINTS = 50;
 const LEAST_FREE_SHARE = 0.1;
-/** Two at once would not be faster, and concurrent requests must not exhaust the node. */
+/**
+ * The maximum number of concurrent checkpoints. Two would not be faster, and concurrent requests must not exhaust the
+ * node.
+ */
 const MOST_AT_ONCE = 1;
 
-/** Why no further checkpoint is created now; undefined: one may be. */
+/** Returns why no further checkpoint may be created now, or undefined if one may. */
 export function checkpointRefusal({
   count,
   bytes,
@@ -49,11 +52,11 @@ export function checkpointRefusal({
   return undefined;
 }
 
-/** Upstream's name, with the time in UTC to the second: `checkpoint-POD_NAMESPACE-CONTAINER-TIME.tar`. */
+/** Returns upstream's file name, with the time in UTC to the second: `checkpoint-POD_NAMESPACE-CONTAINER-TIME.tar`. */
 const checkpointFile = (pod: Pod, container: string, nowMs: number): string =>
   `checkpoint-${pod.metadata.name}_${pod.metadata.namespace}-${container}-${new Date(nowMs).toISOString().slice(0, 19)}Z.tar`;
 
-/** Upstream: server.go checkpoint. */
+/** Adds the checkpoint path (upstream: server.go checkpoint). */
 export function addCheckpointRoute(app: Hono, sources: CheckpointSources): void {
   let running = 0;
   app.post('/checkpoint/:namespace/:pod/:container', async (context) => {

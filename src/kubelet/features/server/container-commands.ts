@@ -15,8 +15,8 @@ export interface CommandParts {
 }
 
 /**
- * Runs a command to its end and returns its outputs, the standard one first. Rejects when the container does not run,
- * and when the command fails.
+ * Runs a command to its end and returns its outputs, standard output first. Rejects if the container does not run or
+ * the command fails.
  */
 export async function runCommand(
   { lookup, runtime }: CommandParts,
@@ -40,7 +40,7 @@ export interface CheckpointFolderParts {
   readonly rootDir: string;
 }
 
-/** Checkpoints of containers, each a file in a folder of the agent. */
+/** Creates the checkpoints of containers, each a file in a folder of the agent. */
 export function createCheckpointFolder(
   parts: CheckpointFolderParts,
 ): Pick<CheckpointSources, 'checkpoint' | 'checkpointUse'> {
@@ -59,7 +59,7 @@ export function createCheckpointFolder(
   };
 }
 
-/** A missing folder holds no checkpoints. */
+/** A missing folder has no checkpoints. */
 async function readUse({ files, disk, rootDir }: CheckpointFolderParts, folder: string): Promise<CheckpointUse> {
   const names = await files.list(folder).catch(() => []);
   const sizes = await Promise.all(

@@ -12,7 +12,7 @@ export interface ContainerLookupParts {
   readonly cache: { get(uid: PodUid): PodRuntimeStatus | undefined };
 }
 
-/** Finds the pod, container and sandbox that a request names. */
+/** Finds the pod, container and sandbox of a request. */
 export class ContainerLookup {
   readonly #parts: ContainerLookupParts;
 
@@ -20,18 +20,20 @@ export class ContainerLookup {
     this.#parts = parts;
   }
 
-  /** A pod that is wanted, or else one that is being stopped. */
+  /** Returns the wanted pod with that name, else one that is being stopped. */
   pod(namespace: string, name: string): Pod | undefined {
     const isMeant = ({ metadata }: Pod): boolean => metadata.name === name && metadata.namespace === namespace;
     return this.#parts.store.pods().find(isMeant) ?? this.#parts.directory.visible().find(isMeant);
   }
 
-  /** Whether it is the pod's own uid, or that of its mirror pod in the API. */
+  /** Whether this is the pod's own UID, or that of its mirror pod in the API. */
   isUidOf(pod: Pod, uid: string): boolean {
     return pod.metadata.uid === uid || this.#parts.store.mirrorOf(pod)?.metadata.uid === uid;
   }
 
-  /** The runtime's container of that name. Throws `missing` unless the pod has such a container and it runs. */
+  /**
+   * Returns the runtime's container of that name. Throws `missing` if the pod has no such container or it does not run.
+   */
   running(pod: Pod, name: string, missing: KubeletError): ContainerRuntimeStatus {
     const status = this.#status(pod);
     const container =
@@ -40,7 +42,7 @@ export class ContainerLookup {
     return container;
   }
 
-  /** All that the runtime has of the container, newest first. */
+  /** Returns all runs of the container that the runtime knows, newest first. */
   attempts(pod: Pod, name: string): ContainerRuntimeStatus[] {
     if (findContainer(pod, name) === undefined) return [];
     return (this.#status(pod)?.containers ?? [])
@@ -57,6 +59,6 @@ export class ContainerLookup {
   }
 }
 
-/** As upstream, an internal error: the lookup in the runtime fails, not that of the pod. */
+/** As upstream, this is an internal error, because the lookup in the runtime fails and not that of the pod. */
 export const containerNotFound = (container: string): KubeletError =>
   new KubeletError('Internal', `container not found (${JSON.stringify(container)})`);

@@ -5,11 +5,11 @@ import type { Profiler } from '../../ports/profiler.ts';
 
 export interface DebugSources {
   readonly profiler: Profiler;
-  /** Wall time. */
+  /** Returns the wall-clock time. */
   nowMs(): number;
-  /** From now on lines up to this level are logged. */
+  /** Logs lines up to this level from now on. */
   setVerbosity(level: number): void;
-  /** Flags by name, with their values. */
+  /** Returns the flags by name, with their values. */
   flags(): Readonly<Record<string, string>>;
   about(): {
     readonly startedAtMs: number;
@@ -32,7 +32,7 @@ const MOST_SECONDS = 300;
 const MOST_FLAG_BYTES = 256;
 
 /**
- * Debugging endpoints. Each has a switch of its own (upstream: InstallProfilingHandler, InstallDebugFlagsHandler,
+ * Adds the debugging endpoints. Each has its own setting (upstream: InstallProfilingHandler, InstallDebugFlagsHandler,
  * InstallZPages).
  */
 export function addDebugRoutes(app: Hono, sources: DebugSources, options: DebugOptions): void {
@@ -53,8 +53,8 @@ export function addDebugRoutes(app: Hono, sources: DebugSources, options: DebugO
 }
 
 /**
- * V8 has its own formats, which browsers' developer tools and speedscope read; Go's other profiles have no equivalent
- * here.
+ * Adds the profiling paths. V8 has its own formats, which browsers' developer tools and speedscope read. Go's other
+ * profiles have no equivalent here.
  */
 function addProfilingRoutes(app: Hono, { profiler, about }: DebugSources): void {
   app.get('/debug/pprof/profile', (context) =>
@@ -110,7 +110,7 @@ async function measured(
   }
 }
 
-/** Upstream: routes.StringFlagPutHandler with logs.GlogSetter. */
+/** Sets the verbosity (upstream: routes.StringFlagPutHandler with logs.GlogSetter). */
 async function verbosity(context: Context, sources: DebugSources): Promise<Response> {
   if (context.req.method !== 'PUT') return context.text('unsupported http method\n', 406);
   const value = await context.req.text();
@@ -130,7 +130,7 @@ const WARNING =
 
 const servedVersions = ['v1alpha1', 'v1beta1'];
 
-/** The version in which the object was requested, if any. */
+/** Returns the version in which the object was requested, if any. */
 function versionOf(kind: string, accepted: string): string | undefined {
   for (const range of accepted.split(',')) {
     const [type = '', ...given] = range.split(';').map((part) => part.trim());
@@ -147,7 +147,7 @@ function versionOf(kind: string, accepted: string): string | undefined {
   return undefined;
 }
 
-/** Plain text, or an object for clients that request one by name; other types are not available. */
+/** Returns plain text, or an object for clients that request one by name. Other types are not available. */
 function represented(context: Context, kind: 'Flagz' | 'Statusz', text: string, fields: object): Response {
   const accepted = context.req.header('accept') ?? '*/*';
   const version = versionOf(kind, accepted);

@@ -35,7 +35,7 @@ const container = (
   annotations: {},
 });
 
-/** `what`, the container's attempt, and whether it continues after what the client has read. */
+/** Returns `what`, the container's attempt, and whether it continues after what the client has read. */
 function decided(
   containers: readonly ContainerRuntimeStatus[],
   given: Partial<AttachCase> & { attached?: number; read?: { attempt: number; agoMs: number } } = {},

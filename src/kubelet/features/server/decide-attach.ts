@@ -2,20 +2,20 @@ import type { ContainerRuntimeStatus } from '../../model/runtime-status.ts';
 import type { AttachHistory, LogPosition, LogRead } from './attach-history.ts';
 
 export interface AttachCase {
-  /** All of that name, newest first. */
+  /** All containers of that name, newest first. */
   readonly containers: readonly ContainerRuntimeStatus[];
-  /** It has `stdin`, to which clients attach, as the containers of `kubectl run -i` and `kubectl debug -i`. */
+  /** Whether the container has `stdin`, to which clients attach, as with `kubectl run -i` and `kubectl debug -i`. */
   readonly isInteractive: boolean;
   readonly userAgent: string;
   readonly history: Pick<AttachHistory, 'wasAttached' | 'readOf'>;
-  /** Wall time. */
+  /** A wall-clock time. */
   readonly nowMs: number;
 }
 
 /**
- * The output for an attaching client. `now`: what is written from now on, as in upstream. `start`: everything, because
- * the client waited for the container. `log`: the output of a container that has just ended. The last two begin after
- * `from`, the part of the log that the client has read already.
+ * The output for a client that attaches. `now`: output from now on, as in upstream. `start`: all output, because the
+ * client waited for the container. `log`: the output of a container that has just ended. The last two begin after
+ * `from`, the part of the log that the client has already read.
  */
 export type AttachPlan =
   | { readonly what: 'now'; readonly container: ContainerRuntimeStatus }
@@ -26,16 +26,18 @@ export type AttachPlan =
     }
   | { readonly what: 'nothing' };
 
-/** A client that attaches within this time after a start waited for it; one within this time after an end was late. */
+/**
+ * A client that attaches within this time after a start waited for it, and one within this time after an end was late.
+ */
 const ATTACH_WINDOW_MS = 30_000;
 /** A client that reads the log first attaches within this time after it. */
 const READ_WINDOW_MS = 10_000;
-/** From this version on `kubectl run` prints the log before it attaches. */
+/** From this minor version on, `kubectl run` prints the log before it attaches. */
 const READS_FIRST_MINOR = 36;
 
 /**
- * Pure. A container that has been running for long, or that a client was attached to before, gets upstream's behaviour:
- * no earlier output.
+ * Decides which output a client gets. For a container that has been running for long, or that a client was attached to
+ * before, it is upstream's behaviour: no earlier output.
  */
 export function decideAttach(asked: AttachCase): AttachPlan {
   const { nowMs, history, isInteractive } = asked;
@@ -52,8 +54,8 @@ export function decideAttach(asked: AttachCase): AttachPlan {
 }
 
 /**
- * The run whose log the client read a moment ago and whose end it has not seen: a container restarted since is another
- * run.
+ * Returns the run whose log the client has just read without having seen its end. A container that restarted since is
+ * another run.
  */
 function readBefore(asked: AttachCase, started: readonly ContainerRuntimeStatus[]): ContainerRuntimeStatus | undefined {
   return started.find(
@@ -66,8 +68,8 @@ function readBefore(asked: AttachCase, started: readonly ContainerRuntimeStatus[
 }
 
 /**
- * Log requests do not identify the client, so a read counts as the attaching client's own if it is plausible: of a
- * client that reads first, and just before.
+ * Returns a recent read of the log that may be that of the attaching client. Log requests do not identify the client,
+ * so it must be plausible: by a client that reads first, and shortly before.
  */
 function recentRead({ history, nowMs, userAgent }: AttachCase, { id }: ContainerRuntimeStatus): LogRead | undefined {
   const read = history.readOf(id);

@@ -1,11 +1,11 @@
 import { Hono } from 'hono';
 
-/** A named check; undefined means healthy, a string is the problem. */
+/** A named check. It returns the problem, or undefined if there is none. */
 export type HealthCheck = () => string | undefined;
 
 /**
- * `/healthz` and its parts, in the API machinery's text format (upstream: apiserver healthz). The whole withholds
- * reasons; a part, which needs no further right, shows its own as in upstream.
+ * Adds `/healthz` and its parts, in the API machinery's text format (upstream: apiserver healthz). The whole hides the
+ * reasons of failures. A part shows its own, as in upstream; it needs no other right.
  */
 export function addHealthRoutes(app: Hono, checks: Readonly<Record<string, HealthCheck>>): void {
   const noSniff = { 'X-Content-Type-Options': 'nosniff' };
@@ -45,9 +45,9 @@ export function addHealthRoutes(app: Hono, checks: Readonly<Record<string, Healt
 }
 
 /**
- * The server on port 10248: health and nothing else, for any client (CVE-2019-11248: no debugging endpoints here). It
- * shows whether the process is alive (upstream installs no checks there); detailed health is shown on the secure port
- * and reported to systemd.
+ * Creates the server on port 10248: only health, for any client (CVE-2019-11248: it has no debugging endpoints). It
+ * shows whether the process is alive (upstream installs no checks there). The secure port shows the detailed health,
+ * which is also reported to systemd.
  */
 export function createHealthApp(checks: Readonly<Record<string, HealthCheck>>): Hono {
   const app = new Hono();

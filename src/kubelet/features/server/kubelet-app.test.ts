@@ -27,7 +27,7 @@ const on: KubeletAppOptions = {
 };
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
-/** A folder of logs as a map; values are files, `undefined` is an unreadable entry. */
+/** A folder of logs as a map. Values are files, and `undefined` is an unreadable entry. */
 function logs(files: Readonly<Record<string, string | undefined>>): KubeletAppSources['systemLogs'] {
   return {
     open: async (path): Promise<SystemLogEntry> => {

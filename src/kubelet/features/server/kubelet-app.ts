@@ -14,32 +14,32 @@ import type { OpenSources } from './open-app.ts';
 import { addConfigRoute, addRunningPodsRoutes, logResponse } from './pod-routes.ts';
 import type { ContainerTarget, PodViews } from './pod-routes.ts';
 
-/** The data and operations of the secure server, as small interfaces; the compose files implement them. */
+/** The data and operations of the secure server, as small interfaces that the compose files implement. */
 export interface KubeletAppSources extends OpenSources, PodViews, CheckpointSources, SystemLogSources, DebugSources {
   /**
-   * Runs a command to completion; both outputs, standard output first. Rejects with NotFound, and Internal for a
-   * command that fails.
+   * Runs a command to completion. Returns both outputs, standard output first. Rejects with NotFound, and with Internal
+   * for a command that fails.
    */
   run(target: ContainerTarget & { uid: string }, command: readonly string[]): Promise<Uint8Array>;
-  /** Why each unsettled pod is not settled. */
+  /** Returns why each unsettled pod is not settled. */
   explain(): readonly PodExplanation[];
 }
 
-/** Switches of KubeletConfiguration, and feature gates. */
+/** The settings of KubeletConfiguration, and feature gates. */
 export interface KubeletAppOptions {
   readonly debuggingHandlers: boolean;
   readonly profilingHandler: boolean;
   readonly debugFlagsHandler: boolean;
   readonly systemLogHandler: boolean;
   readonly systemLogQuery: boolean;
-  /** ComponentFlagz, ComponentStatusz, ContainerCheckpoint, PodLogsQuerySplitStreams. */
+  /** The gates ComponentFlagz, ComponentStatusz, ContainerCheckpoint and PodLogsQuerySplitStreams. */
   readonly flagz: boolean;
   readonly statusz: boolean;
   readonly checkpoints: boolean;
   readonly splitLogStreams: boolean;
 }
 
-/** What the configuration and the feature gates turn on. */
+/** Returns the options that the configuration and the feature gates enable. */
 export function kubeletAppOptions({ server, gates }: Pick<KubeletConfig, 'server' | 'gates'>): KubeletAppOptions {
   const { debuggingHandlers, profilingHandler, debugFlagsHandler, systemLogHandler, systemLogQuery } = server;
   return {
@@ -64,7 +64,7 @@ const streams = [
   '/portForward/:namespace/:pod/:uid',
 ];
 
-/** The paths of the secure server behind its guard, except raw connections. */
+/** Creates the paths of the secure server behind its guard, except raw connections. */
 export function createKubeletApp(sources: KubeletAppSources, options: KubeletAppOptions): Hono {
   const app = createOpenApp(sources);
   if (options.debuggingHandlers) addGuardedRoutes(app, sources, options);
@@ -84,7 +84,7 @@ function addGuardedRoutes(app: Hono, sources: KubeletAppSources, options: Kubele
     app.on(['GET', 'POST'], path, (context) => context.text('Upgrade request required\n', 500));
   addRunningPodsRoutes(app, sources);
   addConfigRoute(app, sources);
-  // Not in upstream: the current explanation, for clients that query the whole cluster.
+  // Upstream has no such path: the current explanation, for clients that query the whole cluster.
   app.get('/explain', (context) => context.json(sources.explain()));
   if (options.checkpoints) addCheckpointRoute(app, sources);
   addSystemLogRoutes(app, sources, options);
@@ -92,7 +92,8 @@ function addGuardedRoutes(app: Hono, sources: KubeletAppSources, options: Kubele
 }
 
 /**
- * Upstream: getContainerLogs. Failures other than an invalid query are 400 with their text, which the API server shows.
+ * Returns logs (upstream: getContainerLogs). A failure other than an invalid query has status 400 and its text, which
+ * the API server shows.
  */
 async function containerLogs(context: Context, sources: KubeletAppSources, splitStreams: boolean): Promise<Response> {
   const { namespace = '', pod = '', container = '' } = context.req.param();
@@ -105,7 +106,7 @@ async function containerLogs(context: Context, sources: KubeletAppSources, split
   }
 }
 
-/** The arguments of the command are separated by spaces, without quoting (upstream: getRun). */
+/** Runs a command. Its arguments are separated by spaces, without quoting (upstream: getRun). */
 async function run(context: Context, sources: KubeletAppSources): Promise<Response> {
   const { namespace = '', pod = '', container = '', uid = '' } = context.req.param();
   if (!sources.pods().some(({ metadata }) => metadata.name === pod && metadata.namespace === namespace))

@@ -17,31 +17,31 @@ import type { ScrapeEndpoints } from './scrape-routes.ts';
 import { addScrapeRoutes } from './scrape-routes.ts';
 import { streamBody } from './stream-body.ts';
 
-/** The data and operations of the local API, as small interfaces; the compose files implement them. */
+/** The data and operations of the local API, as small interfaces that the compose files implement. */
 export interface LocalApiSources extends PodViews {
   explain(): PodExplanation[];
-  /** Of the last hour, oldest first. */
+  /** Returns the events of the last hour, oldest first. */
   events(): Event[];
-  /** Manifests that could not be read and similar problems: obstacles to pods that do not exist yet. */
+  /** Returns obstacles to pods that do not exist yet, such as manifests that could not be read. */
   problems(): readonly Problem[];
-  /** What the agent would do for the manifests in `text`, without doing it. */
+  /** Returns what the agent would do for the manifests in `text`, without doing it. */
   plan(text: string): Promise<PlannedPod[]>;
-  /** The runtime's streaming URL for a command in a container. */
+  /** Returns the runtime's streaming URL for a command in a container. */
   exec(target: ContainerTarget, request: ExecRequest): Promise<string>;
-  /** Calls `onChange` with each pod whose status changed; returns the function that unsubscribes. */
+  /** Calls `onChange` with each pod whose status changed. Returns a function that unsubscribes. */
   watch(onChange: (change: PodChange) => void): () => void;
-  /** What would be evicted now; rejects where nothing is measured. */
+  /** Returns what would be evicted now. Rejects if nothing is measured. */
   eviction(): Promise<EvictionReport>;
-  /** What image garbage collection would remove now. */
+  /** Returns what image garbage collection would remove now. */
   imageGc(): Promise<ImageGcReport>;
   readonly checks: Readonly<Record<string, HealthCheck>>;
-  /** Statistics and metrics; absent where nothing is measured. */
+  /** Statistics and metrics; absent if nothing is measured. */
   readonly scrape?: ScrapeEndpoints;
 }
 
 export interface Problem {
   readonly message: string;
-  /** It prevents a wanted pod from running; false for a warning. */
+  /** Whether it prevents a wanted pod from running; false for a warning. */
   readonly blocking: boolean;
 }
 
@@ -74,10 +74,12 @@ const statusOf: Readonly<Record<ErrorKind, 400 | 404 | 409 | 500 | 501 | 503 | 5
   Internal: 500,
 };
 
-/** Manifests to plan have the size limit of all manifests. */
+/** The size limit of manifests to plan, as for all manifests. */
 const PLAN_LIMIT_BYTES = 10 * 1024 * 1024;
 
-/** The API on the root-only unix socket: upstream's read endpoints, and what the command line needs in addition. */
+/**
+ * Creates the API on the root-only unix socket: upstream's read endpoints, and what the command line needs in addition.
+ */
 export function createLocalApi(sources: LocalApiSources): Hono {
   const app = new Hono();
   app.onError((error, context) => context.text(`${errorMessage(error)}\n`, statusOf[errorKind(error)]));
@@ -129,8 +131,8 @@ function acceptExec(value: unknown): ExecRequest {
 }
 
 /**
- * One JSON object per line: first every pod in its current state, then each change. For a slow client only the newest
- * change of each pod is kept, so that a stalled one costs no memory.
+ * Sends one JSON object per line: first every pod in its current state, then each change. For a slow client only the
+ * newest change of each pod is kept, so that it costs no memory.
  */
 function watchRoute(context: Context, sources: LocalApiSources): Response {
   context.header('Content-Type', 'application/x-ndjson');

@@ -11,7 +11,7 @@ import type { LocalApiSources } from './local-api.ts';
 import type { LogQuery } from './log-query.ts';
 import type { ContainerTarget } from './pod-routes.ts';
 
-/** Reads logs of containers. Rejects with NotFound or Invalid when there is no log. */
+/** Reads logs of containers. Rejects with NotFound or Invalid if there is no log. */
 export interface ContainerLogSource {
   read(
     target: {
@@ -33,7 +33,7 @@ export interface LocalCommandParts {
   readonly logs: ContainerLogSource;
 }
 
-/** Logs of containers and commands in them, for clients that name a pod and a container. */
+/** Serves logs of containers and commands in them, for clients that name a pod and a container. */
 export function createLocalCommands(parts: LocalCommandParts): Pick<LocalApiSources, 'containerLog' | 'exec'> {
   const { lookup, cache, statuses, runtime, logs } = parts;
   const podOf = (target: ContainerTarget): Pod => {

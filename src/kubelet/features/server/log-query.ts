@@ -1,30 +1,31 @@
 import { KubeletError } from '../../../base/errors.ts';
 
-/** Which part of a container's log is requested (upstream: PodLogOptions). */
+/** The requested part of a container's log (upstream: PodLogOptions). */
 export interface LogQuery {
   readonly follow: boolean;
   readonly previous: boolean;
   readonly timestamps: boolean;
-  /** Only lines of the last so many seconds. */
+  /** Selects lines of the last seconds. */
   sinceSeconds?: number;
-  /** Only lines from this wall time on, milliseconds. */
+  /** Selects lines from this wall-clock time on, in milliseconds. */
   sinceTimeMs?: number;
   tailLines?: number;
   limitBytes?: number;
-  /** Only the output of this stream; undefined is both. */
+  /** Selects the output of one stream; undefined means both. */
   stream?: 'stdout' | 'stderr';
 }
 
 /**
- * A query that cannot be parsed has another status than one with values that are not allowed (upstream: 400 and 422).
+ * The result of a check. A query that cannot be parsed has another status than one with values that are not allowed
+ * (upstream: 400 and 422).
  */
 export type CheckedLogQuery =
   | { readonly outcome: 'query'; readonly query: LogQuery }
   | { readonly outcome: 'unreadable' | 'invalid'; readonly problem: string };
 
 /**
- * The problem names the parameter, its value and the accepted values. `splitStreams`: the feature gate
- * PodLogsQuerySplitStreams.
+ * Checks a query. The problem names the parameter, its value and the accepted values. `splitStreams` is the feature
+ * gate PodLogsQuerySplitStreams.
  */
 export function checkLogQuery(params: URLSearchParams, splitStreams = false): CheckedLogQuery {
   try {
@@ -36,14 +37,14 @@ export function checkLogQuery(params: URLSearchParams, splitStreams = false): Ch
   }
 }
 
-/** Throws `Invalid` with the problem. */
+/** Parses a query. Throws `Invalid` with the problem. */
 export function parseLogQuery(params: URLSearchParams): LogQuery {
   const checked = checkLogQuery(params);
   if (checked.outcome === 'query') return checked.query;
   throw new KubeletError('Invalid', checked.problem);
 }
 
-/** The name of `tailLines` before v1; `all` was the same as none. */
+/** Converts the name that `tailLines` had before v1. `all` meant no limit. */
 function withoutTail(params: URLSearchParams): URLSearchParams {
   const tail = params.get('tail') ?? '';
   if (tail === '') return params;
@@ -81,7 +82,7 @@ function readLogQuery(params: URLSearchParams): LogQuery {
   return query;
 }
 
-/** Upstream: validation.ValidatePodLogOptions. */
+/** Returns the problem of a query (upstream: validation.ValidatePodLogOptions). */
 function problemOf(query: LogQuery, params: URLSearchParams, splitStreams: boolean): CheckedLogQuery | undefined {
   const stream = params.get('stream') ?? '';
   const least = (

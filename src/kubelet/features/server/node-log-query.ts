@@ -11,7 +11,7 @@ export interface NodeLogQuery {
   readonly pattern: string;
 }
 
-/** 400 for a query that cannot be parsed, 406 for one that is not allowed, as in upstream. */
+/** The answer. As in upstream, it is 400 for a query that cannot be parsed, and 406 for one that is not allowed. */
 export type NodeLogAnswer =
   | { readonly outcome: 'none' }
   | { readonly outcome: 'query'; readonly query: NodeLogQuery }
@@ -109,8 +109,8 @@ function isPattern(pattern: string): boolean {
 }
 
 /**
- * journalctl accepts seconds since the epoch whatever the node's time zone is. Options and values are one argument
- * each, so no value can become an option.
+ * Returns the arguments of journalctl. It accepts seconds since the epoch independent of the node's time zone. Options
+ * and values are one argument each, so no value can become an option.
  */
 export function journalArguments(query: NodeLogQuery, services: readonly string[]): readonly string[] {
   const { sinceMs, untilMs, tailLines, boot, pattern } = query;

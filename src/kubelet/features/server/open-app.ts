@@ -9,14 +9,14 @@ import { addScrapeRoutes } from './scrape-routes.ts';
 
 export interface OpenSources extends Pick<PodViews, 'pods'> {
   readonly checks: Readonly<Record<string, HealthCheck>>;
-  /** Statistics and metrics; absent where nothing is measured. */
+  /** Statistics and metrics; absent if nothing is measured. */
   readonly scrape?: ScrapeEndpoints;
 }
 
-/** Upstream: InstallDebuggingDisabledHandlers. */
+/** The paths that are disabled without debugging handlers (upstream: InstallDebuggingDisabledHandlers). */
 const disabled = ['run', 'exec', 'attach', 'portForward', 'containerLogs', 'runningpods', 'debug/pprof', 'logs'];
 
-/** The common part of the servers on 10250 and 10255 (upstream: InstallAuthNotRequiredHandlers). */
+/** Creates the common part of the servers on 10250 and 10255 (upstream: InstallAuthNotRequiredHandlers). */
 export function createOpenApp(sources: OpenSources): Hono {
   const app = new Hono();
   app.notFound((context) => context.text('404 page not found\n', 404));
@@ -32,8 +32,8 @@ export function addDisabledRoutes(app: Hono): void {
 }
 
 /**
- * To be called last: a known path with another method is answered with 405 and the allowed methods, as upstream's
- * router does.
+ * Must be called last. It answers a known path with another method by 405 and the allowed methods, as upstream's router
+ * does.
  */
 export function refuseOtherMethods(app: Hono): void {
   const methods = new Map<string, Set<string>>();

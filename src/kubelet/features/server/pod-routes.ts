@@ -3,23 +3,23 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { LogQuery } from './log-query.ts';
 import { streamBody } from './stream-body.ts';
 
-/** A container as named in paths. */
+/** A container as paths name it. */
 export interface ContainerTarget {
   readonly namespace: string;
   readonly pod: string;
-  /** Empty for the pod's only (or default) container, where that is allowed. */
+  /** The container; empty for the pod's only (or default) container, if that is allowed. */
   readonly container: string;
 }
 
-/** The pod data served by all servers of the agent. */
+/** The pod data that all servers of the agent serve. */
 export interface PodViews {
-  /** Every pod with its latest status. */
+  /** Returns every pod with its latest status. */
   pods(): Pod[];
-  /** Pods built from what the runtime runs, without their specs (upstream: /runningpods/). */
+  /** Returns pods built from what the runtime runs, without their specs (upstream: /runningpods/). */
   runningPods(): Pod[];
-  /** The current configuration. */
+  /** Returns the current configuration. */
   config(): unknown;
-  /** The existing log of a container, and what follows it on request. Rejects with NotFound or Invalid. */
+  /** Returns the existing log of a container, and on request later output. Rejects with NotFound or Invalid. */
   containerLog(target: ContainerTarget, query: LogQuery, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
 
@@ -37,8 +37,8 @@ export function addConfigRoute(app: Hono, views: Pick<PodViews, 'config'>): void
 }
 
 /**
- * The log as a stream. Its reader ends when the client disconnects. Rejects as `containerLog` does, before anything was
- * sent.
+ * Returns the log as a stream. The read ends when the client disconnects. Rejects as `containerLog` does, before
+ * anything was sent.
  */
 export async function logResponse(
   context: Context,
@@ -49,7 +49,7 @@ export async function logResponse(
   const abort = new AbortController();
   const lines = await views.containerLog(target, query, abort.signal);
   context.header('Content-Type', 'text/plain; charset=utf-8');
-  // The head is sent at once: a client that follows a silent container must see that the stream has begun.
+  // The header is sent immediately, so that a client that follows a silent container sees that the stream has begun.
   context.header('Transfer-Encoding', 'chunked');
   return streamBody(context, async (out) => {
     out.onAbort(() => abort.abort());

@@ -1,4 +1,4 @@
-/** Labels of kubelet_http_*: few, whatever is requested (CVE-2020-8551). */
+/** The labels of kubelet_http_*. Their number is small for any requests (CVE-2020-8551). */
 export interface RequestLabels {
   readonly method: string;
   readonly path: string;
@@ -6,11 +6,11 @@ export interface RequestLabels {
   readonly longRunning: boolean;
 }
 
-/** Counts requests; implemented by the metrics feature. */
+/** Counts requests. The metrics feature implements it. */
 export interface RequestObserver {
-  /** Returns the function to call when the response is complete. */
+  /** Begins a request. Returns the function to call when the response is complete. */
   begin(labels: RequestLabels): () => void;
-  /** kubelet_websocket_streaming_requests_total: streams that the agent translates. */
+  /** Counts in kubelet_websocket_streaming_requests_total the streams that the agent translates. */
   webSocketStream(subresource: 'exec' | 'attach' | 'portforward'): void;
 }
 
@@ -43,10 +43,15 @@ const disabledPaths = [
   'pprof',
   'logs',
 ];
-/** Upstream writes the last but one with a small f, so that forwarded ports do not count as long. */
+/**
+ * The paths of long requests. Upstream writes the last but one with a small f, so forwarded ports do not count as long.
+ */
 const longPaths = new Set(['exec', 'attach', 'portforward', 'debug']);
 
-/** Upstream: Server.getMetricBucket and getMetricMethodBucket. `path` is without the query. */
+/**
+ * Returns the labels of a request (upstream: Server.getMetricBucket and getMetricMethodBucket). `path` is without the
+ * query.
+ */
 export function requestLabels(
   request: { readonly method: string; readonly path: string },
   server: { readonly type: RequestLabels['serverType']; readonly debuggingHandlers: boolean },
@@ -62,7 +67,7 @@ export function requestLabels(
   };
 }
 
-/** The same app, whose requests are counted. */
+/** Wraps the app, and counts its requests. */
 export function observedFetch(
   app: { fetch(request: Request): Response | Promise<Response> },
   observer: Pick<RequestObserver, 'begin'>,

@@ -4,7 +4,9 @@ const SCOPE = 'go.opentelemetry.io/contrib/instrumentation/github.com/emicklei/g
 
 const inContainer = ['{podNamespace}/{podID}/{containerName}', '{podNamespace}/{podID}/{uid}/{containerName}'];
 const inPod = ['{podNamespace}/{podID}', '{podNamespace}/{podID}/{uid}'];
-/** By the first part of the path: the rest of upstream's routes, by the number of its parts. */
+/**
+ * The routes by the first part of the path. The values are the rest of upstream's routes, by the number of their parts.
+ */
 const routes: ReadonlyMap<string, readonly string[]> = new Map([
   ['pods', ['']],
   ['runningpods', ['']],
@@ -17,8 +19,8 @@ const routes: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * The route of a request as upstream names it; undefined for what it serves without a route and without a span: health,
- * metrics, configz (upstream: server.go InstallDefaultHandlers, InstallAuthRequiredHandlers).
+ * Returns the route of a request as upstream names it; undefined for what upstream serves without a route and without a
+ * span: health, metrics, configz (upstream: server.go InstallDefaultHandlers, InstallAuthRequiredHandlers).
  */
 export function requestRoute(path: string): string | undefined {
   const [first = '', ...rest] = path.replace(/^\//, '').replace(/\/$/, '').split('/');
@@ -34,12 +36,12 @@ export function requestRoute(path: string): string | undefined {
 
 export interface RequestFacts {
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
   readonly headers: TraceHeaders;
 }
 
-/** Undefined: such a request has no span. */
+/** Returns the span of a request; undefined if it has none. */
 export function requestSpan({ method, path, headers }: RequestFacts, isPublic: boolean): SpanStart | undefined {
   const route = requestRoute(path);
   if (route === undefined) return undefined;
@@ -55,7 +57,7 @@ export function requestSpan({ method, path, headers }: RequestFacts, isPublic: b
 
 type Fetch = (request: Request) => Promise<Response>;
 
-/** The same server, whose requests are traced; `isPublic` for clients that were not authenticated. */
+/** Wraps the server, and traces its requests. `isPublic` is for clients that were not authenticated. */
 export function tracedFetch(fetch: Fetch, tracer: Tracer | undefined, isPublic = false): Fetch {
   if (tracer === undefined) return fetch;
   return (request) => {
@@ -74,7 +76,7 @@ export function tracedFetch(fetch: Fetch, tracer: Tracer | undefined, isPublic =
   };
 }
 
-/** The headers that continue a trace. */
+/** Returns the headers that continue a trace. */
 export function traceHeaders(header: (name: string) => string | null | undefined): TraceHeaders {
   return Object.fromEntries(
     ['traceparent', 'tracestate', 'baggage'].flatMap((name) => {

@@ -1,10 +1,10 @@
 import type { Context, Hono } from 'hono';
 
-/** A scrape request: only the parts that responses depend on. */
+/** The parts of a scrape request on which responses depend. */
 export interface ScrapeRequest {
   readonly method: string;
   readonly query: URLSearchParams;
-  /** Headers as sent; empty when missing. */
+  /** The headers as sent; empty when missing. */
   readonly accept: string;
   readonly acceptEncoding: string;
 }
@@ -18,7 +18,7 @@ export interface ScrapeAnswer {
 export type ScrapeHandler = (request: ScrapeRequest) => Promise<ScrapeAnswer>;
 
 /**
- * The endpoints of statistics and metrics, by method and path (`GET /metrics/cadvisor`). Authorization is done before
+ * The endpoints of statistics and metrics, by method and path (`GET /metrics/cadvisor`). Requests are authorized before
  * they are called.
  */
 export type ScrapeEndpoints = ReadonlyMap<string, ScrapeHandler>;

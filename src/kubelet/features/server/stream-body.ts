@@ -3,9 +3,9 @@ import { stream } from 'hono/streaming';
 import type { StreamingApi } from 'hono/utils/stream';
 
 /**
- * A response that is written as its client reads. `write` begins at once and is aborted when the client disconnects.
- * HEAD has the response of GET without its body, which Hono drops unread: the source, for example a followed log, would
- * otherwise stay open until it ends.
+ * Returns a response that is written while its client reads. `write` begins immediately and is aborted when the client
+ * disconnects. For HEAD it has no body: Hono would drop a body unread, and the source, for example a followed log,
+ * would stay open until it ends.
  */
 export function streamBody(context: Context, write: (out: StreamingApi) => Promise<void>): Response {
   const answer = stream(context, write);

@@ -2,7 +2,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { AttachPlan } from './decide-attach.ts';
 
-/** Which streams of a command are requested. */
+/** The requested streams of a command. */
 export interface CommandStreams {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -11,41 +11,41 @@ export interface CommandStreams {
 }
 
 /**
- * The two sides of an attachment differ when a client without a terminal attaches to a container that has one, or the
- * other way round.
+ * The two sides of an attachment. They differ if a client without a terminal attaches to a container with one, or the
+ * reverse.
  */
 export interface AttachedStreams {
-  /** The streams the client opens: those of its query. */
+  /** The streams that the client opens, from its query. */
   readonly client: CommandStreams;
   readonly runtime: CommandStreams;
 }
 
 export type StreamKind = 'exec' | 'attach' | 'portForward';
 
-/** A streaming path. */
+/** The target of a streaming path. */
 export interface StreamTarget {
   readonly kind: StreamKind;
   readonly namespace: string;
   readonly pod: string;
-  /** Empty: the pod that has the name now. */
+  /** The UID; empty for the pod that has the name now. */
   readonly uid: string;
-  /** Empty for `portForward`. */
+  /** The container; empty for `portForward`. */
   readonly container: string;
 }
 
-/** What streams need to look up; the compose files pass it in. All but `pod` reject with KubeletError. */
+/** The lookups for streams, which the compose files pass in. All except `pod` reject with KubeletError. */
 export interface StreamSources {
   pod(namespace: string, name: string): Pod | undefined;
-  /** Its own uid, or that of the mirror pod that represents it in the API. */
+  /** Whether this is the pod's own UID, or that of its mirror pod in the API. */
   isUidOf(pod: Pod, uid: string): boolean;
-  /** The runtime's URLs. */
+  /** This and the next two return the runtime's URLs. */
   execUrl(
     pod: Pod,
     container: string,
     request: CommandStreams & { readonly command: readonly string[] },
   ): Promise<string>;
   attachUrl(pod: Pod, container: string, streams: CommandStreams): Promise<string>;
-  /** A container's earlier output for a client. */
+  /** Decides which earlier output of a container a client gets. */
   planAttach(
     pod: Pod,
     container: string,
@@ -56,7 +56,7 @@ export interface StreamSources {
 
 export type StreamPlan =
   | { readonly outcome: 'stream'; readonly url: string; readonly streams: CommandStreams | undefined }
-  /** Served from the container's log, and from the runtime if it still runs. */
+  /** The stream is served from the container's log, and from the runtime if the container still runs. */
   | {
       readonly outcome: 'attach';
       readonly pod: Pod;
@@ -70,14 +70,14 @@ export interface StreamQuery {
   readonly method: string;
   readonly query: URLSearchParams;
   readonly isWebSocket: boolean;
-  /** SPDY in a WebSocket names its ports in its streams. */
+  /** Whether the client uses SPDY in a WebSocket, which names its ports in its streams. */
   readonly isTunnel: boolean;
-  /** The client uses a protocol in which the agent itself can serve a command. */
+  /** Whether the agent can serve a command in the client's protocol. */
   readonly isServable: boolean;
   readonly userAgent: string;
 }
 
-/** `path` is percent-decoded. Undefined: not a streaming path. */
+/** Parses a percent-decoded path; undefined if it is not a streaming path. */
 export function parseStreamPath(path: string): StreamTarget | undefined {
   const [, kind, namespace = '', pod = '', ...rest] = path.split('/');
   if (namespace === '' || pod === '' || rest.includes('')) return undefined;
@@ -89,8 +89,8 @@ export function parseStreamPath(path: string): StreamTarget | undefined {
 }
 
 /**
- * Upstream: cri-streaming remotecommand NewOptions. A terminal has one output, so its standard error is omitted. The
- * kubelet's own names for the streams, or those of the API.
+ * Returns the requested streams (upstream: cri-streaming remotecommand NewOptions). A terminal has one output, so its
+ * standard error is left out. It accepts the kubelet's names for the streams, and those of the API.
  */
 export function parseCommandStreams(query: URLSearchParams): CommandStreams | { readonly problem: string } {
   const isAsked = (...names: readonly string[]): boolean =>
@@ -107,7 +107,7 @@ export function parseCommandStreams(query: URLSearchParams): CommandStreams | { 
     : { problem: 'you must specify at least 1 of stdin, stdout, stderr' };
 }
 
-/** Ports of a WebSocket without a tunnel are in the query (upstream: portforward NewV4Options). */
+/** Returns the ports of a WebSocket without a tunnel, which are in the query (upstream: portforward NewV4Options). */
 export function parsePorts(query: URLSearchParams): readonly number[] | { readonly problem: string } {
   const texts = query.getAll('port');
   if (texts.length === 0) return { problem: 'query parameter "port" is required' };
@@ -130,7 +130,7 @@ export function parsePorts(query: URLSearchParams): readonly number[] | { readon
 const refused = (status: number, body: string): StreamPlan => ({ outcome: 'refused', status, body });
 
 /**
- * Everything is checked before the runtime is called. Messages and status codes are upstream's (server.go getExec,
+ * Checks a stream request before the runtime is called. Messages and status codes are upstream's (server.go getExec,
  * getAttach, getPortForward). Never rejects.
  */
 export async function planStream(

@@ -11,11 +11,11 @@ export interface StreamSourceParts {
   readonly lookup: ContainerLookup;
   readonly runtime: Pick<ContainerRuntime, 'execUrl' | 'attachUrl' | 'portForwardUrl' | 'containerStatus'>;
   readonly history: AttachHistory;
-  /** Wall time. */
+  /** Returns the wall-clock time. */
   readonly nowMs: () => number;
 }
 
-/** Where streams into containers lead. */
+/** Creates the lookups for streams into containers. */
 export function createStreamSources({ lookup, runtime, history, nowMs }: StreamSourceParts): StreamSources {
   return {
     pod: (namespace, name) => lookup.pod(namespace, name),
@@ -48,16 +48,16 @@ export interface AttachedLogReader<Log> {
   ): Promise<Log>;
 }
 
-/** What an attachment with a past reads, and asks of the runtime. */
+/** The source of an attachment with earlier output: what it reads, and what it asks the runtime. */
 export interface AttachSource<Log> {
   readonly streams: AttachedStreams;
-  /** Undefined for a container that has ended. */
+  /** Returns the runtime's URL; undefined for a container that has ended. */
   url(): Promise<string | undefined>;
   hasEnded(): Promise<boolean>;
   openLog(onCaughtUp: () => void, stop: AbortSignal): Promise<Log>;
 }
 
-/** The sources of an attachment whose client also gets what the container wrote before. */
+/** Creates the source of an attachment whose client also gets what the container wrote before. */
 export function createAttachSource<Log>(
   {
     runtime,

@@ -15,10 +15,13 @@ export interface SystemLogSources {
 const CHUNK_BYTES = 64 * 1024;
 const JOURNAL_TIMEOUT_MS = 30_000;
 const MOST_JOURNAL_BYTES = 32 * 1024 * 1024;
-/** Each runs journalctl over possibly gigabytes, and holds its response in memory until it is read. */
+/**
+ * The maximum number of concurrent requests. Each runs journalctl over possibly gigabytes, and holds its response in
+ * memory until it is read.
+ */
 const MOST_AT_ONCE = 2;
 
-/** `/logs/` and everything below it, and queries for services (upstream: ServeLogs). */
+/** Adds `/logs/` and everything below it, and queries for services (upstream: ServeLogs). */
 export function addSystemLogRoutes(
   app: Hono,
   sources: SystemLogSources,
@@ -58,7 +61,7 @@ export function addSystemLogRoutes(
   });
 }
 
-/** As a file server: the content of a file, or the listing of a folder. */
+/** Returns the content of a file, or the listing of a folder, as a file server. */
 async function browse(context: Context, logs: SystemLogs, path: string): Promise<Response> {
   try {
     const entry = await logs.open(path);
@@ -85,7 +88,7 @@ async function browse(context: Context, logs: SystemLogs, path: string): Promise
   }
 }
 
-/** Limited to the initial size: a log that is written all the time still ends for its reader. */
+/** Reads a file up to its initial size, so that the read of a log that is written all the time ends. */
 async function* wholeFile(file: LogFile): AsyncGenerator<Uint8Array> {
   const sizeBytes = await file.sizeBytes();
   for (let at = 0; at < sizeBytes; ) {
@@ -100,8 +103,8 @@ const link = (name: string): string =>
   `<a href="${encodeURI(name).replaceAll('"', '%22').replaceAll('?', '%3F').replaceAll('#', '%23')}">${name.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</a>\n`;
 
 /**
- * Services that systemd knows are read from its journal, others from their usual log files. A failure is a line of the
- * response, as in upstream.
+ * Returns the logs of services: from the journal for those that systemd knows, else from their usual log files. As in
+ * upstream, a failure is a line of the response.
  */
 async function serviceLogs(query: NodeLogQuery, { systemLogs, processes }: SystemLogSources): Promise<string> {
   const units = await journal(processes, ['--field', '_SYSTEMD_UNIT']);

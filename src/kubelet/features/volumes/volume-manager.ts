@@ -38,13 +38,13 @@ const SLOW_MS = 30_000;
 const TEAR_DOWN_LIMIT_MS = 120_000;
 
 /**
- * The volumes of all pods: desired state (the calls of `ensure`) and actual state (the state of each).
- * 1. At most one operation per volume at any time, a hung one included; different volumes and pods never wait for each
- *    other, unless they share one storage that is prepared once per node (`StagingArea`).
- * 2. A volume that cannot be set up is retried with its own back-off, and at once when an object it needs appears or
- *    changes.
+ * Manages the volumes of all pods: their desired state (the calls of `ensure`) and their actual state. Invariants:
+ * 1. There is at most one operation per volume at any time, including one that hangs. Volumes and pods do not wait for
+ *    each other, unless they share one storage that is prepared once per node (`StagingArea`).
+ * 2. A volume that cannot be set up is retried with its own back-off, and immediately when an object that it needs
+ *    appears or changes.
  * 3. A mounted volume stays usable while its refresh fails.
- * 4. After `tearDown` began nothing new is set up for that pod until it is done.
+ * 4. After `tearDown` began, nothing is set up for that pod until it has ended.
  */
 export class VolumeManager {
   readonly #options: VolumeManagerOptions;

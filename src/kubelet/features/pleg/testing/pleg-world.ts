@@ -22,12 +22,12 @@ export interface Fixture {
   readonly runtime: FakeRuntime;
   readonly cache: RuntimeCache;
   readonly pleg: Pleg;
-  /** Monotonic time of the start of the PLEG. */
+  /** The monotonic time of the start of the PLEG. */
   startedMs: number;
   readonly log: RecordingLog;
-  /** Kinds of the events so far, with the origin when it is the agent itself. */
+  /** The kinds of the events so far, with the origin if it is the agent. */
   readonly reported: string[];
-  /** Runtime calls by name since this was last called. */
+  /** Returns the runtime calls by name since the last call of this function. */
   readonly calls: () => Record<string, number>;
   readonly run: <T>(work: Promise<T>) => Promise<T>;
   readonly pod: (uid?: string, containers?: readonly string[]) => Promise<ContainerId[]>;

@@ -7,8 +7,8 @@ import type { Random } from '../../../../base/random.ts';
 import { isApiError } from '../../../../api/status/api-status-error.ts';
 
 /**
- * Upstream's (DefaultAuthWebhookRetryBackoff), but with a total limit: a client waits for the response, and will retry
- * itself.
+ * The retries are upstream's (DefaultAuthWebhookRetryBackoff), but with a total limit, because a client waits for the
+ * response and retries itself.
  */
 const ATTEMPTS = 5;
 const pauses: BackoffCurve = { initialMs: 500, factor: 1.5, maxMs: Infinity };

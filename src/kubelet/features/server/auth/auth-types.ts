@@ -1,4 +1,4 @@
-/** The user that sends a request (upstream: user.Info). */
+/** The user of a request (upstream: user.Info). */
 export interface UserInfo {
   readonly name: string;
   readonly uid?: string;
@@ -6,28 +6,28 @@ export interface UserInfo {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a connection and the headers of a request contain. Facts only, nothing is verified yet. */
+/** The facts of a connection and the headers of a request. Nothing is verified yet. */
 export interface CredentialFacts {
   /**
-   * DER of the client certificate, whose private key the client proved to have; whether its CA is trusted is not
+   * The client certificate in DER. The client proved that it has the private key. Whether the CA is trusted is not
    * checked here.
    */
   readonly clientCertificate: Uint8Array | undefined;
-  /** The header, unchanged. */
+  /** The Authorization header, unchanged. */
   readonly authorization: string | undefined;
 }
 
 export type AuthenticationOutcome =
   | { readonly outcome: 'user'; readonly user: UserInfo }
-  /** No credential of a kind this authenticator knows. */
+  /** There is no credential of a kind that this authenticator knows. */
   | { readonly outcome: 'none' }
   /**
-   * A credential is invalid, or could not be checked: the client is then not accepted as anonymous. The text is for the
+   * A credential is invalid or could not be checked. Then the client is not accepted as anonymous. The text is for the
    * log.
    */
   | { readonly outcome: 'failed'; readonly error: string };
 
-/** Never rejects. */
+/** Identifies the user of a request. Never rejects. */
 export interface Authenticator {
   authenticate(facts: CredentialFacts): Promise<AuthenticationOutcome>;
 }
@@ -35,16 +35,16 @@ export interface Authenticator {
 /** The API attributes of a request to this server: always the node, with a subresource. */
 export interface NodeAttributes {
   /**
-   * `create`, `get`, `update`, `patch`, `delete`, or empty for methods without an API verb, which only a user with all
-   * verbs may use.
+   * `create`, `get`, `update`, `patch` or `delete`. It is empty for methods without an API verb, for which a user needs
+   * all verbs.
    */
   readonly verb: string;
   readonly subresource: string;
-  /** Of the request, for authorizers that use it. */
+  /** The path of the request, for authorizers that use it. */
   readonly path: string;
 }
 
-/** Rejects when it cannot decide now. */
+/** Decides about a request. Rejects if that is not possible now. */
 export interface Authorizer {
   authorize(user: UserInfo, attributes: NodeAttributes): Promise<'allowed' | 'denied'>;
 }

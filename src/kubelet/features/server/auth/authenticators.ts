@@ -13,23 +13,24 @@ const AUTHENTICATED = 'system:authenticated';
 const TOKENS = 4096;
 const REVIEWS_AT_ONCE = 64;
 /**
- * An unknown token may become valid soon, when all API servers know it. Upstream caches a failure as long as a success.
+ * How long a refusal of a token is cached. A new token may become valid soon, when all API servers know it. Upstream
+ * caches a failure as long as a success.
  */
 const UNKNOWN_HOLDS_MS = 10_000;
 const LONGEST_TOKEN = 65_536;
 
 export interface AuthenticatorOptions {
-  /** PEM; undefined without a client CA: certificates are then ignored. */
+  /** The client CA in PEM; undefined if there is none, and certificates are ignored then. */
   readonly clientAuthorities: (() => string) | undefined;
-  /** Tokens are reviewed with `client`. Undefined: tokens are ignored. */
+  /** The client that reviews tokens; undefined means that tokens are ignored. */
   readonly tokens: { readonly client: ApiClient; readonly holdsMs: number } | undefined;
   readonly anonymous: boolean;
   readonly asking: Asking;
 }
 
 /**
- * Identifies the user: by certificate, else by token, else as anonymous if that is enabled. An invalid credential is
- * not treated as anonymous (upstream: DelegatingAuthenticatorConfig).
+ * Creates an authenticator that identifies the user by certificate, else by token, else as anonymous if that is
+ * enabled. An invalid credential is not treated as anonymous (upstream: DelegatingAuthenticatorConfig).
  */
 export function createAuthenticator({
   clientAuthorities,

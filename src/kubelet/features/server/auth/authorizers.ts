@@ -21,8 +21,8 @@ export interface ReviewAuthorizerOptions {
 }
 
 /**
- * Asks the API server whether the user may do that to `nodes/<subresource>` of this node (authorization.mode Webhook).
- * A user who is not allowed is denied; rejects when there is no response.
+ * Creates an authorizer that asks the API server whether the user may access `nodes/<subresource>` of this node
+ * (authorization.mode Webhook). It rejects if there is no response.
  */
 export function createReviewAuthorizer({
   client,

@@ -54,7 +54,7 @@ function certificate(
 
 type Right = readonly [user: string, verb: string, subresource: string];
 
-/** The API server's part: which user has which token, and which rights. */
+/** The API server's part: the users of tokens, and their rights. */
 class FakeReviews {
   readonly tokens = new Map([['good', 'prometheus']]);
   rights: readonly Right[] = [];
@@ -258,7 +258,7 @@ describe('the caller', () => {
 });
 
 describe('may they', () => {
-  /** A path, and the rights of which any one is sufficient for GET. */
+  /** Paths, each with the rights of which one is sufficient for GET. */
   const table: readonly (readonly [path: string, ...rights: (readonly [verb: string, subresource: string])[]])[] = [
     ['/healthz', ['get', 'healthz'], ['get', 'proxy']],
     ['/healthz/ping', ['get', 'healthz'], ['get', 'proxy']],

@@ -5,8 +5,8 @@ import type { Authenticator, Authorizer, UserInfo } from './auth-types.ts';
 import { routeAttributes } from './route-attributes.ts';
 
 /**
- * Authentication and authorization for every path of the secure server, `/healthz` included (upstream:
- * InstallAuthFilter, whose messages these are).
+ * Creates the authentication and authorization of every path of the secure server, including `/healthz` (upstream:
+ * InstallAuthFilter, which has the same messages).
  */
 export function createRequestGuard({
   authenticator,

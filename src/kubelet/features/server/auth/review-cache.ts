@@ -5,11 +5,11 @@ import { KubeletError } from '../../../../base/errors.ts';
 
 export interface ReviewCacheOptions<T> {
   readonly clock: Clock;
-  /** How long a result is cached; 0: only concurrent requests share it. */
+  /** Returns how long a result is cached, in milliseconds; with 0 only concurrent requests share it. */
   readonly holdsMs: (answer: T) => number;
   readonly entries: number;
   /**
-   * How many different reviews may be pending at a time: unauthenticated clients can request any number, and others
+   * The maximum number of different pending reviews. Unauthenticated clients can request any number, and other parts
    * need the same API.
    */
   readonly atOnce: number;
@@ -17,7 +17,7 @@ export interface ReviewCacheOptions<T> {
 
 /**
  * Caches the API server's results, and merges concurrent requests for the same review. Failures are not cached. The
- * credential (a token) is not kept: the key is a digest that only this process can compute.
+ * credential (a token) is not stored: the key is a digest that only this process can compute.
  */
 export class ReviewCache<T> {
   readonly #options: ReviewCacheOptions<T>;
@@ -30,7 +30,7 @@ export class ReviewCache<T> {
     this.#answers = new BoundedMap(options.entries);
   }
 
-  /** Rejects with the error of `ask`, or with `Unavailable` when too many reviews are pending. */
+  /** Returns a result. Rejects with the error of `ask`, or with `Unavailable` if too many reviews are pending. */
   async get(question: string, ask: () => Promise<T>): Promise<T> {
     const { clock, atOnce } = this.#options;
     const key = createHmac('sha256', this.#secret).update(question).digest('base64');

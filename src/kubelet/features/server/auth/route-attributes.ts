@@ -1,8 +1,8 @@
 import { lookupTable } from '../../../../base/lookup.ts';
 
 /**
- * What a request needs: the verb, and the subresources of the node of which any one is sufficient, in the order of the
- * checks.
+ * What a request needs: the verb, and subresources of the node in the order of the checks. One of the subresources is
+ * sufficient.
  */
 export interface RouteAttributes {
   readonly verb: string;
@@ -18,14 +18,14 @@ const verbs: Readonly<Record<string, string>> = lookupTable({
 });
 
 /**
- * Requests that change a container or open a connection to it need `create`, with any method (k8s.io issue 136550: GET
- * of a WebSocket is not a read).
+ * Requests that change a container or open a connection to it need `create`, with any method (k8s.io issue 136550: a
+ * GET of a WebSocket is not a read).
  */
 const actions: readonly string[] = ['/run', '/exec', '/attach', '/portForward'];
 
 /**
- * First match wins (upstream: pkg/kubelet/server/auth.go with KubeletFineGrainedAuthz). An unlisted path needs `proxy`,
- * so a path that is added later is never open by accident.
+ * The first match is used (upstream: pkg/kubelet/server/auth.go with KubeletFineGrainedAuthz). An unlisted path needs
+ * `proxy`, so that a path that is added later is not open by accident.
  */
 const fineGrained: readonly (readonly [path: string, subresources: readonly string[]])[] = [
   ['/pods', ['pods', 'proxy']],
@@ -41,8 +41,8 @@ const fineGrained: readonly (readonly [path: string, subresources: readonly stri
 ];
 
 /**
- * `path` is percent-decoded and without the query, as in the router. An upgrade is always `create`: it opens a raw
- * connection.
+ * Returns the attributes of a request. `path` is percent-decoded and without the query, as in the router. An upgrade is
+ * always `create`, because it opens a raw connection.
  */
 export function routeAttributes(method: string, path: string, isUpgrade: boolean): RouteAttributes {
   const isAction = isUpgrade || actions.some((action) => isBelow(path, action));
