@@ -77,9 +77,9 @@ function world(fate: CleanupDecision = 'kept') {
       await clock.advance(10);
     }
   };
-  const run = async (work: Promise<void>): Promise<void> => {
+  const run = async <Result>(work: Promise<Result>): Promise<Result> => {
     await clock.advance(1000);
-    await work;
+    return work;
   };
   return { clock, runtime, said, swept, sweptAttempts, removedPods, gc, state, pod, run };
 }
@@ -107,7 +107,7 @@ describe('container collection', () => {
     assert.equal(await gc.countUnused(), 3);
     await run(gc.collect());
     assert.equal(runtime.containers('p').length, 1);
-    await run(gc.deleteUnused());
+    assert.deepEqual([await run(gc.deleteUnused()), await run(gc.deleteUnused())], [1, 0]);
     assert.deepEqual([runtime.containers('p').length, await gc.countUnused()], [0, 0]);
   });
 

@@ -111,15 +111,15 @@ export class ContainerGc {
   }
 
   /** Runs one pass over the node. Rejects with an error that lists what could not be removed. */
-  collect(): Promise<void> {
-    return this.#collect(() => false);
+  async collect(): Promise<void> {
+    await this.#collect(() => false);
   }
 
   /**
    * Runs a pass that also removes the ended containers of pods that have ended, whose statuses already contain the
-   * results (upstream: DeleteAllUnusedContainers). Eviction uses it.
+   * results (upstream: DeleteAllUnusedContainers). Resolves with the number of removed containers. Eviction uses it.
    */
-  deleteUnused(): Promise<void> {
+  deleteUnused(): Promise<number> {
     return this.#collect(this.#parts.isOver);
   }
 
@@ -152,11 +152,11 @@ export class ContainerGc {
     return { containers, sandboxes, state, victims };
   }
 
-  #collect(isOver: (podUid: string) => boolean): Promise<void> {
+  #collect(isOver: (podUid: string) => boolean): Promise<number> {
     return inSpan(this.#parts.tracer, gcSpan, () => this.#collectTraced(isOver));
   }
 
-  async #collectTraced(isOver: (podUid: string) => boolean): Promise<void> {
+  async #collectTraced(isOver: (podUid: string) => boolean): Promise<number> {
     const { logs } = this.#parts;
     const ready = this.#parts.sourcesReady();
     const { containers, sandboxes, state, victims } = await this.#select(isOver);
@@ -177,6 +177,7 @@ export class ContainerGc {
       );
     if (ready && this.#passes++ % LOG_SWEEP_EVERY === 0) await this.#sweepAttempts(containers);
     if (errors.length > 0) throw new KubeletError('Unavailable', errors.join('; '), { op: 'container gc' });
+    return removed.size;
   }
 
   /**

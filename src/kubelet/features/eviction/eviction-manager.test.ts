@@ -241,10 +241,40 @@ describe('a shortage of disk', () => {
       world.unused = { containers: 0, images: 10 * GiB };
       world.add('writer', { diskBytes: GiB });
       world.manager.start();
-      await world.clock.advance(900);
-      assert.deepEqual([world.reclaimed, world.killed.length], [['containers', 'images'], evictions]);
+      await world.clock.advance(3500);
+      assert.deepEqual([world.reclaimed.slice(0, 2), world.killed.length], [['containers', 'images'], evictions]);
       await world.manager.stop();
     }
+  });
+
+  test('evicts no pod while the runtime frees the space of removed containers, and one if that does not suffice', async () => {
+    for (const [unused, evictions] of [
+      [10 * GiB, []],
+      [GiB, [{ name: 'writer', atMs: 5500 }]],
+    ] as const) {
+      const world = hard(full);
+      world.root.otherBytes = 95 * GiB;
+      world.unused = { containers: unused, images: 0 };
+      world.freedAfterMs = 2500;
+      world.add('writer', { diskBytes: GiB });
+      const startMs = world.clock.monotonicMs();
+      world.manager.start();
+      await world.clock.advance(20_000);
+      const killed = world.killed.map(({ name, atMs }) => ({ name, atMs: atMs - startMs }));
+      assert.deepEqual(killed, evictions);
+      await world.manager.stop();
+    }
+  });
+
+  test('that is being resolved does not delay the stop of the agent', async () => {
+    const world = hard(full);
+    world.root.otherBytes = 95 * GiB;
+    world.unused = { containers: GiB, images: 0 };
+    world.add('writer', { diskBytes: GiB });
+    world.manager.start();
+    await world.clock.advance(1000);
+    await world.manager.stop();
+    assert.deepEqual([world.reclaimed, world.killed], [['containers', 'images'], []]);
   });
 
   test('does not delay an eviction for memory while the node frees space', async () => {

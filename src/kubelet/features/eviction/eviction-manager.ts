@@ -2,7 +2,8 @@ import type { Pod } from '../../../api/core/pod.ts';
 import { podKey } from '../../../api/pod.ts';
 import { nodeEvents } from '../../../api/reasons.ts';
 import type { Clock } from '../../../base/clock.ts';
-import { errorMessage } from '../../../base/errors.ts';
+import { sleep } from '../../../base/clock.ts';
+import { errorMessage, isKind } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { Loop } from '../../../base/loop.ts';
 import { createLoop } from '../../../base/loop.ts';
@@ -29,7 +30,8 @@ import { isHard, isMet } from './thresholds.ts';
 
 /** Unused things that the node can remove without evicting a pod. `Report` is the amount. */
 export interface UnusedThings<Report> {
-  deleteUnused(): Promise<unknown>;
+  /** Resolves with how much was removed, 0 for nothing. The runtime may free the space later. */
+  deleteUnused(): Promise<number>;
   /** Returns what `deleteUnused` would remove now. */
   countUnused(): Promise<Report>;
 }
@@ -71,6 +73,12 @@ const STORAGE_PERIOD_MS = 10_000;
 const REPORT_AGAIN_MS = 10_000;
 /** The grace period of a hard eviction (upstream: immediateEvictionGracePeriodSeconds). */
 const IMMEDIATE_GRACE_MS = 1000;
+/** How often the disk is read while the runtime frees the space of removed containers and images. */
+const FREEING_PERIOD_MS = 250;
+/** How long the disk may stay unchanged before the runtime counts as done. containerd begins within about 2 s. */
+const FREEING_QUIET_MS = 3000;
+/** The time limit of the whole wait. */
+const FREEING_LIMIT_MS = 10_000;
 
 /**
  * Frees resources when the node is short of them.
@@ -79,6 +87,7 @@ const IMMEDIATE_GRACE_MS = 1000;
  * 2. After an eviction no decision is based on an older reading.
  * 3. The node removes unused things before it evicts a pod.
  * 4. Work on disks never delays an eviction for memory.
+ * 5. No pod is evicted for a disk while the space of removed things is still becoming free.
  */
 export class EvictionManager {
   readonly #parts: EvictionManagerParts;
@@ -89,6 +98,7 @@ export class EvictionManager {
   #storageWork: Promise<void> | undefined;
   #storageDueMs = 0;
   readonly #reportedMs = new Map<string, number>();
+  readonly #stopping = new AbortController();
   #unwatch: (() => void) | undefined;
   #notifiedMs = -Infinity;
 
@@ -116,6 +126,7 @@ export class EvictionManager {
 
   async stop(): Promise<void> {
     this.#unwatch?.();
+    this.#stopping.abort();
     await this.#loop.stop();
     await Promise.all([this.#diskWork, this.#storageWork]);
   }
@@ -198,9 +209,10 @@ export class EvictionManager {
     this.#report(first);
     if (!isDisk(first.signal)) return this.#evictFor(first, met, PodUsage.ofGroups(this.#parts.usage));
     this.#diskWork = this.#reclaimDisk(first, met)
-      .catch((error: unknown) =>
-        this.#parts.log.error('disk space could not be reclaimed', { error: errorMessage(error) }),
-      )
+      .catch((error: unknown) => {
+        if (!isKind(error, 'Aborted'))
+          this.#parts.log.error('disk space could not be reclaimed', { error: errorMessage(error) });
+      })
       .finally(() => {
         this.#diskWork = undefined;
         this.#loop.wake();
@@ -212,7 +224,7 @@ export class EvictionManager {
     const { resource } = signalFacts[threshold.signal];
     const layout = await findLayout();
     if (await this.#freeOnNode(threshold, layout)) {
-      await readings.readAll();
+      await this.#whenFreed(threshold);
       this.#state = afterActing(this.#state, readings.all);
       if (!this.#isShort(threshold)) {
         log.info('the shortage is over without the eviction of a pod', { resource, signal: threshold.signal });
@@ -224,12 +236,33 @@ export class EvictionManager {
     if (this.#leaving === undefined) this.#evictFor(threshold, met, measured);
   }
 
+  /**
+   * Reads the disks until the shortage is over, or until no more space becomes free: a runtime frees the space of what
+   * it removed in the background.
+   */
+  async #whenFreed(threshold: Threshold): Promise<void> {
+    const { readings, clock } = this.#parts;
+    const startMs = clock.monotonicMs();
+    let availableBefore = -Infinity;
+    let grownMs = startMs;
+    for (;;) {
+      await readings.readAll();
+      const nowMs = clock.monotonicMs();
+      const { available } = readings.all.get(threshold.signal) ?? { available: -Infinity };
+      if (available > availableBefore) grownMs = nowMs;
+      availableBefore = available;
+      const isDone = nowMs - grownMs >= FREEING_QUIET_MS || nowMs - startMs >= FREEING_LIMIT_MS;
+      if (isDone || !this.#isShort(threshold)) return;
+      await sleep(clock, FREEING_PERIOD_MS, this.#stopping.signal);
+    }
+  }
+
   #isShort(threshold: Threshold): boolean {
     const observed = this.#parts.readings.all.get(threshold.signal);
     return observed !== undefined && isMet(threshold, observed, true);
   }
 
-  /** Removes unused things. Returns whether anything was tried. */
+  /** Removes unused things. Returns whether there were any. */
   async #freeOnNode({ signal }: Threshold, layout: DiskLayout): Promise<boolean> {
     const { containerGc, imageGc, log } = this.#parts;
     const { containers, images } = nodeReclaimOf(signal, layout);
@@ -237,14 +270,15 @@ export class EvictionManager {
       ...(containers ? [() => containerGc.deleteUnused()] : []),
       ...(images ? [() => imageGc.deleteUnused()] : []),
     ];
+    let removed = 0;
     for (const task of tasks) {
       try {
-        await task();
+        removed += await task();
       } catch (error) {
         log.warn('not everything unused could be removed', { signal, error: errorMessage(error) });
       }
     }
-    return tasks.length > 0;
+    return removed > 0;
   }
 
   #evictFor(threshold: Threshold, met: readonly Threshold[], usage: PodUsage): void {

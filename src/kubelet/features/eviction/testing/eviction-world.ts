@@ -58,6 +58,8 @@ export class EvictionWorld {
   images: { capacityBytes: number; usedBytes: number } | undefined;
   /** The amounts that the node itself can free. */
   unused = { containers: 0, images: 0 };
+  /** How long after its removal the space of unused things becomes free. */
+  freedAfterMs = 0;
   /** The promise that the removal of unused things awaits. It may reject. */
   reclaiming: Promise<void> = Promise.resolve();
   ready = true;
@@ -170,11 +172,14 @@ export class EvictionWorld {
     });
   }
 
-  async #free(what: 'containers' | 'images'): Promise<void> {
+  async #free(what: 'containers' | 'images'): Promise<number> {
     this.reclaimed.push(what);
     await this.reclaiming;
-    this.root.otherBytes -= this.unused[what];
+    const bytes = this.unused[what];
     this.unused[what] = 0;
+    if (this.freedAfterMs === 0) this.root.otherBytes -= bytes;
+    else this.clock.setTimer(this.freedAfterMs, () => (this.root.otherBytes -= bytes));
+    return bytes;
   }
 
   #memoryOf(path: string): number {
