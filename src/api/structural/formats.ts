@@ -1,6 +1,9 @@
-import { parseIp } from '../../base/ip-address.ts';
+import { parseIp, parseSloppyIp } from '../../base/ip-address.ts';
+import { parseRequestUri } from '../../base/request-uri.ts';
 import { parseDurationNanos } from '../duration.ts';
 import { checkDnsLabel, checkDnsSubdomain } from '../validation/names.ts';
+import { isCardNumber } from './card-number.ts';
+import { isMailAddress } from './mail-address.ts';
 
 const expression =
   (pattern: RegExp) =>
@@ -14,16 +17,14 @@ const uuid = (third: string, fourth: string): ((text: string) => boolean) =>
 /** All patterns are linear: none has nested repetitions. */
 const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['bsonobjectid', expression(/^[0-9a-fA-F]{24}$/)],
-  ['uri', isUri],
-  ['email', isEmail],
+  ['uri', (text) => parseRequestUri(text) !== undefined],
+  ['email', isMailAddress],
   ['hostname', isHostname],
-  ['ipv4', (text) => parseIp(text)?.length === 4],
+  // An IPv4 address in the notation of IPv6 counts as IPv4 too.
+  ['ipv4', (text) => text.includes('.') && parseSloppyIp(text) !== undefined],
   ['ipv6', (text) => parseIp(text)?.length === 16],
   ['cidr', isCidr],
-  [
-    'mac',
-    expression(/^(?:[0-9a-fA-F]{2}([:-])(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}|(?:[0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4})$/),
-  ],
+  ['mac', isMac],
   ['uuid', uuid(`${HEX}{4}`, `${HEX}{4}`)],
   ['uuid3', uuid(`3${HEX}{3}`, `${HEX}{4}`)],
   ['uuid4', uuid(`4${HEX}{3}`, `[89abAB]${HEX}{3}`)],
@@ -31,11 +32,11 @@ const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['isbn', (text) => isIsbn10(text) || isIsbn13(text)],
   ['isbn10', isIsbn10],
   ['isbn13', isIsbn13],
-  ['creditcard', isCreditCard],
-  ['ssn', expression(/^\d{3}[- ]?\d{2}[- ]?\d{4}$/)],
+  ['creditcard', isCardNumber],
+  ['ssn', expression(/^\d{3}[- ]\d{2}[- ]\d{4}$/)],
   ['hexcolor', expression(/^#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/)],
   ['rgbcolor', isRgbColor],
-  ['byte', expression(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/)],
+  ['byte', expression(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/)],
   ['date', isDate],
   ['duration', isDuration],
   ['datetime', isDateTime],
@@ -59,31 +60,30 @@ export function isKnownFormat(format: string, type: string): boolean {
   return numberFormats.get(type)?.includes(format) ?? false;
 }
 
-function isUri(text: string): boolean {
-  if (text.startsWith('/')) return true;
-  return /^[a-zA-Z][a-zA-Z0-9+.-]*:./.test(text) && !/[\s\p{Cc}]/u.test(text);
-}
+const WORD = 'a-zA-Z0-9\\p{L}\\p{S}';
+const wholeName = new RegExp(`^[${WORD}]-?[${WORD}]{0,62}$`, 'u');
+const label = new RegExp(`^[${WORD}](?:[${WORD}-]{0,61}[${WORD}])?$`, 'u');
+const lastLabel = /^\p{L}{2,63}$/u;
 
-function isEmail(text: string): boolean {
-  const address = /<([^<>]*)>$/.exec(text)?.[1] ?? text;
-  const at = address.lastIndexOf('@');
-  return at > 0 && at < address.length - 1 && !/\s/.test(address);
-}
-
+/** Upstream's rule: the last label has letters only, and a name without dots has a hyphen only as its second character. */
 function isHostname(text: string): boolean {
-  return (
-    text.length <= 255 &&
-    text !== '' &&
-    text
-      .replace(/\.$/, '')
-      .split('.')
-      .every((label) => label.length <= 63 && /^[\p{L}\p{N}_](?:[\p{L}\p{N}_-]*[\p{L}\p{N}_])?$/u.test(label))
-  );
+  if (Buffer.byteLength(text) > 255) return false;
+  const labels = text.split('.');
+  if (labels.some((each) => Buffer.byteLength(each) > 63)) return false;
+  const last = labels.pop() ?? '';
+  return labels.length === 0 ? wholeName.test(last) : lastLabel.test(last) && labels.every((each) => label.test(each));
+}
+
+/** 6, 8 or 20 bytes, in pairs of digits or in fours with dots between them. */
+function isMac(text: string): boolean {
+  const pairs = /^[0-9a-fA-F]{2}([:-]?)(?:[0-9a-fA-F]{2}\1)*[0-9a-fA-F]{2}$/;
+  const fours = /^[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4})+$/;
+  return [6, 8, 20].includes(text.replace(/[:.-]/g, '').length / 2) && (pairs.test(text) || fours.test(text));
 }
 
 function isCidr(text: string): boolean {
   const [address = '', bits = '', ...more] = text.split('/');
-  const bytes = parseIp(address)?.length;
+  const bytes = parseSloppyIp(address)?.length;
   return more.length === 0 && bytes !== undefined && /^\d{1,3}$/.test(bits) && Number(bits) <= 8 * bytes;
 }
 
@@ -102,16 +102,6 @@ function isIsbn13(text: string): boolean {
   return [...digits].reduce((all, digit, index) => all + (index % 2 === 0 ? 1 : 3) * Number(digit), 0) % 10 === 0;
 }
 
-function isCreditCard(text: string): boolean {
-  const digits = text.replace(/\D+/g, '');
-  if (!/^\d{13,16}$/.test(digits)) return false;
-  const sum = [...digits].reverse().reduce((all, digit, index) => {
-    const value = Number(digit) * (index % 2 === 0 ? 1 : 2);
-    return all + (value > 9 ? value - 9 : value);
-  }, 0);
-  return sum % 10 === 0;
-}
-
 function isRgbColor(text: string): boolean {
   const parts = /^rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)$/.exec(text);
   return parts?.slice(1).every((part) => Number(part) <= 255) === true;
@@ -125,16 +115,22 @@ function isDate(text: string): boolean {
 }
 
 function isDateTime(text: string): boolean {
-  return (
-    /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:?\d{2})$/.test(text) &&
-    isDate(text.slice(0, 10))
-  );
+  const [date = '', time = ''] = text.toLowerCase().split('t');
+  return isDate(date) && /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:.\d+)?(?:z|[+-]\d{2}:\d{2})$/.test(time);
 }
 
-/** Go's durations, and a number with the name of a unit: `22 ns`, `1 day`. */
+/** A number with a unit of time. A number starts at its first digit, which keeps the search linear. */
+const amount = /(?<!\d)(\d+)\s*([A-Za-zµ]+)/g;
+const timeUnit = /^(?:ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/;
+const MAX_AMOUNT = 2n ** 63n - 1n;
+
+/** Go's durations, and texts with a number and a unit of time anywhere in them: `22 ns`, `1 day`, `1m 30s`. */
 function isDuration(text: string): boolean {
   if (parseDurationNanos(text) !== undefined) return true;
-  return /^\d+(?:\.\d+)?\s*(?:ns|nanoseconds?|[uµ]s|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/.test(
-    text.trim(),
+  const amounts = [...text.matchAll(amount)];
+  const fits = (digits: string): boolean => digits.replace(/^0+/, '').length <= 19 && BigInt(digits) <= MAX_AMOUNT;
+  return (
+    amounts.every(([, digits = '']) => fits(digits)) &&
+    amounts.some(([, , unit = '']) => timeUnit.test(unit.toLowerCase()))
   );
 }

@@ -1,26 +1,19 @@
 import type { Library } from '../environment.ts';
 import { globalFunction as fn, memberFunction as member } from '../environment.ts';
+import { parseRequestUri } from '../../base/request-uri.ts';
+import type { RequestUri } from '../../base/request-uri.ts';
 import type { CelType } from '../types.ts';
 import { boolType, listOf, mapOf, opaque, stringType } from '../types.ts';
 import { ArrayList, CelError, EntryMap, Opaque } from '../values.ts';
 
 const urlType = opaque('kubernetes.URL');
-const TEXT_LIMIT = 64 * 1024;
-
-interface Parts {
-  readonly scheme: string;
-  /** Host and port; IPv6 addresses have brackets. */
-  readonly host: string;
-  readonly path: string;
-  readonly query: string;
-}
 
 class Url extends Opaque {
   readonly type: CelType = urlType;
-  readonly parts: Parts;
+  readonly parts: RequestUri;
   readonly #text: string;
 
-  constructor(parts: Parts, text: string) {
+  constructor(parts: RequestUri, text: string) {
     super();
     this.parts = parts;
     this.#text = text;
@@ -31,37 +24,7 @@ class Url extends Opaque {
   }
 }
 
-const scheme = /^[A-Za-z][A-Za-z0-9+.-]*$/;
 const badEscape = /%(?![0-9A-Fa-f]{2})/;
-
-/**
- * An absolute URI or an absolute path, as in Go's url.ParseRequestURI. Input that the WHATWG's URL would correct is
- * refused here.
- */
-function parse(text: string): Parts | undefined {
-  if (text === '' || text.length > TEXT_LIMIT || /[\x00-\x1f\x7f]/.test(text)) return undefined;
-  const colon = text.indexOf(':');
-  const slash = text.indexOf('/');
-  const hasScheme = colon > 0 && (slash < 0 || colon < slash);
-  const name = hasScheme ? text.slice(0, colon) : '';
-  if (colon === 0 || (hasScheme && !scheme.test(name))) return undefined;
-  const rest = hasScheme ? text.slice(colon + 1) : text;
-  const mark = rest.indexOf('?');
-  const [main, query] = mark < 0 ? [rest, ''] : [rest.slice(0, mark), rest.slice(mark + 1)];
-  if (!main.startsWith('/')) return hasScheme ? { scheme: name.toLowerCase(), host: '', path: '', query } : undefined;
-  const hasHost = main.startsWith('//') && (hasScheme || !main.startsWith('///'));
-  const end = hasHost ? main.indexOf('/', 2) : 0;
-  const authority = hasHost ? main.slice(2, end < 0 ? undefined : end) : '';
-  const path = hasHost ? (end < 0 ? '' : main.slice(end)) : main;
-  const host = authority.slice(authority.lastIndexOf('@') + 1);
-  if (badEscape.test(path) || !isHost(host)) return undefined;
-  return { scheme: name.toLowerCase(), host, path, query };
-}
-
-function isHost(host: string): boolean {
-  if (host.startsWith('[')) return /^\[[^\]]*\](?::\d*)?$/.test(host);
-  return !/[\s<>"{}|\\^`[\]]/.test(host) && /^[^:]*(?::\d*)?$/.test(host) && !badEscape.test(host);
-}
 
 const portOf = (host: string): string => /:(\d*)$/.exec(host)?.[1] ?? '';
 const nameOf = (host: string): string => {
@@ -99,14 +62,14 @@ function unescape(text: string): string | undefined {
 }
 
 function toUrl(text: string): Url | CelError {
-  const parts = parse(text);
+  const parts = parseRequestUri(text);
   if (parts !== undefined) return new Url(parts, text);
   return new CelError(
     `URL parse error during conversion from string: parse ${JSON.stringify(text.slice(0, 128))}: invalid URI for request`,
   );
 }
 
-const reader = (id: string, read: (parts: Parts) => string) => [
+const reader = (id: string, read: (parts: RequestUri) => string) => [
   member(id, [urlType], stringType, ({ parts }: Url) => read(parts)),
 ];
 
@@ -114,7 +77,7 @@ export const urls: Library = {
   typeNames: { 'kubernetes.URL': urlType },
   functions: {
     url: [fn('string_to_url', [stringType], urlType, toUrl)],
-    isURL: [fn('is_url_string', [stringType], boolType, (text: string) => parse(text) !== undefined)],
+    isURL: [fn('is_url_string', [stringType], boolType, (text: string) => parseRequestUri(text) !== undefined)],
     getScheme: reader('url_get_scheme', (parts) => parts.scheme),
     getHost: reader('url_get_host', (parts) => parts.host),
     getHostname: reader('url_get_hostname', (parts) => nameOf(parts.host)),
