@@ -5,6 +5,9 @@ import fc from 'fast-check';
 import { ConfigMapSchema } from '../core/config-map.ts';
 import { PodSchema } from '../core/pod.ts';
 import { ServiceSchema } from '../core/service.ts';
+import { PodDisruptionBudgetSchema } from '../policy/pod-disruption-budget.ts';
+import type { PodDisruptionBudget } from '../policy/pod-disruption-budget.ts';
+import { decodeAny } from '../schema/decode.ts';
 import type { ObjectSchema, Schema } from '../schema/schema.ts';
 import { decodeMessage, ProtobufError } from './decode-protobuf.ts';
 import { encodeMessage } from './encode-protobuf.ts';
@@ -129,4 +132,11 @@ test('any pod is the same after its way through protobuf', () => {
     }),
     { numRuns: 20 },
   );
+});
+
+test('a map keeps a time that is null', () => {
+  const disruptedPods = { never: null, once: '2023-11-14T22:13:20Z' };
+  const { value } = decodeAny(PodDisruptionBudgetSchema, { metadata: { name: 'b' }, status: { disruptedPods } });
+  const { status } = thereAndBack(value as object, PodDisruptionBudgetSchema) as PodDisruptionBudget;
+  assert.deepEqual(status?.disruptedPods, disruptedPods);
 });

@@ -187,7 +187,11 @@ function doubleEncoder(number: number): WriteField {
 }
 
 function textEncoder(number: number, format: 'bytes' | 'time' | 'duration' | undefined): WriteField {
-  if (format === 'time') return inMessage(number, (writer, value) => writeTime(writer, String(value)));
+  if (format === 'time')
+    return inMessage(number, (writer, value) => {
+      // Go's zero time, which a map may contain, is an empty message.
+      if (value !== null) writeTime(writer, String(value));
+    });
   if (format === 'bytes') return inMessage(number, (writer, value) => writer.raw(Buffer.from(String(value), 'base64')));
   return (writer, value) => writeText(writer, number, value as string);
 }

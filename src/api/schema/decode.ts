@@ -330,11 +330,11 @@ function requiredFields(schema: ObjectSchema): readonly string[] {
   return names;
 }
 
-/** Go's zero value of a field. */
+/** Go's zero value of a field. That of a time is null in JSON. */
 function emptyValue(schema: Schema): unknown {
   switch (schema.kind) {
     case 'string':
-      return '';
+      return schema.format === 'time' ? null : '';
     case 'number':
     case 'intOrString':
       return 0;
