@@ -8,7 +8,10 @@ export function isAbout({ definition, subresource }: AdmissionAttributes, type: 
   return definition.type.group === type.group && definition.type.plural === type.plural && subresource === wanted;
 }
 
-/** If `isAbout` is true for a kind, the objects of the request have that kind, because its definition decoded them. */
+/**
+ * Returns the object of a request for which `isAbout` is true. It has that kind, because the kind's definition decoded
+ * it.
+ */
 export function objectOf<T extends ApiObject>(attributes: AdmissionAttributes, _type: ResourceType<T>): T {
   return attributes.object as T;
 }

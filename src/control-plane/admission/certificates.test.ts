@@ -17,7 +17,7 @@ import type { ReadRequest } from './certificates.ts';
 
 const client = 'kubernetes.io/kube-apiserver-client';
 
-/** Requests of the test are texts: what the request says, by comma. */
+/** The requests of this test are texts that list their properties, separated by commas. */
 const signature = (pem: string): void => {
   if (pem === 'rubbish' || pem === 'forged') throw new Error(pem);
 };

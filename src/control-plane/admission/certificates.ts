@@ -16,8 +16,8 @@ const isWrite = (attributes: AdmissionAttributes, operation: 'CREATE' | 'UPDATE'
   attributes.operation === operation && isAbout(attributes, certificateSigningRequests, subresource);
 
 /**
- * Approving requires the verb `approve` on the signer, in addition to the right to write the subresource. Upstream:
- * CertificateApproval.
+ * Requires the verb `approve` on the signer for an approval, in addition to the right to write the subresource.
+ * Upstream: CertificateApproval.
  */
 export function createCertificateApproval(authorizer: Authorizer): AdmissionPlugin {
   return {
@@ -34,7 +34,7 @@ export function createCertificateApproval(authorizer: Authorizer): AdmissionPlug
   };
 }
 
-/** The same for signing. Upstream: CertificateSigning. */
+/** Requires the verb `sign` on the signer for a signature. Upstream: CertificateSigning. */
 export function createCertificateSigning(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'CertificateSigning',
@@ -50,16 +50,19 @@ export function createCertificateSigning(authorizer: Authorizer): AdmissionPlugi
   };
 }
 
-/** The parsed request (PEM) for these plugins. Throws if the cluster's signers would reject it. */
+/** Parses a request (PEM) for these plugins. Throws if the cluster's signers would reject it. */
 export type ReadRequest = (pem: string) => { readonly organizations: readonly string[] };
 
-/** `signature` also serves foreign signers: it throws if the PEM is not a request, or is not signed by its own key. */
+/**
+ * Parsers of requests. `signature` also serves foreign signers: it throws if the PEM is not a request, or is not signed
+ * by its own key.
+ */
 export interface RequestReaders {
   readonly read: ReadRequest;
   readonly signature: (pem: string) => void;
 }
 
-/** No client certificate is issued for the unrestricted group. Upstream: CertificateSubjectRestriction. */
+/** Refuses client certificates for the unrestricted group. Upstream: CertificateSubjectRestriction. */
 export function createCertificateSubjectRestriction(read: ReadRequest): AdmissionPlugin {
   return {
     name: 'CertificateSubjectRestriction',
@@ -75,9 +78,9 @@ export function createCertificateSubjectRestriction(read: ReadRequest): Admissio
 }
 
 /**
- * A request must be well-formed and signed by its own key. For a signer of the cluster it must also have only one
- * interpretation. Upstream checks this in validation, which knows nothing about certificates here; so this is a plugin
- * without a counterpart in upstream.
+ * Requires that a request is well-formed and signed by its own key. For a signer of the cluster it must also have only
+ * one interpretation. Upstream checks this in validation; here validation knows nothing about certificates, so it is a
+ * plugin without a counterpart in upstream.
  */
 export function createCertificateRequestSignature({ read, signature }: RequestReaders): AdmissionPlugin {
   return {

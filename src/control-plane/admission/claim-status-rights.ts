@@ -13,10 +13,10 @@ const NODE_NAME = 'authentication.kubernetes.io/node-name';
 const serviceAccount = /^system:serviceaccount:[^:]+:[^:]+$/;
 
 /**
- * The right to write the status of claims is not sufficient. Allocating or reserving requires `resourceclaims/binding`.
- * Reporting on devices requires `resourceclaims/driver` with the name of the driver; the verb depends on whether the
- * user belongs to the node of the devices. No flag turns this check off (upstream: registry/resource
- * AuthorizedForBinding, AuthorizedForDeviceStatus).
+ * Requires more than the right to write the status of claims. Allocating or reserving requires
+ * `resourceclaims/binding`. Reporting on devices requires `resourceclaims/driver` with the name of the driver; the verb
+ * depends on whether the user belongs to the node of the devices. No flag turns this check off (upstream:
+ * registry/resource AuthorizedForBinding, AuthorizedForDeviceStatus).
  */
 export function createClaimStatusRights(authorizer: Authorizer): AdmissionPlugin {
   return {
@@ -110,7 +110,7 @@ async function refusalOf(authorizer: Authorizer, attributes: AuthorizationAttrib
   return decision.decision === 'allow' ? undefined : forbiddenRequest(attributes, decision).message;
 }
 
-/** Drivers on whose devices the reports were added, removed or changed, in the order of their names. */
+/** Returns the drivers whose device reports were added, removed or changed, in the order of their names. */
 function changedDrivers(status: ResourceClaimStatus, old: ResourceClaimStatus): readonly string[] {
   const before = new Map((old.devices ?? []).map((device) => [deviceKey(device), device]));
   const changed = new Set<string>();
@@ -123,7 +123,7 @@ function changedDrivers(status: ResourceClaimStatus, old: ResourceClaimStatus): 
   return [...changed].sort();
 }
 
-/** The one node of devices that are local to a node. */
+/** Returns the node of devices that are local to one node. */
 function nodeOf(allocation: AllocationResult | undefined): string | undefined {
   const terms = allocation?.nodeSelector?.nodeSelectorTerms ?? [];
   const [term] = terms;
@@ -138,7 +138,7 @@ function nodeOf(allocation: AllocationResult | undefined): string | undefined {
   return isLocal ? field.values?.[0] : undefined;
 }
 
-/** A service account whose token is bound to the node. */
+/** Whether the user is a service account whose token is bound to the node. */
 function belongsToNode({ name, extra }: UserInfo, node: string | undefined): boolean {
   const names = extra?.[NODE_NAME] ?? [];
   return node !== undefined && serviceAccount.test(name) && names.length === 1 && names[0] === node;

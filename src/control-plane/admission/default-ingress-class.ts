@@ -5,7 +5,7 @@ import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, objectOf } from './attributes.ts';
 
-/** An Ingress that names no class gets the default one. Upstream: DefaultIngressClass. */
+/** Sets the default class of an Ingress that names none. Upstream: DefaultIngressClass. */
 export function createDefaultIngressClass(reader: ObjectReader): AdmissionPlugin {
   return {
     name: 'DefaultIngressClass',
@@ -25,7 +25,7 @@ export function createDefaultIngressClass(reader: ObjectReader): AdmissionPlugin
 const isDefault = ({ metadata }: IngressClass): boolean =>
   metadata.annotations?.[DEFAULT_INGRESS_CLASS_ANNOTATION] === 'true';
 
-/** Among classes of the same age, the first by name. */
+/** Sorts classes: newest first, and those of the same age by name. */
 function newestFirst({ metadata: one }: IngressClass, { metadata: other }: IngressClass): number {
   const [left = '', right = ''] = [one.creationTimestamp, other.creationTimestamp];
   if (left !== right) return left > right ? -1 : 1;

@@ -10,9 +10,8 @@ import { isAbout, objectOf } from './attributes.ts';
 const WHY = `admin access to devices requires the \`${ADMIN_ACCESS_LABEL}: true\` label on the containing namespace`;
 
 /**
- * Admin access reaches devices that belong to other pods, so only namespaces that an administrator has labelled may
- * request it. No flag turns this check off (upstream: registry/resource/resourceclaim and resourceclaimtemplate,
- * AuthorizedForAdmin).
+ * Refuses admin access unless an administrator has labelled the namespace, because it reaches devices of other pods. No
+ * flag turns this check off (upstream: registry/resource/resourceclaim and resourceclaimtemplate, AuthorizedForAdmin).
  */
 export function createDeviceAdminAccess(reader: ObjectReader): AdmissionPlugin {
   return {

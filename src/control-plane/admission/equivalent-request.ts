@@ -3,9 +3,9 @@ import type { AdmissionAttributes } from '../model/admission.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 
 /**
- * The version of the request's kind that the rules match: that of the request or, with `matchPolicy: Equivalent`,
- * another served version of the same objects. Undefined if the rules match none (upstream: webhook/generic
- * ShouldCallHook).
+ * Returns the version of the request's kind that the rules match: that of the request or, with `matchPolicy:
+ * Equivalent`, another served version of the same objects. It is undefined if the rules match none (upstream:
+ * webhook/generic ShouldCallHook).
  */
 export function matchedVersion(
   attributes: AdmissionAttributes,
@@ -18,7 +18,7 @@ export function matchedVersion(
   return definition.siblings?.().find((sibling) => matches({ ...attributes, definition: sibling }));
 }
 
-/** The request as it would be in another version of its kind. */
+/** Converts the request to another version of its kind. */
 export async function inVersion(
   attributes: AdmissionAttributes,
   definition: ResourceDefinition,

@@ -23,12 +23,12 @@ const kind = { kind: 'Configuration', apiVersions: ['eventratelimit.admission.k8
 const limitTypes = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const;
 type LimitType = (typeof limitTypes)[number];
 const DEFAULT_CACHE_SIZE = 4096;
-/** The name of a key in refusals. */
+/** The maximum length of a key in refusals. */
 const MAX_SHOWN_KEY = 256;
 
 export interface EventLimit {
   readonly type: LimitType;
-  /** Events a second. */
+  /** Events per second. */
   readonly qps: number;
   readonly burst: number;
   /** Maximum number of buckets; the least recently used one is dropped. */

@@ -4,10 +4,10 @@ import type { AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, refusal } from './attributes.ts';
 
-/** Upstream: AlwaysAdmit (off by default, and of no effect). */
+/** Admits everything. Upstream: AlwaysAdmit (off by default). */
 export const alwaysAdmit: AdmissionPlugin = { name: 'AlwaysAdmit', handles: () => false };
 
-/** For tests of clients. Upstream: AlwaysDeny (off by default). */
+/** Refuses everything, for tests of clients. Upstream: AlwaysDeny (off by default). */
 export const alwaysDeny: AdmissionPlugin = {
   name: 'AlwaysDeny',
   handles: () => true,
@@ -16,7 +16,10 @@ export const alwaysDeny: AdmissionPlugin = {
   },
 };
 
-/** Upstream: NamespaceExists (off by default, because NamespaceLifecycle checks the same). */
+/**
+ * Refuses objects in missing namespaces. Upstream: NamespaceExists (off by default, because NamespaceLifecycle checks
+ * the same).
+ */
 export function createNamespaceExists(reader: ObjectReader): AdmissionPlugin {
   return {
     name: 'NamespaceExists',

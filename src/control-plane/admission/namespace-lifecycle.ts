@@ -5,13 +5,13 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts
 import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, refusal } from './attributes.ts';
 
-/** Namespaces that cannot be deleted. */
+/** The namespaces that cannot be deleted. */
 const immortal = ['default', 'kube-system', 'kube-public'];
 
 /**
  * Refuses to create objects in a namespace that is missing or terminating, and to delete certain namespaces. `refresh`
- * resolves when the reader has seen all earlier writes: another server may have just created the namespace. Upstream:
- * NamespaceLifecycle.
+ * resolves when the reader has seen all earlier writes, because another server may have just created the namespace.
+ * Upstream: NamespaceLifecycle.
  */
 export function createNamespaceLifecycle(reader: ObjectReader, refresh: () => Promise<void>): AdmissionPlugin {
   return {

@@ -19,8 +19,8 @@ const prefixOf = (key: string): string => (key.includes('/') ? key.slice(0, key.
 const isWithin = (prefix: string, domain: string): boolean => prefix === domain || prefix.endsWith(`.${domain}`);
 
 /**
- * Labels that steer workloads, which a node may not set on itself: unknown ones of kubernetes.io and k8s.io, and all
- * below node-restriction.kubernetes.io.
+ * Whether the label steers workloads, so that a node may not set it on itself: unknown labels of kubernetes.io and
+ * k8s.io, and all below node-restriction.kubernetes.io.
  */
 function isForbidden(key: string): boolean {
   const prefix = prefixOf(key);

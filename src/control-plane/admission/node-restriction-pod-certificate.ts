@@ -8,7 +8,7 @@ import { objectOf, refusal } from './attributes.ts';
 const quote = (value: string): string => JSON.stringify(value);
 
 /**
- * A node requests certificates only for pods that run on it, and only with their actual pod, service account and node
+ * Allows a node to request certificates only for pods that run on it, with their actual pod, service account and node
  * (upstream: noderestriction admitPodCertificateRequest). If the cache may not know an object yet, the error is one
  * that clients retry.
  */

@@ -108,7 +108,10 @@ function podNamed({ namespace, name, object }: AdmissionAttributes, { reader }: 
   return pod;
 }
 
-/** Mirror pods show pods that a node runs from its own manifests. They belong to it and use no API objects. */
+/**
+ * Checks mirror pods, which show pods that a node runs from its own manifests. They must belong to the node and use no
+ * API objects.
+ */
 const checkMirrorPod: Check = (attributes, node, { reader }) => {
   const pod = objectOf(attributes, pods);
   const fail = (why: string): never => {
@@ -191,7 +194,7 @@ function fixedPart(claim: PersistentVolumeClaim): object {
   return { ...claim, metadata, status };
 }
 
-/** Tokens only for pods of the node, and only for audiences that the pod uses. */
+/** Allows tokens only for pods of the node, and only for audiences that the pod uses. */
 const checkToken: Check = async (attributes, node, options) => {
   if (attributes.operation !== 'CREATE' || attributes.subresource !== 'token') return;
   const { spec } = attributes.object as TokenRequest;
@@ -277,8 +280,8 @@ const checkCsiNode: Check = (attributes, node) => {
 };
 
 /**
- * The Node authorizer restricts reads and updates. It sees neither the content of new slices nor each slice of a
- * collection.
+ * Checks the content of new slices, and each slice of a collection. The Node authorizer restricts reads and updates,
+ * but cannot see these.
  */
 const checkResourceSlice: Check = (attributes, node) => {
   const { operation } = attributes;

@@ -3,7 +3,7 @@ import type { Pod } from '../../api/core/pod.ts';
 import type { Volume } from '../../api/core/volume.ts';
 import { configMapNames, secretNames } from '../../api/pod-references.ts';
 
-/** Volumes that need no API object. Unknown kinds count as needing one. */
+/** Volumes that need no API object. Unknown kinds are treated as if they needed one. */
 const harmless: ReadonlySet<string> = new Set(
   (
     'awsElasticBlockStore azureDisk cephfs cinder downwardAPI emptyDir fc flexVolume flocker gcePersistentDisk gitRepo hostPath image iscsi nfs photonPersistentDisk ' +
@@ -30,8 +30,8 @@ const needingSources: Readonly<Record<string, string>> = lookupTable({
 });
 
 /**
- * The first kind of object a pod needs from the API, as upstream names it (api/pod HasAPIObjectReference); a pod that a
- * node creates may need none.
+ * Returns the first kind of object that a pod needs from the API, as upstream names it (api/pod HasAPIObjectReference).
+ * A pod that a node creates must need none.
  */
 export function apiReferenceOf(pod: Pod): string | undefined {
   if ((pod.spec.serviceAccountName ?? '') !== '') return 'serviceaccounts';

@@ -51,7 +51,7 @@ const plugin = (authorizer: Authorizer, atMs = nowMs) =>
     authorizer,
     readStubKey: (der) => {
       if (der.length < 9) throw new Error('too short');
-      // The reader has tests of its own: which key it finds is all that counts here.
+      // The reader has its own tests. Here only the key that it finds matters.
       return createPublicKey(Buffer.compare(Buffer.from(makeStubOnce), der) === 0 ? key : weak);
     },
     nowMs: () => atMs,

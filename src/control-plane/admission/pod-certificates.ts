@@ -16,12 +16,12 @@ import type { Authorizer } from '../model/user-info.ts';
 import { isAbout, objectOf, oldObjectOf, refusal } from './attributes.ts';
 import { mayForSigner } from './signer-rights.ts';
 
-/** A certificate may be valid from a little before or after now. */
+/** How much the start of a certificate's validity may differ from now. */
 const SKEW_MS = 5 * 60_000;
 const STUB = 'spec.stubPKCS10Request';
 const CHAIN = 'status.certificateChain';
 
-/** Writing certificates for a signer requires the verb `attest` on it. Upstream: ClusterTrustBundleAttest. */
+/** Requires the verb `attest` on a signer to write certificates for it. Upstream: ClusterTrustBundleAttest. */
 export function createClusterTrustBundleAttest(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: 'ClusterTrustBundleAttest',
@@ -38,7 +38,10 @@ export function createClusterTrustBundleAttest(authorizer: Authorizer): Admissio
   };
 }
 
-/** Writes of the garbage collector need no permission for the signer (upstream: rbac.IsOnlyMutatingGCFields). */
+/**
+ * Whether the garbage collector writes, which needs no permission for the signer (upstream:
+ * rbac.IsOnlyMutatingGCFields).
+ */
 function changesOnlyOwnership(attributes: AdmissionAttributes): boolean {
   if (attributes.operation !== 'UPDATE') return false;
   const [now, old] = [objectOf(attributes, clusterTrustBundles), oldObjectOf(attributes, clusterTrustBundles)];
@@ -56,16 +59,15 @@ function changesOnlyOwnership(attributes: AdmissionAttributes): boolean {
 
 export interface PodCertificateOptions {
   readonly authorizer: Authorizer;
-  /** The key of a request (PKCS #10 in DER). Throws if it is not a request, or is not signed by its own key. */
+  /** Returns the key of a request (PKCS #10 in DER). Throws if it is not a request, or is not signed by its own key. */
   readonly readStubKey: (der: Uint8Array) => KeyObject;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
 }
 
 /**
- * A request must have its own key. The issued certificate must be for that key and valid from now, and the user needs
- * the right to sign for the signer. Upstream checks this in validation, which here knows neither requests nor
- * permissions.
+ * Checks that a request has its own key, that the issued certificate is for that key and valid from now, and that the
+ * user may sign for the signer. Upstream checks this in validation, which here knows neither requests nor permissions.
  */
 export function createPodCertificateContents(options: PodCertificateOptions): AdmissionPlugin {
   return {

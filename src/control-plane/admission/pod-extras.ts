@@ -14,8 +14,8 @@ import { isAbout, objectOf, oldObjectOf, refusal } from './attributes.ts';
 const isWrite = ({ operation }: AdmissionAttributes): boolean => operation === 'CREATE' || operation === 'UPDATE';
 
 /**
- * Pulls the image for each start, so that the registry checks the credentials of each pod. Upstream: AlwaysPullImages
- * (off by default).
+ * Sets the pull policy Always, so that the registry checks the credentials of each pod. Upstream: AlwaysPullImages (off
+ * by default).
  */
 export const alwaysPullImages: AdmissionPlugin = {
   name: 'AlwaysPullImages',
@@ -88,7 +88,10 @@ function unpulledPaths({ spec }: Pod): readonly (readonly [string, string])[] {
 const isExtended = (name: string): boolean =>
   name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
 
-/** Pods that ask for a device tolerate the taint of its name. Upstream: ExtendedResourceToleration (off by default). */
+/**
+ * Adds tolerations for the taints of the devices that a pod requests. Upstream: ExtendedResourceToleration (off by
+ * default).
+ */
 export const extendedResourceToleration: AdmissionPlugin = {
   name: 'ExtendedResourceToleration',
   handles: (attributes) => isWrite(attributes) && isAbout(attributes, pods),
@@ -132,7 +135,7 @@ export const denyServiceExternalIps: AdmissionPlugin = {
   },
 };
 
-/** A pod is not resized to more than its node could ever give. Upstream: PodResizeValidator. */
+/** Refuses to resize a pod to more than its node could ever have. Upstream: PodResizeValidator. */
 export function createPodResizeValidator(reader: ObjectReader): AdmissionPlugin {
   return {
     name: 'PodResizeValidator',
@@ -183,7 +186,7 @@ function because(attributes: AdmissionAttributes, cause: string, why: string): A
 const hostnameKey = nodeLabels.hostname;
 
 /**
- * Required anti-affinity may only use the topology of a single node. Upstream: LimitPodHardAntiAffinityTopology (off by
+ * Restricts required anti-affinity to the topology of a single node. Upstream: LimitPodHardAntiAffinityTopology (off by
  * default).
  */
 export const limitPodHardAntiAffinityTopology: AdmissionPlugin = {

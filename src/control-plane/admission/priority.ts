@@ -6,7 +6,8 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, objectOf, oldObjectOf, refusal } from './attributes.ts';
 
 /**
- * The priority of a pod as a number, from the name of its class; at most one class is the default. Upstream: Priority.
+ * Sets the priority of a pod as a number, from the name of its class. It refuses a second default class. Upstream:
+ * Priority.
  */
 export function createPriority(reader: ObjectReader): AdmissionPlugin {
   return {
@@ -35,7 +36,7 @@ export function createPriority(reader: ObjectReader): AdmissionPlugin {
   };
 }
 
-/** If a race created several defaults, the lowest one is used. */
+/** Returns the default class. If a race created several, it is the lowest one. */
 function defaultClass(
   reader: ObjectReader,
   counts: (each: PriorityClass) => boolean = () => true,
@@ -80,7 +81,7 @@ function withPriority(reader: ObjectReader, attributes: AdmissionAttributes, pod
   };
 }
 
-/** An update without these fields does not change them. */
+/** Copies the old values to an update without these fields, because it does not change them. */
 function keepingPriority(pod: Pod, old: Pod): Pod {
   const { priority = old.spec.priority, preemptionPolicy = old.spec.preemptionPolicy } = pod.spec;
   if (priority === pod.spec.priority && preemptionPolicy === pod.spec.preemptionPolicy) return pod;

@@ -16,9 +16,9 @@ import { checkMountableSecrets, enforcesMountableSecrets, usesTokenProjection } 
 const DEFAULT_ACCOUNT = 'default';
 const VOLUME_PREFIX = 'kube-api-access-';
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** An hour and a few seconds, by which upstream distinguishes these tokens from requested ones. */
+/** The lifetime of mounted tokens. Upstream distinguishes them from requested ones by the seconds beyond an hour. */
 const TOKEN_SECONDS = 3607;
-/** A controller creates the default account right after the namespace, so it is worth waiting. */
+/** How long to wait for the default account, which a controller creates right after the namespace. */
 const ACCOUNT_WAIT_MS = 1000;
 
 export interface ServiceAccountOptions {
@@ -100,7 +100,7 @@ async function appearing(
   return find();
 }
 
-/** The pod's setting takes precedence over its account's. */
+/** Whether a token is mounted. The pod's setting has precedence over its account's. */
 function wantsToken(account: ServiceAccount, pod: Pod): boolean {
   return pod.spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
 }

@@ -1,6 +1,6 @@
 import type { Authorizer, UserInfo } from '../model/user-info.ts';
 
-/** Whether the user may do that for this signer, or for all signers of its domain. */
+/** Whether the user has the verb for this signer, or for all signers of its domain. */
 export async function mayForSigner(
   authorizer: Authorizer,
   user: UserInfo,

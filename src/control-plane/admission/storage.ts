@@ -19,7 +19,7 @@ const defaultAnnotations = [
   'storageclass.beta.kubernetes.io/is-default-class',
 ];
 
-/** A claim that names no class gets the default one. Upstream: DefaultStorageClass. */
+/** Sets the default class of a claim that names none. Upstream: DefaultStorageClass. */
 export function createDefaultStorageClass(reader: ObjectReader): AdmissionPlugin {
   return {
     name: 'DefaultStorageClass',
@@ -34,7 +34,7 @@ export function createDefaultStorageClass(reader: ObjectReader): AdmissionPlugin
   };
 }
 
-/** Among several the newest; among those of the same age, the first by name. */
+/** Returns the default class: the newest one, and among those of the same age the first by name. */
 function defaultClass(classes: readonly StorageClass[]): StorageClass | undefined {
   const isDefault = ({ metadata }: StorageClass): boolean =>
     defaultAnnotations.some((key) => metadata.annotations?.[key] === 'true');
@@ -52,7 +52,7 @@ function defaultClass(classes: readonly StorageClass[]): StorageClass | undefine
     )[0];
 }
 
-/** Only bound claims of a class that allows expansion can grow. Upstream: PersistentVolumeClaimResize. */
+/** Allows only bound claims of a class that allows expansion to grow. Upstream: PersistentVolumeClaimResize. */
 export function createPersistentVolumeClaimResize(reader: ObjectReader): AdmissionPlugin {
   const classOf = ({ metadata, spec }: PersistentVolumeClaim): string =>
     metadata.annotations?.[CLASS_ANNOTATION] ?? spec.storageClassName ?? '';

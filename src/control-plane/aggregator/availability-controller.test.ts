@@ -40,9 +40,9 @@ interface Fixture {
   readonly table: BackendTable;
   readonly clock: FakeClock;
   readonly asked: string[];
-  /** Answers of the server by path; absent: it does not answer. */
+  /** The answers of the server by path. It does not answer other paths. */
   readonly answers: Map<string, string>;
-  /** `status reason: message` of the condition. */
+  /** Returns `status reason: message` of the condition. */
   shown(): Promise<string>;
 }
 

@@ -23,23 +23,27 @@ export interface AvailabilityOptions {
   readonly reader: ObjectReader;
   readonly client: ApiClient;
   readonly table: BackendTable;
-  /** The response body of a GET; rejects with the reason if there is none. */
+  /** Returns the response body of a GET. Rejects with the reason if there is none. */
   readonly ask: (backend: ApiBackend, path: string) => Promise<string>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const WORKERS = 5;
-/** A server may die without a change of its endpoints. */
+/** The interval of checks, because a server may fail without a change of its endpoints. */
 const RECHECK_MS = 30_000;
 const FIRST_RETRY_MS = 250;
-/** Further attempts, all at once, after the first one failed: a Service may have a pod that does not answer. */
+/**
+ * The number of further attempts, all at the same time, after the first one failed. A Service may have a pod that does
+ * not answer.
+ */
 const MORE_ATTEMPTS = 4;
 
 /**
  * Maintains the condition Available of APIServices and the discovery documents of their servers (upstream:
  * AvailableConditionController). An APIService is checked when it, its Service or its endpoints change, and every 30
- * seconds. One that does not answer delays no other: five are checked at a time, each for a few seconds.
+ * seconds. Five are checked at a time, each for a few seconds, so that a server that does not answer does not delay the
+ * others.
  */
 export function createAvailabilityController(options: AvailabilityOptions): { start(): void; stop(): Promise<void> } {
   const { reader, clock, log } = options;
@@ -82,11 +86,11 @@ export function createAvailabilityController(options: AvailabilityOptions): { st
   };
 }
 
-/** A change of only the status comes from this controller. */
+/** Whether only the status changed. Such a change comes from this controller. */
 const isOwnWrite = (before: APIService | undefined, after: APIService): boolean =>
   before !== undefined && JSON.stringify(before.spec) === JSON.stringify(after.spec);
 
-/** The endpoints of a Service, from the cache. */
+/** Returns the endpoints of a Service, from the cache. */
 export function serviceFacts(reader: ObjectReader, { namespace, name }: ApiBackend['service']): ServiceFacts {
   return {
     service: reader.get(services, { namespace, name }),

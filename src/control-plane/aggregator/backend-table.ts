@@ -38,7 +38,7 @@ export class BackendTable implements ApiBackends {
     return this.#facts.get(name);
   }
 
-  /** The last discovery documents of the server behind an APIService. */
+  /** Stores the last discovery documents of the server behind an APIService. */
   learn(name: string, facts: BackendFacts): void {
     const known = this.#facts.get(name);
     if (known !== undefined && isSameFacts(known, facts)) return;
@@ -77,7 +77,7 @@ export class BackendTable implements ApiBackends {
   }
 }
 
-/** Undefined for APIs that this server serves itself. */
+/** Returns the backend; undefined for APIs that this server serves itself. */
 export function backendOf(apiService: APIService): ApiBackend | undefined {
   const { metadata, spec } = apiService;
   const { group = '', version = '', service, caBundle = '' } = spec;

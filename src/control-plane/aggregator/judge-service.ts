@@ -9,8 +9,8 @@ export type Availability = Pick<APIServiceCondition, 'status' | 'reason' | 'mess
 const unavailable = (reason: string, message: string): Availability => ({ status: 'False', reason, message });
 
 /**
- * Why an API cannot be available according to the cluster's objects; undefined if its server must be checked (upstream:
- * AvailableConditionController.sync).
+ * Returns why an API cannot be available according to the cluster's objects; undefined if its server must be checked
+ * (upstream: AvailableConditionController.sync).
  */
 export function judgeService(
   { namespace, name, port }: BackendService,

@@ -70,7 +70,7 @@ async function keep(
     if (step === 'update' && current !== undefined)
       await client.update(apiServices, { ...current, metadata: { ...current.metadata, labels }, spec: desired.spec });
   } catch (error) {
-    // Another client wrote first: its event triggers the next pass.
+    // Another client wrote first. The event of its write triggers the next pass.
     if (!isApiError(error, 'NotFound', 'AlreadyExists')) throw error;
   }
 }

@@ -1,11 +1,11 @@
 import type { APIService, APIServiceSpec } from '../../api/apiregistration/api-service.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 
-/** Whether this server keeps an APIService, and how (upstream: autoregister). */
+/** The label that says whether and how this server manages an APIService (upstream: autoregister). */
 export const AUTO_MANAGED_LABEL = 'kube-aggregator.kubernetes.io/automanaged';
 
 /**
- * `onstart`: reconciled at each start; `true`: always reconciled; `absent`: created if missing, otherwise not changed.
+ * `onstart`: reconciled at each start. `true`: always reconciled. `absent`: created if missing, and then not changed.
  */
 export type Management = 'onstart' | 'true' | 'absent';
 
@@ -96,8 +96,8 @@ export function localServices(definitions: readonly ResourceDefinition[]): Reado
 export type ServiceStep = 'create' | 'update' | 'delete' | 'none';
 
 /**
- * What to do about an APIService. One without the label belongs to the user. `atStart`: the first check of it by this
- * process (upstream: autoRegisterController.checkAPIService).
+ * Decides what to do about an APIService. One without the label belongs to the user. `atStart` is the first check by
+ * this process (upstream: autoRegisterController.checkAPIService).
  */
 export function planService(
   desired: LocalService | undefined,

@@ -13,7 +13,7 @@ const withoutOpenApi2 = ({ openApi2: _, ...facts }: BackendFacts): string => JSO
 export const isSameFacts = (one: BackendFacts, other: BackendFacts): boolean =>
   one.openApi2 === other.openApi2 && withoutOpenApi2(one) === withoutOpenApi2(other);
 
-/** Limit of resources; further ones are ignored. */
+/** The maximum number of resources. Further ones are ignored. */
 const MOST_RESOURCES = 1000;
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -28,7 +28,10 @@ function parse(text: string): unknown {
   }
 }
 
-/** The resources of an APIResourceList; invalid entries are skipped. Undefined if the document is not such a list. */
+/**
+ * Reads the resources of an APIResourceList. Invalid entries are skipped. It is undefined if the document is not such a
+ * list.
+ */
 export function readResources(text: string): readonly BackendResource[] | undefined {
   const list = parse(text);
   if (!isRecord(list) || list.kind !== 'APIResourceList' || !Array.isArray(list.resources)) return undefined;

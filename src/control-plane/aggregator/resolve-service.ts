@@ -7,7 +7,7 @@ export interface ServiceFacts {
   readonly slices: readonly EndpointSlice[];
 }
 
-/** `service`: the cluster IP, which the machine must route; `endpoints`: one of its pods. */
+/** `service` uses the cluster IP, which the machine must route. `endpoints` uses the address of one of the pods. */
 export type Routing = 'service' | 'endpoints';
 
 /**
@@ -35,7 +35,7 @@ export function resolveService(
   );
 }
 
-/** Endpoints of the ports with that name. An absent ready condition counts as ready. */
+/** Returns the ready addresses of the ports with that name. A missing ready condition counts as ready. */
 export function readyAddresses(slices: readonly EndpointSlice[], portName: string): readonly BackendAddress[] {
   return slices.flatMap(({ ports, endpoints }) => {
     const port = ports?.find((each) => (each.name ?? '') === portName)?.port;

@@ -1,6 +1,6 @@
 import type { AuthenticationRequest, Authenticator, TokenAuthenticator } from '../model/user-info.ts';
 
-/** `Authorization: Bearer`, and the token that browsers send as a WebSocket subprotocol. */
+/** Authenticates `Authorization: Bearer`, and the token that browsers send as a WebSocket subprotocol. */
 export function createBearerAuthenticator(tokens: TokenAuthenticator): Authenticator {
   return {
     name: 'bearer token',

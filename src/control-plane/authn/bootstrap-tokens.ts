@@ -15,7 +15,7 @@ export interface BootstrapTokenOptions {
 }
 
 /**
- * Tokens for joining nodes: `id.secret`, stored in the Secret `bootstrap-token-id` of kube-system
+ * Authenticates tokens of joining nodes: `id.secret`, stored in the Secret `bootstrap-token-id` of kube-system
  * (--enable-bootstrap-token-auth).
  */
 export function createBootstrapTokenAuthenticator({ reader, nowMs, log }: BootstrapTokenOptions): TokenAuthenticator {

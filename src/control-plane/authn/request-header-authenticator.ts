@@ -1,7 +1,7 @@
 import { createClientCertificateJudge } from '../../pki/client-certificates.ts';
 import type { Authenticator, UserInfo } from '../model/user-info.ts';
 
-/** Flags of upstream's API server: `--requestheader-*`. Names of headers are in any case. */
+/** The flags `--requestheader-*` of upstream's API server. Header names are not case-sensitive. */
 export interface RequestHeaderNames {
   readonly usernameHeaders: readonly string[];
   readonly uidHeaders: readonly string[];
@@ -10,9 +10,9 @@ export interface RequestHeaderNames {
 }
 
 export interface RequestHeaderOptions extends RequestHeaderNames {
-  /** PEM of the CAs that sign the certificates of front proxies. */
+  /** Returns the CAs that sign the certificates of front proxies, in PEM. */
   readonly authorities: () => string;
-  /** Allowed common names; empty: any certificate of these CAs. */
+  /** The allowed common names; empty allows every certificate of these CAs. */
   readonly allowedNames: readonly string[];
   readonly nowMs: () => number;
 }
@@ -45,7 +45,7 @@ export function createRequestHeaderAuthenticator(options: RequestHeaderOptions):
   };
 }
 
-/** Node reads bytes as Latin-1; proxies send UTF-8. */
+/** Decodes headers as UTF-8, which proxies send. Node reads them as Latin-1. */
 const decoded = (headers: Headers): Headers =>
   new Map([...headers].map(([name, values]) => [name, values.map(decode)]));
 

@@ -1,4 +1,4 @@
-// Whatever the subject of a client certificate is: its user is the one OpenSSL reads, or it is rejected.
+// For any subject of a client certificate, the user is the one that OpenSSL reads, or the certificate is rejected.
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { it } from 'node:test';

@@ -56,7 +56,7 @@ function client(
   return new X509Certificate(writeCertificate(template, from)).raw;
 }
 
-/** With this subject, as no well-behaved authority writes it. */
+/** Creates a certificate with this subject, which no correct authority would issue. */
 function raw(authority: { certificate: string; key: KeyObject }, subject: Uint8Array): Uint8Array {
   return certificateDer({ subject, key: clientKey, authority, fromMs: startMs, toMs: startMs + 10 * day });
 }

@@ -2,7 +2,7 @@ import { createClientCertificateJudge } from '../../pki/client-certificates.ts';
 import type { ClientCertificateOptions } from '../../pki/client-certificates.ts';
 import type { Authenticator } from '../model/user-info.ts';
 
-/** Client certificates; see `createClientCertificateJudge`. */
+/** Authenticates client certificates; see `createClientCertificateJudge`. */
 export function createX509Authenticator(options: ClientCertificateOptions): Authenticator {
   const judge = createClientCertificateJudge(options);
   return {

@@ -1,6 +1,6 @@
 import type { Authorizer } from '../model/user-info.ts';
 
-/** The authorizer that counts at the moment: a configuration file that changes exchanges it. */
+/** The current authorizer. A change of the configuration file replaces it. */
 export class ChangingAuthorizer implements Authorizer {
   readonly name = 'configured';
   #current: Authorizer;

@@ -12,7 +12,7 @@ export const alwaysAllow: Authorizer = {
   rulesFor: () => Promise.resolve(everything),
 };
 
-/** As in upstream it has no opinion, so that it can be combined with others; alone it denies all requests. */
+/** As in upstream it has no opinion, so that it can be combined with others. Alone it denies all requests. */
 export const alwaysDeny: Authorizer = {
   name: 'AlwaysDeny',
   authorize: () => ({ decision: 'noOpinion', reason: 'Everything is forbidden.' }),
@@ -20,8 +20,8 @@ export const alwaysDeny: Authorizer = {
 };
 
 /**
- * Runs before all configured authorizers, so that members of the group can always repair the cluster, and the server
- * itself does not depend on rules.
+ * Allows everything to the group system:masters. It runs before all configured authorizers, so that members of the
+ * group can always repair the cluster, and the server itself does not depend on rules.
  */
 export const systemMasters: Authorizer = {
   name: 'system:masters',

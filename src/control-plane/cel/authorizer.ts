@@ -15,7 +15,7 @@ const decisionType = opaque('kubernetes.authorization.Decision');
 /** The attributes of a check. `serviceAccount` replaces the user of the request. */
 export interface AuthorizationQuestion {
   readonly serviceAccount?: { readonly namespace: string; readonly name: string };
-  /** For non-resource paths. */
+  /** The path, for non-resource requests. */
   readonly path?: string;
   readonly group?: string;
   readonly resource?: string;
@@ -30,7 +30,7 @@ export interface AuthorizationQuestion {
 export interface AuthorizationAnswer {
   readonly allowed: boolean;
   readonly reason: string;
-  /** Why no decision could be made. */
+  /** The reason why no decision could be made. */
   readonly error?: string;
 }
 
@@ -85,7 +85,7 @@ export class AuthorizerValue extends Part {
 
 type Query = Omit<AuthorizationQuestion, 'verb'>;
 
-/** A check under construction. */
+/** A check that is being built by an expression. */
 class Check extends Part {
   readonly type: CelType;
   readonly checks: AuthorizationChecks;
@@ -113,7 +113,7 @@ class Decision extends Part {
   }
 }
 
-/** The check for the resource of the request, which is a separate variable. */
+/** Returns the check for the resource of the request, which is a separate variable. */
 export function resourceCheck(checks: AuthorizationChecks, query: Query): Opaque {
   return new Check(resourceCheckType, checks, query);
 }

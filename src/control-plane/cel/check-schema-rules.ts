@@ -9,7 +9,7 @@ import { CRD_ESTIMATE_LIMIT, RULE_ESTIMATE_LIMIT, RUNTIME_BUDGET } from './limit
 import type { PlacedRule } from './rule-tree.ts';
 import { placedRules, ruleTree } from './rule-tree.ts';
 
-/** Where a schema stands. */
+/** The position of a schema. */
 interface Place {
   readonly path: string;
   readonly isRoot: boolean;
@@ -27,8 +27,8 @@ interface SchemaAt extends Place {
 const UNITS_PER_CHARACTER = 100;
 
 /**
- * The errors in the rules of an otherwise valid structural schema (upstream: apiextensions/validation
- * ValidateCustomResourceDefinitionOpenAPISchema). Other work gets a turn of the event loop between rules.
+ * Returns the errors in the rules of an otherwise valid structural schema (upstream: apiextensions/validation
+ * ValidateCustomResourceDefinitionOpenAPISchema). It yields to the event loop between rules.
  */
 export async function checkSchemaRules(schema: JsonSchema, path: string): Promise<readonly FieldError[]> {
   const check = new RuleCheck();
@@ -39,7 +39,7 @@ export async function checkSchemaRules(schema: JsonSchema, path: string): Promis
   return check.errors.list;
 }
 
-/** Every schema of the structure, inner ones first. */
+/** Generates every schema of the structure, inner ones first. */
 function* schemasBelow(at: SchemaAt): Iterable<SchemaAt> {
   const { schema, path, cardinality, uncorrelated } = at;
   const inside = (child: JsonSchema, step: string): SchemaAt => ({
@@ -73,7 +73,7 @@ function mostElements(schema: JsonSchema): number | undefined {
   return schema.type === 'object' && schema.additionalProperties !== undefined ? bound(schema.maxProperties) : 1;
 }
 
-/** If the total cost is too high, rules with at least one hundredth of the limit are reported. */
+/** If the total cost is too high, rules with at least this share of the limit are reported. */
 const NAMED_SHARE = 0.01;
 const NAMED_RULES = 4;
 
@@ -141,7 +141,7 @@ function tooExpensive(name: string, cost: number, limit: number): string {
   return `${name} exceeds budget by factor of ${factor} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`;
 }
 
-/** In Go's format of the struct, whose fields have no JSON names. */
+/** Formats a rule as Go's struct, whose fields have no JSON names. */
 function shownRule({ rule, message = '', messageExpression = '', ...rest }: ValidationRule): object {
   return {
     Rule: rule,
@@ -154,7 +154,8 @@ function shownRule({ rule, message = '', messageExpression = '', ...rest }: Vali
 }
 
 /**
- * A default must pass the rules both as a new value and as an unchanged value (upstream: defaulting ValidateDefaults).
+ * Checks defaults, which must satisfy the rules both as a new value and as an unchanged value (upstream: defaulting
+ * ValidateDefaults).
  */
 async function checkDefaults(errors: FieldErrors, root: SchemaAt): Promise<void> {
   const budget = new CelBudget(RUNTIME_BUDGET);

@@ -2,9 +2,7 @@ import { isRecord } from '../../base/json-record.ts';
 import { canonicalJson } from '../../api/structural/schema-node.ts';
 import type { SchemaNode } from '../../api/structural/schema-node.ts';
 
-/**
- * A value with its counterpart before the update, for ratcheting (upstream: cel/common/equality.go CorrelatedObject).
- */
+/** A value with its value before the update, for ratcheting (upstream: cel/common/equality.go CorrelatedObject). */
 export class Correlation {
   readonly #value: unknown;
   readonly #old: unknown;
@@ -38,7 +36,10 @@ export function isUnchanged({ own, around }: Ratchet): boolean {
   return (own ?? around)?.isSame === true;
 }
 
-/** A member of the value. `isRoot`: apiVersion and kind of the object come from the request and never ratchet. */
+/**
+ * Returns the correlation of a member of the value. `isRoot`: apiVersion and kind of the object come from the request
+ * and never ratchet.
+ */
 export function ratchetField(at: Ratchet, name: string, isRoot: boolean): Ratchet {
   if (at.own === undefined) return at;
   if (isRoot && (name === 'apiVersion' || name === 'kind')) return noRatchet;
@@ -61,7 +62,7 @@ export function correlateItems(
   return (item) => known.get(keyOf(node, item));
 }
 
-/** A missing key counts as its default. */
+/** Returns the key of an item. A missing key has its default. */
 function keyOf({ listMapKeys, items }: SchemaNode, item: unknown): string {
   if (!isRecord(item)) return '';
   return canonicalJson(

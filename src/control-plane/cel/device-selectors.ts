@@ -13,9 +13,9 @@ import { CelError, CelMap, EntryMap } from '../../cel/values.ts';
 import { baseEnvironment } from './environment.ts';
 import { QuantityValue, quantityType } from './quantity.ts';
 
-/** The cost limit of a selector: estimated when it is written, measured for each device. */
+/** The cost limit of a selector. It is estimated when the selector is written, and measured for each device. */
 const COST_LIMIT = 1_000_000;
-/** Limits: attributes and capacities of a device together; characters of a value. */
+/** The limits of attributes and capacities of a device together, and of characters of a value. */
 const MOST_ATTRIBUTES = 32;
 const LONGEST_VALUE = 64;
 
@@ -38,17 +38,17 @@ const environment = baseEnvironment.withLibraries(bindings).withVariables({
   }),
 });
 
-/** Chooses devices by an expression. */
+/** Selects devices by an expression. */
 export class DeviceExpression {
   readonly #program: Program;
-  /** Devices are immutable: a changed slice has new device objects. */
+  /** The results by device. Devices are immutable: a changed slice has new device objects. */
   readonly #known = new WeakMap<Device, boolean | string>();
 
   constructor(program: Program) {
     this.#program = program;
   }
 
-  /** A string is the error of the evaluation. */
+  /** Whether the expression selects the device. A string is the error of the evaluation. */
   selects(device: Device, driver: string): boolean | string {
     const known = this.#known.get(device);
     if (known !== undefined) return known;
@@ -67,7 +67,7 @@ export class DeviceExpression {
 }
 
 const CACHE_LIMIT = 500;
-/** The compiled expression, or its error. */
+/** Compiles an expression. A string is the error. */
 export const compileDeviceExpression = memoizeText(
   (source): DeviceExpression | { readonly fault: string } => {
     const program = compileDevice(source);
@@ -84,7 +84,7 @@ function compileDevice(source: string): Program | { readonly fault: string } {
   return { fault: `must evaluate to bool or the unknown type, not ${kind}` };
 }
 
-/** The error of an expression that is to be stored. */
+/** Returns the error of an expression that is to be stored. */
 export function checkDeviceExpression(source: string): { readonly fault: string } | 'too-complex' | undefined {
   const program = compileDevice(source);
   if ('fault' in program) return program;

@@ -11,8 +11,8 @@ const escapes = new Map([
 ]);
 
 /**
- * The name of a property in expressions; it is escaped unless it is an identifier. Undefined if it has characters that
- * cannot be escaped (upstream: cel/escaping.go Escape).
+ * Returns the name of a property in expressions, which is escaped unless it is an identifier. It is undefined if it has
+ * characters that cannot be escaped (upstream: cel/escaping.go Escape).
  */
 export function escapeName(name: string): string | undefined {
   if (!/^[a-zA-Z_./-][a-zA-Z0-9_./-]*$/.test(name)) return undefined;
@@ -22,7 +22,7 @@ export function escapeName(name: string): string | undefined {
 
 const characters = new Map([...escapes].map(([text, escaped]) => [escaped, text]));
 
-/** The property that expressions know by an escaped name; a name that escapes nothing is its own. */
+/** Returns the property for an escaped name. A name without an escape is returned unchanged. */
 export function unescapeName(name: string): string {
   const word = /^__([a-z]+)__$/.exec(name)?.[1];
   if (word !== undefined && reserved.has(word)) return word;

@@ -13,9 +13,9 @@ import type { RuleResult } from './schema-rules.ts';
 interface Task {
   readonly tree: RuleTree;
   readonly value: unknown;
-  /** null and undefined: there was none. */
+  /** The old value; null and undefined mean that there was none. */
   readonly old: unknown;
-  /** '' for the whole. */
+  /** The path; '' for the whole object. */
   readonly path: string;
   readonly ratchet: Ratchet;
 }
@@ -23,7 +23,7 @@ interface Task {
 export interface RuleRun {
   /** The old value; undefined if there was none. */
   readonly old: { readonly value: unknown } | undefined;
-  /** With `old`, errors in unchanged parts are only warnings. */
+  /** Whether errors in unchanged parts are only warnings. It needs `old`. */
   readonly ratchets: boolean;
   /** The path of the value, unless it is the whole object. */
   readonly path?: string;
@@ -32,9 +32,9 @@ export interface RuleRun {
 }
 
 /**
- * Evaluates the rules of a schema for a value, each part before the parts in it (upstream: schema/cel/validation.go
- * Validate). Other work gets a turn of the event loop between expensive rules. When the budget is used up, the
- * remaining rules are not evaluated.
+ * Evaluates the rules of a schema for a value, each part before its members (upstream: schema/cel/validation.go
+ * Validate). It yields to the event loop between expensive rules. When the budget is used up, the remaining rules are
+ * not evaluated.
  */
 export async function evaluateRules(tree: RuleTree, value: unknown, run: RuleRun): Promise<readonly FieldError[]> {
   const tasks: Task[] = [];
@@ -50,7 +50,7 @@ export async function evaluateRules(tree: RuleTree, value: unknown, run: RuleRun
   return errors.list;
 }
 
-/** In upstream's order: a value, then its members. Linear in the size of the value. */
+/** Collects the values in upstream's order: a value, then its members. The cost is linear in the size of the value. */
 function gather(tasks: Task[], task: Task, isRoot: boolean): void {
   const { tree, value, old, path, ratchet } = task;
   if (value === null || value === undefined) return;
@@ -76,7 +76,7 @@ function gather(tasks: Task[], task: Task, isRoot: boolean): void {
     }
 }
 
-/** False if the budget is used up. */
+/** Evaluates the rules of a task. Returns false if the budget is used up. */
 function judge(errors: FieldErrors, task: Task, rule: PlacedRule, { budget, warn }: RuleRun): boolean {
   const { value, old, tree, ratchet } = task;
   const { text } = rule;
@@ -134,7 +134,7 @@ function describeBudget({ of, limit }: RuleResult & { readonly kind: 'budget' },
     : `'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${ruleName(text)}`;
 }
 
-/** The error of a false rule, with its reason. Objects and lists are not shown. */
+/** Returns the error of a false rule, with its reason. Objects and lists are not shown. */
 function failure({ tree, value, path }: Task, { text, fieldPath }: PlacedRule, detail: string): FieldError {
   const whole = `${path}${fieldPath}`;
   const field = whole === '' ? '<nil>' : path === '' ? whole.replace(/^\./, '') : whole;

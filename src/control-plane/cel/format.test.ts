@@ -4,7 +4,7 @@ import { evaluate } from './testing/evaluate-expression.ts';
 
 const long = (length: number): string => 'a'.repeat(length);
 
-/** For each format: texts that have it, and texts that do not. */
+/** For each format, texts that are valid and texts that are not. */
 const samples: Readonly<Record<string, readonly [readonly string[], readonly string[]]>> = {
   dns1123Label: [
     ['a', '0-a', long(63)],

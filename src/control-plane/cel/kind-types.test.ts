@@ -7,7 +7,7 @@ import type { Schema } from '../../api/schema/schema.ts';
 import { formatType } from '../../cel/types.ts';
 import { typeOfKind } from './kind-types.ts';
 
-/** The type of what stands at a path: `[]` steps into lists and maps. */
+/** Returns the type at a path; `[]` enters lists and maps. */
 function typeAt(schema: Schema, path: string): string {
   let type = typeOfKind(schema);
   for (const step of path.split('.')) {

@@ -1,12 +1,12 @@
 /** Cost limits of expressions, in cel-go's units (upstream: apis/cel/config.go, apiextensions validation). */
 
-/** One evaluation. */
+/** The limit of one evaluation. */
 export const PER_CALL_LIMIT = 1_000_000;
-/** All evaluations for one object, or of one policy for one request. */
+/** The limit of all evaluations for one object, or of one policy for one request. */
 export const RUNTIME_BUDGET = 10_000_000;
-/** All match conditions of a webhook, for one request. */
+/** The limit of all match conditions of a webhook, for one request. */
 export const MATCH_CONDITIONS_BUDGET = 2_500_000;
-/** Limits of the estimated cost for one object: of one rule, and of all rules of a CustomResourceDefinition. */
+/** The limits of the estimated cost for one object: of one rule, and of all rules of a CustomResourceDefinition. */
 export const RULE_ESTIMATE_LIMIT = 10_000_000;
 export const CRD_ESTIMATE_LIMIT = 100_000_000;
 /** The maximum size of a request, which limits the size of values. */

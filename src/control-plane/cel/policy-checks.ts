@@ -12,13 +12,13 @@ const checkText =
     return 'fault' in program ? program.fault : undefined;
   };
 
-/** Of webhooks. */
+/** Checks a match condition of a webhook. */
 export const checkMatchCondition: CheckText = checkText(
   () => policyEnvironment({ hasParams: false, hasAuthorizer: true }),
   'bool',
 );
 
-/** Compiles the expressions of one policy, to see whether it can be stored. */
+/** Creates checks that compile the expressions of one policy before it is stored. */
 export function createPolicyChecks({ paramKind }: { readonly paramKind?: unknown }): PolicyChecks {
   const hasParams = paramKind !== undefined;
   const whole = policyEnvironment({ hasParams, hasAuthorizer: true });

@@ -63,12 +63,12 @@ export const namespaceType = objectType('kubernetes.Namespace', {
 export interface PolicyVariables {
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
-  /** Types of `object`, `oldObject` and `params`, where they are known; dyn elsewhere. */
+  /** The types of `object`, `oldObject` and `params`, if known, else dyn. */
   readonly objectType?: CelType;
   readonly paramsType?: CelType;
 }
 
-/** Variables and functions for expressions of webhooks and policies. */
+/** Returns the variables and functions for expressions of webhooks and policies. */
 export function policyEnvironment({ hasParams, hasAuthorizer, ...types }: PolicyVariables): Environment {
   const object = types.objectType ?? dynType;
   return baseEnvironment.withVariables({
@@ -81,7 +81,7 @@ export function policyEnvironment({ hasParams, hasAuthorizer, ...types }: Policy
   });
 }
 
-/** The values that expressions of mutations write: Object, with parts of any name, and JSONPatch. */
+/** Returns the types that expressions of mutations construct: Object, with parts of any name, and JSONPatch. */
 function mutationStructs(name: string): StructType | undefined {
   if (name === 'JSONPatch') return patchOperation;
   if (name !== 'Object' && !name.startsWith('Object.')) return undefined;
@@ -104,14 +104,14 @@ export function mutationEnvironment(environment: Environment): Environment {
   return environment.withLibraries(jsonPatches).withStructs(mutationStructs);
 }
 
-/** Types as upstream names what policies want: of objects and lists it wants one each. */
+/** Upstream's names of the result types that policies require. Of objects and lists each policy requires one type. */
 const wantedNames: ReadonlyMap<string, string> = new Map([
   ['null', 'null_type'],
   ['object', 'Object'],
   ['list', 'list(JSONPatch)'],
 ]);
 
-/** A program, or upstream's error message for the expression. */
+/** Compiles a program. Returns upstream's error message if the expression is invalid. */
 export function compileTyped(
   source: string,
   environment: Environment,
@@ -130,11 +130,11 @@ export function compileTyped(
   return { fault: `must evaluate to ${expected} but got ${shown}` };
 }
 
-/** Variables of a policy. Each can use the earlier ones; an invalid one has the type dyn for later ones. */
+/** The variables of a policy. Each can use the earlier ones. An invalid one has the type dyn for later ones. */
 export class VariableScope {
   readonly #types = new Map<string, CelType>();
   readonly programs = new Map<string, Program>();
-  /** One type for all variables: a separate type for each would be quadratic in their number. */
+  /** One type for all variables, because a separate type for each would be quadratic in their number. */
   readonly #type: CelType = { kind: 'object', name: 'kubernetes.variables', field: (name) => this.#types.get(name) };
   readonly #environment: Environment;
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { evaluate } from './testing/evaluate-expression.ts';
 
-/** An amount in thousandths, as a quantity. */
+/** Formats an amount in thousandths as a quantity. */
 const milli = (amount: number): string => `quantity('${amount}m')`;
 const amounts = fc.integer({ min: -5_000, max: 5_000 });
 

@@ -23,7 +23,7 @@ export class QuantityValue extends Opaque {
   }
 }
 
-/** The amount as a whole number, if it is one and an int64. */
+/** Returns the amount as an integer, if it is a whole number that fits into an int64. */
 function integerOf({ quantity }: QuantityValue): bigint | undefined {
   const amount = quantity.nanos / UNIT_NANOS;
   return quantity.nanos % UNIT_NANOS === 0n && amount === BigInt.asIntN(64, amount) ? amount : undefined;

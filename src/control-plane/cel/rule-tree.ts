@@ -6,7 +6,7 @@ import type { CompiledRule } from './schema-rules.ts';
 import { compileRule } from './schema-rules.ts';
 import type { RuleSchema } from './schema-types.ts';
 
-/** A rule at its position, compiled when it is first needed. */
+/** A rule at its position. It is compiled at its first use. */
 export interface PlacedRule {
   readonly text: ValidationRule;
   /** The path for errors, with a leading dot; '' for the value itself. */
@@ -23,7 +23,10 @@ export interface RuleTree {
   readonly items: RuleTree | undefined;
 }
 
-/** The rules in a structural schema; undefined without any. `isRoot`: the schema is that of a whole object. */
+/**
+ * Returns the rules in a structural schema; undefined if there are none. `isRoot` means that the schema is that of a
+ * whole object.
+ */
 export function ruleTree(node: SchemaNode, isRoot: boolean): RuleTree | undefined {
   const below = (child: SchemaNode | undefined): RuleTree | undefined => child && ruleTree(child, child.embedded);
   const properties = new Map<string, RuleTree>();
@@ -51,7 +54,7 @@ export function placedRules(schema: JsonSchema, isRoot: boolean): readonly Place
   });
 }
 
-/** A path as errors show it: `.spec.labels[app]`. Its fields are known to be there. */
+/** Formats a path as in errors: `.spec.labels[app]`. Its fields must exist in the schema. */
 function errorPath(schema: JsonSchema, fieldPath: string): string {
   let current: JsonSchema | undefined = schema;
   let path = '';

@@ -7,7 +7,7 @@ import type { RuleSchema } from './schema-types.ts';
 import { schemaType } from './schema-types.ts';
 import { evaluate } from './testing/evaluate-expression.ts';
 
-/** The value of an expression about the lists `a` and `b` of a schema. */
+/** Evaluates an expression about the lists `a` and `b` of a schema. */
 function judge(source: string, schema: RuleSchema, a: readonly unknown[], b: readonly unknown[]): unknown {
   const made = schemaType(schema, false);
   assert.ok(made !== undefined);

@@ -216,7 +216,7 @@ describe('the estimate of a rule', () => {
   const most = (rule: string): number => compileRule({ rule }, schema, { isRoot: false }).ruleCost.max;
 
   it('multiplies by the bounds of the schema', () => {
-    // Ten names: each turn asks whether to go on (2), reads the accumulator (1), and compares one text.
+    // Ten names: each turn evaluates the loop condition (2), reads the accumulator (1), and compares one text.
     assert.equal(most('self.names.all(n, n == "a")'), 2 + 1 + 10 * (3 + 1 + 1));
     assert.equal(most('self.replicas == 1'), 3);
     assert.equal(most('has(self.replicas)'), 1);

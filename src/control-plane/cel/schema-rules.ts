@@ -21,9 +21,9 @@ export interface RuleText {
 }
 
 export interface CompiledRule {
-  /** A transition rule: it uses `oldSelf`. */
+  /** Whether it is a transition rule, which uses `oldSelf`. */
   readonly usesOldSelf: boolean;
-  /** Why the rule cannot be used, as upstream's message. */
+  /** Upstream's message why the rule is invalid; undefined if it is valid. */
   readonly ruleError: string | undefined;
   readonly messageError: string | undefined;
   /** The maximum number of values of the schema in a request. */
@@ -42,11 +42,13 @@ export interface RuleInput {
 
 export type RuleResult =
   | { readonly kind: 'pass' }
-  /** With the result of the message expression, if it is usable. */
+  /** The message is the result of the message expression, if it is usable. */
   | { readonly kind: 'fail'; readonly message?: string }
   /** The error, with cel-go's message. */
   | { readonly kind: 'error'; readonly message: string }
-  /** The cost limit was exceeded: the rest of the object is not evaluated. `limit`: the limit of one evaluation. */
+  /**
+   * The cost limit was exceeded, and the rest of the object is not evaluated. `limit` is the limit of one evaluation.
+   */
   | { readonly kind: 'budget'; readonly of: 'rule' | 'message'; readonly limit: 'call' | 'object' };
 
 const noCost: Range = { min: 0, max: 0 };
@@ -144,7 +146,7 @@ function spend(
   return hasPaid && limit === PER_CALL_LIMIT ? 'call' : 'object';
 }
 
-/** A message must be one line of at most 5120 characters; others are ignored. */
+/** Returns the message if it is one line of at most 5120 characters; others are ignored. */
 function shownMessage(value: CelResult): string | undefined {
   if (typeof value !== 'string') return undefined;
   const message = value.trim();

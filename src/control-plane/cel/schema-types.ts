@@ -10,7 +10,7 @@ import { REQUEST_LIMIT_BYTES } from './limits.ts';
 import { MergedList, SetList } from './schema-lists.ts';
 import { doubleAdapt, textAdapt } from './typed-values.ts';
 
-/** The members of a JSON schema that matter for expressions. */
+/** The members of a JSON schema that expressions depend on. */
 export interface RuleSchema {
   readonly type?: string;
   readonly format?: string;
@@ -31,7 +31,7 @@ export interface RuleSchema {
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
 }
 
-/** A schema as expressions see it. */
+/** The type of a schema in expressions. */
 export interface SchemaType {
   readonly type: CelType;
   /** Converts a document that matches the schema to a CEL value. */
@@ -43,8 +43,8 @@ export interface SchemaType {
 const TEXT_LIMIT = REQUEST_LIMIT_BYTES - 2;
 
 /**
- * The type of the values of a schema. Undefined if expressions cannot access them (upstream: cel/common/schemas.go
- * SchemaDeclType). `isRoot`: kind, apiVersion and the names of metadata can always be read.
+ * Returns the type of the values of a schema; undefined if expressions cannot access them (upstream:
+ * cel/common/schemas.go SchemaDeclType). `isRoot`: kind, apiVersion and the names of metadata can always be read.
  */
 export function schemaType(schema: RuleSchema, isRoot: boolean, name = 'object'): SchemaType | undefined {
   if (schema['x-kubernetes-int-or-string'] === true) {
@@ -106,7 +106,7 @@ function mapSchema(schema: RuleSchema, values: RuleSchema, name: string): Schema
   if (value === undefined) return undefined;
   const most = Math.max(0, schema.maxProperties ?? Math.floor(TEXT_LIMIT / (value.leastBytes + 6)));
   return {
-    // Keys have no declared length; upstream's estimate assumes length zero (upstream: cel compilation.go
+    // Keys have no declared length, and upstream's estimate assumes length zero (upstream: cel compilation.go
     // EstimateSize).
     type: { kind: 'map', key: { kind: 'string', most: 0 }, value: value.type, most },
     adapt: (raw) => (isRecord(raw) ? new JsonMap(raw, value.adapt) : fromJson(raw)),
@@ -178,7 +178,7 @@ function withResourceFields(schema: RuleSchema): RuleSchema {
   return { ...schema, properties: { ...properties, kind: text, apiVersion: text, metadata } };
 }
 
-/** The maximum number of elements, properties or characters of a value; undefined for scalars. */
+/** Returns the maximum number of elements, properties or characters of a value; undefined for scalars. */
 export function estimateMostElements(schema: RuleSchema): number | undefined {
   const type = schemaType(schema, false)?.type;
   return type !== undefined && 'most' in type ? type.most : undefined;

@@ -12,7 +12,7 @@ import { typeOfKind } from './kind-types.ts';
 import { schemaType } from './schema-types.ts';
 import type { RuleSchema } from './schema-types.ts';
 
-/** A kind that policies can match, or have their parameters of. */
+/** A kind that policies can match, or use for their parameters. */
 export type CheckedKind = {
   readonly group: string;
   readonly version: string;
@@ -20,14 +20,14 @@ export type CheckedKind = {
   readonly plural: string;
 } & (
   | { readonly schema: Schema }
-  /** A custom kind: the schema of its definition. */
+  /** A custom kind, with the schema of its definition. */
   | { readonly custom: () => RuleSchema }
 );
 
 const typeOf = (kind: CheckedKind): CelType =>
   'custom' in kind ? typeOfCustomKind(kind.custom()) : typeOfKind(kind.schema);
 
-/** The metadata is that of all objects, whatever the schema says of it. */
+/** Returns the type of a custom kind. Its metadata is that of all objects, even if the schema defines another one. */
 function typeOfCustomKind(schema: RuleSchema): CelType {
   const own = schemaType(schema, true)?.type;
   if (own?.kind !== 'object') return dynType;
@@ -35,7 +35,7 @@ function typeOfCustomKind(schema: RuleSchema): CelType {
   return { ...own, field: (name) => (name === 'metadata' ? metadata : own.field(name)) };
 }
 
-/** Unknown kinds are not checked (upstream: ErrSchemaNotFound). */
+/** Returns the type of the parameters. Unknown kinds are not checked (upstream: ErrSchemaNotFound). */
 function paramsTypeOf(
   { spec: { paramKind } }: ValidatingAdmissionPolicy,
   kinds: readonly CheckedKind[],
@@ -50,7 +50,7 @@ function paramsTypeOf(
 /** The maximum number of kinds checked for one policy (upstream: typechecking.go maxTypesToCheck). */
 const MOST_KINDS = 10;
 
-/** The kinds that a policy names. Stars and subresources are not checked. */
+/** Returns the kinds that a policy names. Wildcards and subresources are not checked. */
 function kindsOf({ spec }: ValidatingAdmissionPolicy, kinds: readonly CheckedKind[]): readonly CheckedKind[] {
   const named = (spec.matchConstraints?.resourceRules ?? []).flatMap((rule) => {
     const { apiGroups = [], apiVersions = [], resources = [] } = rule;

@@ -6,7 +6,7 @@ import { baseEnvironment } from './environment.ts';
 import { evaluate } from './testing/evaluate-expression.ts';
 import { adaptTo } from './typed-values.ts';
 
-/** The value of an expression about `self`, a JSON value of a declared type. */
+/** Evaluates an expression about `self`, a JSON value of a declared type. */
 const judge = (source: string, type: CelType, raw: unknown): unknown =>
   evaluate(source, { self: adaptTo(type)(raw) }, baseEnvironment.withVariables({ self: type }));
 

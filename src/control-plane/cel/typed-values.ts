@@ -5,7 +5,7 @@ import { parseTimestamp } from '../../cel/time/formats.ts';
 import type { CelType } from '../../cel/types.ts';
 import { isError } from '../../cel/values.ts';
 
-/** Reads texts of a format. What cannot be read stays as it is: the validation of the schema refuses it. */
+/** Converts texts of a format. An invalid text is left unchanged, and the validation of the schema refuses it. */
 export const textAdapt =
   (parse: typeof parseTimestamp): Adapt =>
   (raw) => {
@@ -14,7 +14,7 @@ export const textAdapt =
     return isError(value) ? raw : value;
   };
 
-/** Whole numbers are doubles too. */
+/** Converts numbers to doubles, including whole numbers. */
 export const doubleAdapt: Adapt = (raw) =>
   typeof raw === 'number' || typeof raw === 'bigint' ? Number(raw) : fromJson(raw);
 

@@ -1,4 +1,4 @@
-/** The control plane as a program: its commands, which do not load the control plane, and its run. */
+/** The control plane as a program: its commands, which do not load the control plane, and its start. */
 import { exitAfter } from '../../base/run-main.ts';
 import { describeFlags } from './flags/control-plane-flags.ts';
 import { versionInfo } from './version-info.ts';

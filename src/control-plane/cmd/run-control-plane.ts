@@ -1,4 +1,4 @@
-/** The run of the control plane: flags, log, signals and exit codes. */
+/** Runs the control plane: flags, log, signals and exit codes. */
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
 import { errorMessage } from '../../base/errors.ts';
@@ -14,7 +14,7 @@ import { versionInfo } from './version-info.ts';
 
 const FAILED = 1;
 
-/** Answers `--help` and `--version` too. Returns the exit code. */
+/** Runs the control plane, or answers `--help` and `--version`. Returns the exit code. */
 export async function runControlPlane(args: readonly string[]): Promise<number> {
   const parsed = parseCommandLine(args);
   switch (parsed.kind) {
@@ -58,7 +58,7 @@ async function run({ options, files, log: { format, verbosity } }: CommandLine):
   });
 }
 
-/** One reason, or none. */
+/** Returns the reason why the attempt fails, or nothing. */
 function whyNot(flag: string, attempt: () => void): readonly string[] {
   try {
     attempt();

@@ -2,7 +2,7 @@ import { array, object, opaque, required, string } from '../../../api/schema/sch
 import type { ObjectSchema, Infer } from '../../../api/schema/schema.ts';
 import { decodeAny, formatDecodeError, formatStrictErrors } from '../../../api/schema/decode.ts';
 
-/** AdmissionConfiguration of apiserver.config.k8s.io/v1: settings of plugins, inside or each in a file of its own. */
+/** AdmissionConfiguration of apiserver.config.k8s.io/v1: the settings of plugins, embedded or each in its own file. */
 const AdmissionConfigurationSchema = object('AdmissionConfiguration', {
   kind: string,
   apiVersion: string,
@@ -13,7 +13,7 @@ const AdmissionConfigurationSchema = object('AdmissionConfiguration', {
 
 export interface PluginSettings {
   readonly name: string;
-  /** Relative to the file that contains it. */
+  /** A path relative to the file that contains it. */
   readonly path: string | undefined;
   readonly configuration: unknown;
 }

@@ -1,7 +1,9 @@
 import { initializersOf } from '../../../api/core/initializers.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../model/admission.ts';
 
-/** Plugins that upstream called again (IsUpdatingUninitializedObject), and RuntimeClass, which was added later. */
+/**
+ * The plugins that upstream called repeatedly (IsUpdatingUninitializedObject), and RuntimeClass, which was added later.
+ */
 const asked: ReadonlySet<string> = new Set([
   'LimitRanger',
   'ServiceAccount',

@@ -27,7 +27,7 @@ function pod(initializers?: Initializers, annotations?: Record<string, string>):
   return { metadata: withInitializers(metadata, initializers), spec: { containers: [] } };
 }
 
-/** A server on which only `operator` may initialize. */
+/** A server on which only `operator` may initialize objects. */
 function start(): {
   readonly fixture: AdmissionFixture;
   readonly asked: AuthorizationAttributes[];

@@ -32,7 +32,7 @@ export function createLimitRanger(reader: ObjectReader): AdmissionPlugin {
   };
 }
 
-/** Only `resize` can change the resources of containers; other updates cannot. */
+/** Whether the request may change resources of containers: only creates and `resize` can. */
 function isPodWrite(attributes: AdmissionAttributes): boolean {
   return (
     (attributes.operation === 'CREATE' && isAbout(attributes, pods)) ||

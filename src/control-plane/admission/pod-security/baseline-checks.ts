@@ -127,7 +127,7 @@ export const procMount: CheckPod = (pod) => {
       };
 };
 
-/** With a user namespace of its own, root in the pod has no privileges on the node. */
+/** Skips the check for a pod with its own user namespace, in which root has no privileges on the node. */
 export const unlessOwnUsers =
   (check: CheckPod): CheckPod =>
   (pod) =>
@@ -164,7 +164,7 @@ const seLinuxOptions =
 const SECCOMP_POD = 'seccomp.security.alpha.kubernetes.io/pod';
 const SECCOMP_CONTAINER = 'container.seccomp.security.alpha.kubernetes.io/';
 
-/** Before there was a field for it. */
+/** Reads the annotations that were used before there was a field. */
 const seccompAnnotations: CheckPod = ({ annotations, containers }) => {
   const keys = [SECCOMP_POD, ...containers.map(({ name }) => SECCOMP_CONTAINER + name)];
   const isGood = (value: string): boolean =>

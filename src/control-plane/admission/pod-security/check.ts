@@ -16,7 +16,8 @@ export type JudgedContainer = Pick<
 >;
 
 /**
- * Why a pod violates a level. A message about many pods has only the reason, one about a single pod also the detail.
+ * Why a pod violates a level. A message about several pods contains only the reason, one about a single pod also the
+ * detail.
  */
 export interface Violation {
   readonly reason: string;
@@ -27,10 +28,10 @@ export type CheckPod = (pod: JudgedPod) => Violation | undefined;
 
 /** A rule of a level, with its changes over the versions of the standards. */
 export interface PodCheck {
-  /** Upstream's id; rules are sorted by it. */
+  /** Upstream's id, by which rules are sorted. */
   readonly id: string;
   readonly versions: readonly {
-    /** The minor version of Kubernetes from which this holds. */
+    /** The minor version of Kubernetes since which this applies. */
     readonly since: number;
     readonly check: CheckPod;
     /** Ids of the baseline rules that this rule replaces. */
@@ -52,7 +53,7 @@ export const plural = (word: string, { length }: { readonly length: number }): s
 export const sorted = (items: Iterable<string>): readonly string[] => [...new Set(items)].sort();
 export const containerList = (names: readonly string[]): string => `${plural('container', names)} ${quoted(names)}`;
 
-/** `pod`, `container "a"`, or both: where the forbidden value is set. */
+/** Returns what sets the forbidden value: `pod`, `container "a"`, or both. */
 export function settersOf(byPod: boolean, containers: readonly string[]): string | undefined {
   const setters = [...(byPod ? ['pod'] : []), ...(containers.length > 0 ? [containerList(containers)] : [])];
   return setters.length === 0 ? undefined : setters.join(' and ');

@@ -3,7 +3,7 @@ import type { CheckPod, JudgedPod, PodCheck, Violation } from './check.ts';
 import type { LevelVersion } from './policy.ts';
 import { restrictedChecks } from './restricted-checks.ts';
 
-/** The rules have not changed since this version. */
+/** The version of the last change of a rule. */
 const lastChange = Math.max(
   ...[...baselineChecks, ...restrictedChecks].flatMap(({ versions }) => versions.map(({ since }) => since)),
 );
@@ -38,7 +38,7 @@ function allChecks(minor: number): readonly CheckPod[] {
   ];
 }
 
-/** `host ports (container "a" uses hostPort 80), privileged (...)`. */
+/** Formats violations as `host ports (container "a" uses hostPort 80), privileged (...)`. */
 export function describeViolations(violations: readonly Violation[]): string {
   return violations.map(({ reason, detail }) => (detail === '' ? reason : `${reason} (${detail})`)).join(', ');
 }

@@ -44,7 +44,7 @@ function othersOf(count: number): string {
   return count === 2 ? ' (and 1 other pod)' : ` (and ${count - 1} other pods)`;
 }
 
-/** Pods of one controller are alike: check one pod of each controller first, then the rest. */
+/** Sorts pods so that one pod of each controller comes first, because the pods of a controller are alike. */
 function oneOfEachFirst(pods: readonly Pod[]): readonly Pod[] {
   const seen = new Set<string>();
   const [first, rest]: [Pod[], Pod[]] = [[], []];

@@ -32,7 +32,7 @@ import {
 import type { LevelVersion, Mode, Policy, ReadPolicy } from './policy.ts';
 
 export interface PodSecuritySettings {
-  /** Defaults for namespaces without labels. */
+  /** The defaults for namespaces without labels. */
   readonly defaults: Policy;
   readonly exemptions: {
     readonly usernames: readonly string[];
@@ -204,7 +204,7 @@ class Guard {
   }
 }
 
-/** An update of a pod can affect the result only through images and ephemeral containers. */
+/** Whether the update can affect the result. Only changes of images and ephemeral containers can. */
 function changesImages({ spec }: Pod, { spec: old }: Pod): boolean {
   const images = (containers: readonly { readonly image?: string }[] = []): string =>
     JSON.stringify(containers.map(({ image = '' }) => image));

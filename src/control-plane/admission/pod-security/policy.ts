@@ -46,8 +46,8 @@ export interface ReadPolicy {
 }
 
 /**
- * The policy in a namespace's labels. An invalid label means the strictest level for enforce, and none for warn and
- * audit (upstream: PolicyToEvaluate).
+ * Reads the policy in a namespace's labels. An invalid label means the strictest level for enforce, and none for warn
+ * and audit (upstream: PolicyToEvaluate).
  */
 export function readPolicy(labels: Readonly<Record<string, string>>, defaults: Policy): ReadPolicy {
   const errors = new FieldErrors();

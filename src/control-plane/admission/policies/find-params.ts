@@ -7,10 +7,10 @@ import type { ObjectReader } from '../../model/object-reader.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { namespaceOf } from '../webhooks/match-webhook.ts';
 
-/** The kind with this apiVersion and kind, if it is served. */
+/** Returns the kind with this apiVersion and kind, if it is served. */
 export type FindKind = (apiVersion: string, kind: string) => FoundKind | undefined;
 
-/** What of a kind its parameters need: objects may be stored in another version. */
+/** The properties of a kind of parameters. Its objects may be stored in another version. */
 export type FoundKind = Pick<ResourceDefinition, 'type' | 'storedAs'>;
 
 /**
@@ -44,7 +44,7 @@ export async function findParams(
     : 'failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction';
 }
 
-/** The objects in the version that the policy names. */
+/** Converts the objects to the version that the policy names. */
 async function shownIn(
   { type, storedAs }: FoundKind,
   found: readonly ApiObject[],

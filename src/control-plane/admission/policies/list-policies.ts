@@ -11,7 +11,7 @@ interface Binding extends ApiObject {
 export interface BoundPolicy<P, B, Expressions> {
   readonly policy: P;
   readonly bindings: readonly B[];
-  /** Compiled when the policy first matches a request. */
+  /** Returns the expressions, which are compiled when the policy first matches a request. */
   readonly expressions: () => Expressions;
 }
 
@@ -21,14 +21,15 @@ interface PolicyKinds<P extends Policy, B extends Binding, Expressions> {
   readonly compile: (policy: P) => Expressions;
 }
 
-/** Computes a value when it is first read. */
+/** Creates a function that computes the value at its first call. */
 function lazily<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | undefined;
   return () => (made ??= { value: make() }).value;
 }
 
 /**
- * All policies with a binding, by name. The list is rebuilt only after a change, and unchanged policies stay compiled.
+ * Returns all policies with a binding, by name. The list is rebuilt only after a change, and unchanged policies stay
+ * compiled.
  */
 export function listPolicies<P extends Policy, B extends Binding, Expressions>(
   reader: ObjectReader,

@@ -4,7 +4,7 @@ import { CelError } from '../../../cel/values.ts';
 
 const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
 
-/** The value of an expression, or a string with upstream's error. */
+/** Evaluates an expression. Returns the value, or a string with upstream's error. */
 export async function evaluatePrepared(
   { source, program }: Prepared,
   evaluation: PolicyEvaluation,
@@ -18,7 +18,7 @@ export async function evaluatePrepared(
 }
 
 /**
- * Whether all conditions are true. A false condition decides, even if others fail (upstream:
+ * Whether all conditions are true. A false condition decides, even if others have errors (upstream:
  * plugin/webhook/matchconditions/matcher.go Match).
  */
 export async function matchConditions(

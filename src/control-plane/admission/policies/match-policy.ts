@@ -7,7 +7,10 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { matchedVersion } from '../equivalent-request.ts';
 import { matchesNamespace, matchesObject, matchesRules, namespaceOf } from '../webhooks/match-webhook.ts';
 
-/** Policies do not apply to policies: otherwise a policy that refuses everything could not be removed. */
+/**
+ * Whether the kind is exempt from policies. Policies do not apply to policies, because one that refuses everything
+ * could otherwise not be removed.
+ */
 export function isPolicy({ definition: { type } }: AdmissionAttributes): boolean {
   return type.group === 'admissionregistration.k8s.io' && /^(?:valid|mut)atingadmissionpolic/.test(type.plural);
 }
@@ -21,7 +24,7 @@ const matchesAny =
     rules.some((rule) => matchesNames(rule, attributes) && matchesRules({ rules: [rule] }, attributes));
 
 /**
- * The version in which a policy or binding matches the request; undefined if it does not match (upstream:
+ * Returns the version in which a policy or binding matches the request, or undefined if it does not match (upstream:
  * policy/matching/matching.go Matches). Without rules, a binding matches everything that its policy matches. Throws
  * NotFound if the result depends on a missing namespace.
  */

@@ -44,7 +44,7 @@ class Policies {
       findKind: () => undefined,
       before,
       sameJson: (left, right) => isDeepStrictEqual(left, right),
-      // As much of patches as these tests have; the real ones are injected, too.
+      // The part of patches that these tests need. The real ones are injected too.
       merged: (attributes, _document, config) => changed(attributes, dataOf(config)),
       patched: (attributes, _document, operations) => {
         this.patches.push(operations);

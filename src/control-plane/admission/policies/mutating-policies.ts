@@ -36,12 +36,12 @@ type Change = (
 
 export interface MutatingPolicyOptions extends RequestVariableParts {
   readonly findKind: FindKind;
-  /** The object with a JSON patch applied, defaulted. Throws when it does not apply. */
+  /** Applies a JSON patch to the object, and then defaults. Throws if the patch does not apply. */
   readonly patched: Change;
-  /** The object with an apply configuration merged into it, defaulted. Throws when it does not fit the schema. */
+  /** Merges an apply configuration into the object, and then applies defaults. Throws if it does not fit the schema. */
   readonly merged: Change;
   readonly sameJson: (left: ApiObject, right: ApiObject) => boolean;
-  /** The mutating plugins that ran before; they run again after policies have changed the object. */
+  /** The mutating plugins that ran before. They run again after policies have changed the object. */
   readonly before: readonly AdmissionPlugin[];
 }
 
@@ -114,7 +114,7 @@ export function createMutatingPolicies(options: MutatingPolicyOptions): {
 interface RoundResult {
   readonly object: ApiObject;
   readonly changed: boolean;
-  /** Policies that ran before the last change. */
+  /** The policies that ran before the last change, and must run again. */
   readonly toAskAgain: ReadonlySet<MutatingAdmissionPolicy>;
 }
 
@@ -184,7 +184,7 @@ function denial(
   return new ApiStatusError('Invalid', text, { ...details, causes }, { code: 403 });
 }
 
-/** The changed object, or why it cannot be changed. */
+/** Returns the changed object, or why it cannot be changed. */
 async function applyOnce(
   options: MutatingPolicyOptions,
   attributes: AdmissionAttributes,
@@ -212,7 +212,10 @@ async function applyOnce(
   return object;
 }
 
-/** What a client is not told of its own patch is known to the author of the policy alone: the operation that failed. */
+/**
+ * Returns the error of a patch with the failed operation. A client does not see it for its own patch, but the author of
+ * the policy needs it.
+ */
 const whyNotPatched = (error: unknown): string =>
   errorMessage(error instanceof ApiStatusError && error.cause instanceof Error ? error.cause : error);
 

@@ -29,9 +29,9 @@ interface ReviewRequest {
   readonly oldObject: unknown;
 }
 
-/** The variables of one request, for all its expressions. Each is computed when it is first read. */
+/** The variables of one request, for all its expressions. Each is computed at its first use. */
 export class RequestVariables {
-  /** The total cost of all evaluations for the request. */
+  /** Measures the total cost of all evaluations for the request. */
   readonly pace = new CelPace();
   readonly #attributes: AdmissionAttributes;
   readonly #parts: RequestVariableParts;
@@ -126,7 +126,10 @@ export class PolicyEvaluation {
   readonly #variables: LazyVariables;
   readonly #budget: CelBudget;
 
-  /** `own`: variables of this evaluation only, such as params. `units`: the cost limit of all its programs together. */
+  /**
+   * `own` are variables of this evaluation only, such as params. `units` is the cost limit of all its programs
+   * together.
+   */
   constructor(
     request: RequestVariables,
     own: ReadonlyMap<string, CelValue>,
@@ -155,14 +158,14 @@ export class PolicyEvaluation {
     return result;
   }
 
-  /** Variables may be many, and each may be expensive. */
+  /** Runs a program within the limit. There may be many variables, and each may be expensive. */
   #runWithin(program: Program): CelResult | 'cost-exceeded' {
     const turn = this.pace.restWithin();
     if (turn !== undefined) throw new Suspension(turn);
     return this.#run(program);
   }
 
-  /** Waits for answers of authorizers. */
+  /** Evaluates a program, and waits for the answers of authorizers. */
   async evaluate(program: Program): Promise<CelResult | 'cost-exceeded'> {
     for (;;) {
       try {
@@ -175,7 +178,7 @@ export class PolicyEvaluation {
   }
 }
 
-/** `variables`: each is evaluated when it is first read, and once. */
+/** A map of variables, each of which is evaluated at its first use, and only once. */
 class LazyVariables extends CelMap {
   readonly #programs: ReadonlyMap<string, Program>;
   readonly #run: (program: Program) => CelResult | 'cost-exceeded';
@@ -204,7 +207,7 @@ class LazyVariables extends CelMap {
         ? new CelError(`composited variable "${name}" fails to evaluate: ${result.message}`)
         : result;
     this.#known.set(name, kept);
-    // An error takes the place of the value: the selection that reads the variable returns it.
+    // An error replaces the value, so that the selection that reads the variable returns the error.
     return kept as CelValue;
   }
 

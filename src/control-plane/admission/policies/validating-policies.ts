@@ -43,7 +43,7 @@ export function createValidatingPolicies(options: PolicyOptions): AdmissionPlugi
   };
 }
 
-/** A rule that was not true, or an error that counts as one. */
+/** A rule that was not true, or an error that counts as such. */
 interface Failure {
   readonly policy: string;
   readonly binding: ValidatingAdmissionPolicyBinding;
@@ -91,7 +91,7 @@ interface OneJudgement {
   readonly attributes: AdmissionAttributes;
 }
 
-/** One policy with one object of parameters. */
+/** Evaluates one policy with one object of parameters. */
 async function judgeOne(
   { policy, expressions }: PreparedPolicy,
   request: RequestVariables,
@@ -127,7 +127,7 @@ async function judgeOne(
 
 const MESSAGE_LIMIT = 5 * 1024;
 
-/** One line of at most 5 KiB; otherwise the message of the policy is used. */
+/** Returns the message if it is one line of at most 5 KiB; otherwise the message of the policy is used. */
 function usableMessage(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const message = value.trim();

@@ -15,7 +15,7 @@ import {
 import type { QuotaEvaluator } from '../../../api/quota/evaluators.ts';
 import { isInScopes, scopesOf } from '../../../api/quota/quota-usage.ts';
 
-/** A kind whose use must be covered by some quota (upstream: ResourceQuotaConfiguration's limitedResources). */
+/** A kind whose usage a quota must cover (upstream: ResourceQuotaConfiguration's limitedResources). */
 export interface LimitedResource {
   readonly apiGroup: string;
   readonly resource: string;
@@ -27,20 +27,20 @@ export interface LimitedResource {
 export interface QuotaRequest {
   readonly evaluator: QuotaEvaluator;
   readonly object: ApiObject;
-  /** Absent for creations. */
+  /** Absent for creates. */
   readonly oldObject: ApiObject | undefined;
   /** Writes of `status` are not refused, because they report what has already happened. */
   readonly subresource: string;
-  /** Those about the kind. */
+  /** The limited resources of this kind. */
   readonly limited: readonly LimitedResource[];
   /** All configured limited resources; upstream matches the scopes of each. */
   readonly limitedScopes: readonly ScopedResourceSelectorRequirement[];
 }
 
 export type Charge =
-  /** `plain`: upstream reports this text without a Forbidden prefix. */
+  /** `plain` means that upstream reports this text without a Forbidden prefix. */
   | { readonly outcome: 'refused'; readonly why: string; readonly plain?: true }
-  /** The quotas as they are once the request is charged; those that do not change are the same objects. */
+  /** The quotas after the request was charged. Unchanged quotas are the same objects. */
   | { readonly outcome: 'charged'; readonly quotas: readonly ResourceQuota[] };
 
 interface Concerned {
@@ -48,7 +48,10 @@ interface Concerned {
   readonly growth: Amounts;
 }
 
-/** Whether the request fits into all quotas, and what they are afterwards (upstream: resourcequota CheckRequest). */
+/**
+ * Decides whether the request fits into all quotas, and computes the quotas afterwards (upstream: resourcequota
+ * CheckRequest).
+ */
 export function chargeQuotas(quotas: readonly ResourceQuota[], request: QuotaRequest, nowMs: number): Charge {
   const { evaluator, object, oldObject, limited, limitedScopes } = request;
   const usage = evaluator.usage(object, nowMs);
@@ -158,7 +161,7 @@ function chargeEach(quotas: readonly ResourceQuota[], concerned: readonly Concer
   };
 }
 
-/** `cpu=1,memory=1Gi`, in the order of names. */
+/** Formats amounts as `cpu=1,memory=1Gi`, in the order of their names. */
 function describe(amounts: Amounts): string {
   const list = formatAmounts(amounts);
   return Object.keys(list)

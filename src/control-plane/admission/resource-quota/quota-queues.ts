@@ -6,9 +6,9 @@ import type { ObjectReader } from '../../model/object-reader.ts';
 import { chargeQuotas } from './charge-quotas.ts';
 import type { QuotaRequest } from './charge-quotas.ts';
 
-/** Stores charges, before the charged object is stored. */
+/** Stores charges before the charged object is stored. */
 export interface QuotaLedger {
-  /** The quota as stored. */
+  /** Returns the stored quota. */
   get(key: { readonly namespace: string; readonly name: string }): Promise<ResourceQuota>;
   /**
    * Writes the status if the quota still has that version; rejects with `Conflict` otherwise. Resolves to the stored
@@ -27,16 +27,16 @@ interface Waiter extends QuotaClaim {
   readonly settle: (refusal: Refusal | undefined) => void;
 }
 
-/** Undefined: charged. */
+/** A refusal; undefined means that the request was charged. */
 export type Refusal = { readonly why: string } | { readonly error: unknown };
 
-/** How often a charge is retried after a conflict with another writer. Upstream: 3. */
+/** How often a charge is tried if another writer causes conflicts (upstream: 3). */
 const ATTEMPTS = 12;
 
 /**
- * Charges requests of a namespace one batch after another, so that many at once share one write of a quota.
- * 1. A request goes on only after all quotas it concerns have been written with it charged.
- * 2. A charge is made against the version it is written over: two servers cannot both take what is left.
+ * Charges the requests of a namespace in batches, so that concurrent ones share one write of a quota. Invariants:
+ * 1. A request continues only after all quotas that it concerns were written with its charge.
+ * 2. A charge applies to the version that it replaces, so that two servers cannot both use the remaining amount.
  * 3. After a batch wrote a quota, the next batch sees that version or a newer one, even if the cache is late.
  */
 export class QuotaQueues {
@@ -44,7 +44,7 @@ export class QuotaQueues {
   readonly #ledger: QuotaLedger;
   readonly #nowMs: () => number;
   readonly #queues = new Map<string, Waiter[]>();
-  /** Written quotas that the cache does not have yet. */
+  /** Written quotas that the cache does not contain yet. */
   readonly #written = new Map<string, ResourceQuota>();
 
   constructor({
@@ -102,7 +102,7 @@ export class QuotaQueues {
       this.#written.set(formatKey(keyOf(quota)), await this.#ledger.write(quota));
       return 'written';
     } catch (error) {
-      // A deleted quota limits nothing: the next read does not find it.
+      // A deleted quota has no limits, and the next read does not find it.
       if (isApiError(error, 'Conflict', 'NotFound')) return 'overtaken';
       throw error;
     }

@@ -13,8 +13,7 @@ const key = { namespace: 'default', name: 'q' };
 const configMap = (name: string) => ({ metadata: { name, namespace: 'default', uid: '' } });
 
 /**
- * A store with one quota, and what each of several servers sees of it: always something true, but not always the
- * newest.
+ * A store with one quota, and what each of several servers reads of it: a correct version, but not always the newest.
  */
 class Store {
   quota: ResourceQuota;

@@ -15,7 +15,8 @@ export interface ResourceQuotaOptions {
 }
 
 /**
- * No namespace uses more than its quotas allow: usage is charged before an object is stored. Upstream: ResourceQuota.
+ * Ensures that no namespace uses more than its quotas allow, by charging the usage before an object is stored.
+ * Upstream: ResourceQuota.
  */
 export function createResourceQuota({ reader, limited, ...options }: ResourceQuotaOptions): AdmissionPlugin {
   const queues = new QuotaQueues({ reader, ...options });

@@ -36,7 +36,8 @@ export const namespace = (
 });
 
 /**
- * A cache to fill, and writes that are admitted as in the registry. The namespaces `default` and `kube-system` exist.
+ * A cache that tests fill, and writes that are admitted as in the registry. The namespaces `default` and `kube-system`
+ * exist.
  */
 export class AdmissionFixture {
   readonly reader = new FakeObjectReader();
@@ -91,7 +92,7 @@ export class AdmissionFixture {
     }
   }
 
-  /** Only the refusal, '' for none. */
+  /** Returns only the refusal; '' if the write is admitted. */
   async refusal<T extends ApiObject>(plugin: AdmissionPlugin, type: ResourceType<T>, write: Write<T>): Promise<string> {
     return (await this.write(plugin, type, write)).refusal;
   }

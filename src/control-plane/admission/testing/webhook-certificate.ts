@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /**
- * A certificate that is its own authority, for these names; made by openssl, as this folder may not import what makes
- * them.
+ * Creates a self-signed certificate for these names. openssl makes it, because this folder may not import the code that
+ * creates certificates.
  */
 export function makeWebhookCertificate(names: readonly string[]): { readonly key: string; readonly cert: string } {
   const folder = mkdtempSync(path.join(tmpdir(), 'webhook-'));

@@ -46,7 +46,7 @@ export function admissionReview(attributes: AdmissionAttributes, uid: string): o
   };
 }
 
-/** The old object, as the subresource shows it. */
+/** Returns the old object in the form of the subresource. */
 function oldForm({ definition, subresource }: AdmissionAttributes, oldObject: ApiObject): object {
   const view = definition.views?.find(({ name }) => name === subresource);
   return view?.kind === undefined || view.read === undefined
@@ -60,7 +60,7 @@ interface Kind {
   readonly kind: string;
 }
 
-/** The kind of the body, which differs from that of the object for some subresources. */
+/** Returns the kind of the body, which differs from that of the object for some subresources. */
 function kindOf({ operation, definition, subresource, object }: AdmissionAttributes): Kind {
   const { group, version, kind } = definition.type;
   if (operation === 'CONNECT')
@@ -77,7 +77,7 @@ function kindOf({ operation, definition, subresource, object }: AdmissionAttribu
     : { group, version, kind };
 }
 
-/** As clients see it: '' becomes absent. */
+/** Converts an object to the form that clients see, in which '' is absent. */
 export function wireForm(object: ApiObject, { group, version, kind }: Kind): Readonly<Record<string, unknown>> {
   const { kind: _, apiVersion: __, metadata, ...rest } = object;
   const { name, namespace, uid, ...more } = metadata;
@@ -96,7 +96,7 @@ export function wireForm(object: ApiObject, { group, version, kind }: Kind): Rea
 
 const switches = new Set(['stdin', 'stdout', 'stderr', 'tty']);
 
-/** PodExecOptions and the like, from the query of the request. */
+/** Returns PodExecOptions and similar options, from the query of the request. */
 function connectOptions(attributes: AdmissionAttributes): object {
   const { kind } = kindOf(attributes);
   const fields = Object.entries(attributes.options).map(([key, value]) => {
@@ -128,7 +128,7 @@ function writeOptions({ operation, options, context }: AdmissionAttributes): obj
 
 export type ReviewResponse = NonNullable<AdmissionReview['response']>;
 
-/** A webhook's answer, or its error with upstream's message (VerifyAdmissionResponse). */
+/** Reads a webhook's answer. Returns it, or an error with upstream's message (VerifyAdmissionResponse). */
 export function readReview(body: unknown, uid: string, kind: 'mutating' | 'validating'): ReviewResponse | string {
   const { value, errors } = decode(AdmissionReviewSchema, body);
   if (errors.length > 0) return errors.map(formatDecodeError).join(', ');

@@ -8,8 +8,8 @@ import type { ReviewResponse } from './admission-review.ts';
 import type { Webhook } from './match-webhook.ts';
 
 /**
- * Sends a review to the webhook's endpoint with a timeout; resolves to the parsed response. Rejects with the reason if
- * there is none.
+ * Sends a review to the webhook's endpoint with a timeout. Resolves to the parsed response, and rejects with the reason
+ * if there is none.
  */
 export type PostReview = (client: Webhook['clientConfig'], review: object, timeoutSeconds: number) => Promise<unknown>;
 
@@ -49,7 +49,7 @@ export async function callWebhook(
   return { outcome: 'answered', response: read };
 }
 
-/** Upstream: failurePolicy. */
+/** Handles a failed call by the failurePolicy (upstream: failurePolicy). */
 export function failed({ name, failurePolicy }: Webhook, why: string, log: Logger): CallResult {
   const message = `failed calling webhook ${JSON.stringify(name)}: ${why}`;
   log.warn(
@@ -60,7 +60,7 @@ export function failed({ name, failurePolicy }: Webhook, why: string, log: Logge
   throw internalError(message);
 }
 
-/** A refusal keeps the webhook's reason and code, but is never a success. */
+/** Returns the error for a refusal. It keeps the webhook's reason and code, but the code is never that of a success. */
 function rejection(name: string, status: Status | undefined): ApiStatusError {
   const by = `admission webhook ${JSON.stringify(name)} denied the request`;
   const { message = '', reason = '', details } = status ?? {};

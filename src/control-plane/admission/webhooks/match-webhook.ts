@@ -8,7 +8,10 @@ import type { AdmissionAttributes } from '../../model/admission.ts';
 /** A webhook of either configuration kind; fields of mutating webhooks are absent for validating ones. */
 export type Webhook = MutatingWebhook;
 
-/** Webhook configurations are never sent to webhooks: otherwise one that refuses everything could not be removed. */
+/**
+ * Whether the kind is exempt. Webhook configurations are never sent to webhooks, because one that refuses everything
+ * could otherwise not be removed.
+ */
 export function isExempt({ definition: { type } }: AdmissionAttributes): boolean {
   return (
     type.group === 'admissionregistration.k8s.io' &&
@@ -19,7 +22,7 @@ export function isExempt({ definition: { type } }: AdmissionAttributes): boolean
 const isNamespace = ({ definition: { type } }: AdmissionAttributes): boolean =>
   type.group === '' && type.plural === 'namespaces';
 
-/** A request for a namespace counts as being in that namespace. */
+/** Returns the namespace. A request for a namespace counts as being in it. */
 export const namespaceOf = (attributes: AdmissionAttributes): string =>
   isNamespace(attributes) ? attributes.name : attributes.namespace;
 
@@ -51,7 +54,10 @@ function splitOnce(resource: string): readonly string[] {
   return slash < 0 ? [resource] : [resource.slice(0, slash), resource.slice(slash + 1)];
 }
 
-/** `labelsOf` reads the labels of an existing namespace; undefined if it does not exist. */
+/**
+ * Whether the webhook's namespace selector matches. `labelsOf` reads the labels of an existing namespace; undefined if
+ * it does not exist.
+ */
 export function matchesNamespace(
   { namespaceSelector }: Pick<Webhook, 'namespaceSelector'>,
   attributes: AdmissionAttributes,
@@ -67,7 +73,7 @@ export function matchesNamespace(
   return labels === undefined ? 'unknown namespace' : matchesLabelSelector(namespaceSelector, labels);
 }
 
-/** Matches the old or the new object. */
+/** Whether the object selector matches the old or the new object. */
 export function matchesObject(
   { objectSelector }: Pick<Webhook, 'objectSelector'>,
   { object, oldObject }: AdmissionAttributes,

@@ -26,7 +26,7 @@ export interface MutatingWebhookOptions extends WebhookOptions {
     patch: unknown,
   ) => ApiObject;
   readonly sameJson: (left: ApiObject, right: ApiObject) => boolean;
-  /** The mutating plugins that ran before; they run again after webhooks have changed the object. */
+  /** The mutating plugins that ran before. They run again after webhooks have changed the object. */
   readonly before: readonly AdmissionPlugin[];
 }
 
@@ -59,7 +59,7 @@ export function createMutatingWebhooks(options: MutatingWebhookOptions): Admissi
 interface Round {
   readonly number: 0 | 1;
   readonly webhooks: readonly ListedWebhook[];
-  /** Only these, by id. */
+  /** The only webhooks to call, by id; undefined for all. */
   readonly again: ReadonlySet<string> | undefined;
 }
 
@@ -67,7 +67,7 @@ interface RoundResult {
   readonly object: ApiObject | undefined;
   readonly changed: boolean;
   readonly toAskAgain: ReadonlySet<string>;
-  /** Webhooks that were called, have the policy IfNeeded, and have seen all changes so far. */
+  /** The called webhooks that have the policy IfNeeded and have seen all changes so far. */
   readonly willing: ReadonlySet<string>;
 }
 

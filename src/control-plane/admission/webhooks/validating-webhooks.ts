@@ -45,7 +45,7 @@ export function createValidatingWebhooks(options: WebhookOptions): AdmissionPlug
   };
 }
 
-/** Must be cheap, because it runs for every write. */
+/** Whether any webhook may match the request. It runs for every write, so it must be cheap. */
 export function isAnyonesBusiness(webhooks: readonly ListedWebhook[], attributes: AdmissionAttributes): boolean {
   return (
     webhooks.length > 0 &&
@@ -58,8 +58,8 @@ const ruleVersion = (webhook: Webhook, attributes: AdmissionAttributes): Resourc
   matchedVersion(attributes, webhook.matchPolicy, (each) => matchesRules(webhook, each));
 
 /**
- * The version in which the webhook receives the request; undefined if it does not match. Throws NotFound if the result
- * depends on a missing namespace.
+ * Returns the version in which the webhook receives the request; undefined if it does not match. Throws NotFound if the
+ * result depends on a missing namespace.
  */
 export function versionFor(
   webhook: Webhook,

@@ -16,9 +16,9 @@ import type { ObjectReader } from '../../model/object-reader.ts';
 import type { PostReview } from './call-webhook.ts';
 import type { Webhook } from './match-webhook.ts';
 
-/** Limit of a response; a longer one is an error. */
+/** The size limit of a response. A longer one is an error. */
 const LIMIT_BYTES = 16 << 20;
-/** Limit of its values, because it is parsed in one turn of the event loop. */
+/** The limit of values in a response, because it is parsed in one turn of the event loop. */
 const LIMIT_VALUES = 200_000;
 /** The number of idle connections kept for each webhook, and for how long. */
 const IDLE_CONNECTIONS = 25;
@@ -31,7 +31,7 @@ export interface WebhookClientOptions {
 }
 
 interface Target {
-  /** As errors name it. */
+  /** The URL in errors. */
   readonly url: string;
   /** The value of the `Host` header. */
   readonly authority: string;
@@ -141,7 +141,7 @@ export class WebhookClient {
     };
   }
 
-  /** One of the service's ready endpoints, which is reachable without service routing. */
+  /** Returns the address of one of the service's ready endpoints, which can be reached without service routing. */
   #addressOf(namespace: string, name: string, port: number): { readonly host: string; readonly port: number } {
     const { reader, random } = this.#options;
     const service = reader.get(services, { namespace, name });
@@ -166,12 +166,12 @@ export class WebhookClient {
   }
 }
 
-/** The webhook responded with an invalid response. */
+/** The error of a webhook that sent an invalid response. */
 class AnswerError extends Error {
   override readonly name = 'AnswerError';
 }
 
-/** The peer may have just closed a kept connection; the request is then retried on another one. */
+/** Sends a request. The peer may have just closed a kept connection; then the request is retried on another one. */
 async function send(options: RequestOptions, text: string): Promise<IncomingMessage> {
   for (;;) {
     const made = httpsRequest(options);
@@ -216,7 +216,7 @@ const unknownAuthority = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ]);
 
-/** The error with the text of Go's network library, which people search for. */
+/** Returns the error with the text of Go's network library, which users search for. */
 function describe(error: unknown, host: string, port: number): string {
   const { code = '' } = error as { readonly code?: string };
   const address = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;

@@ -5,13 +5,13 @@ import type { Webhook } from './match-webhook.ts';
 export interface ListedWebhook {
   readonly webhook: Webhook;
   readonly configuration: string;
-  /** Unique, even if a configuration contains the same name twice. */
+  /** A unique id, even if a configuration contains the same name twice. */
   readonly id: string;
 }
 
 /**
- * All webhooks in the order of calls: by the names of their configurations, then by position. Rebuilt only after a
- * change.
+ * Returns all webhooks in the order of calls: by the names of their configurations, then by position. The list is
+ * rebuilt only after a change.
  */
 export function listWebhooks(reader: ObjectReader, kind: 'mutating' | 'validating'): () => readonly ListedWebhook[] {
   const type = kind === 'mutating' ? mutatingWebhookConfigurations : validatingWebhookConfigurations;

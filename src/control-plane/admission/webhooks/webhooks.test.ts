@@ -64,7 +64,7 @@ const patch = (...operations: object[]): Answer =>
   allow({ patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(operations)).toString('base64') });
 const set = (key: string, value: string): object => ({ op: 'add', path: `/data/${key}`, value });
 
-/** Webhooks by name, what they answer, and in which order they were asked. */
+/** Webhooks by name, their answers, and the order of their calls. */
 function setUp(answers: Readonly<Record<string, Answer>>, before: readonly AdmissionPlugin[] = []) {
   const fixture = new AdmissionFixture();
   const asked: { name: string; review: Asked; timeoutSeconds: number }[] = [];
@@ -84,7 +84,7 @@ function setUp(answers: Readonly<Record<string, Answer>>, before: readonly Admis
     },
     before,
     sameJson: (left: ApiObject, right: ApiObject) => isDeepStrictEqual(left, right),
-    // As much of JSON patches as these tests have; the real ones are injected, too.
+    // The part of JSON patches that these tests need. The real ones are injected too.
     patched: (_: unknown, document: Readonly<Record<string, unknown>>, operations: unknown) => {
       const data = { ...(document['data'] as Record<string, string>) };
       for (const { path, value } of operations as { path: string; value: string }[]) {

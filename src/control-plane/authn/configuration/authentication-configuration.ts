@@ -50,7 +50,7 @@ export type PrefixedClaimOrExpression = Infer<typeof prefixedClaimOrExpression>;
 const GROUP = 'apiserver.config.k8s.io';
 const versions: readonly unknown[] = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `${GROUP}/${version}`);
 
-/** The parsed file, or what is wrong with its form. */
+/** Parses the file. Returns its structure or the errors in it. */
 export function readAuthenticationConfiguration(document: unknown): AuthenticationConfiguration | string {
   if (document === undefined || document === null) return 'empty config data';
   const { kind, apiVersion } = isRecord(document) ? document : {};

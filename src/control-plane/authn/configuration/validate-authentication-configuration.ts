@@ -24,12 +24,12 @@ export interface CompiledJwt {
 
 export interface ValidAuthentication {
   readonly errors: readonly FieldError[];
-  /** In the order of the file; to be used only without errors. */
+  /** The issuers in the order of the file. They must be used only if there are no errors. */
   readonly issuers: readonly CompiledJwt[];
 }
 
 /**
- * What is wrong with the configuration, in upstream's words and order (upstream: apiserver/validation
+ * Validates the configuration. The errors have upstream's words and order (upstream: apiserver/validation
  * ValidateAuthenticationConfiguration).
  */
 export function validateAuthenticationConfiguration(
@@ -62,7 +62,7 @@ export function validateAuthenticationConfiguration(
 
 const BOTH_SET = "claim and expression can't both be set";
 
-/** One issuer. Expressions are compiled on the way. */
+/** Validates one issuer, and compiles its expressions. */
 class JwtValidation {
   readonly #errors: FieldErrors;
   readonly #path: string;
@@ -119,7 +119,10 @@ class JwtValidation {
     return this.#compiled(field, expression, compileClaims(expression, wanted));
   }
 
-  /** Where a rule, the username or an extra value reads whether the address is verified, the username may read it. */
+  /**
+   * Notes whether an expression reads the verified flag of the email address. Only then may the username be the
+   * address.
+   */
   #noteEmail(program: Program | undefined): void {
     if (program !== undefined) this.#verifiesEmail ||= usesClaim(program, 'email_verified');
   }

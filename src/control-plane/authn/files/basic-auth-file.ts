@@ -12,8 +12,8 @@ export type PasswordTable = ReadonlyMap<string, PasswordEntry>;
 const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
 /**
- * `password,user,uid,"group1,group2"` a line (--basic-auth-file, which upstream had until 1.18). Throws `Invalid` with
- * the line.
+ * Parses lines `password,user,uid,"group1,group2"` (--basic-auth-file, which upstream had until 1.18). Throws `Invalid`
+ * with the line.
  */
 export function parseBasicAuthFile(file: string, content: string): PasswordTable {
   const table = new Map<string, PasswordEntry>();
@@ -27,7 +27,7 @@ export function parseBasicAuthFile(file: string, content: string): PasswordTable
 
 const unknownUser: PasswordEntry = { digest: digestOf(''), user: { name: '', groups: [] } };
 
-/** `Authorization: Basic`. Wrong passwords and unknown users have the same result and take the same time. */
+/** Authenticates `Authorization: Basic`. Wrong passwords and unknown users give the same result in the same time. */
 export function createBasicAuthenticator(table: () => PasswordTable): Authenticator {
   return {
     name: 'basic auth file',

@@ -7,9 +7,9 @@ export interface CsvRecord {
 }
 
 /**
- * Comma-separated values as Go's encoding/csv reads them: fields may stand in quotes, hold commas, line ends and
- * doubled quotes there; empty lines are skipped. Throws `Invalid` with the line; errors never contain a field, which
- * may be a secret.
+ * Parses comma-separated values as Go's encoding/csv does. A field may be in quotes, and then contain commas, line
+ * breaks and doubled quotes. Empty lines are skipped. Throws `Invalid` with the line. Errors never contain a field,
+ * which may be a secret.
  */
 export function parseCsv(file: string, content: string): readonly CsvRecord[] {
   const text = content.replaceAll('\r\n', '\n');

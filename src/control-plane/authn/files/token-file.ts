@@ -9,7 +9,7 @@ export type TokenTable = ReadonlyMap<string, UserInfo>;
 
 const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('base64');
 
-/** `token,user,uid,"group1,group2"` a line (--token-auth-file). Throws `Invalid` with the line. */
+/** Parses lines `token,user,uid,"group1,group2"` (--token-auth-file). Throws `Invalid` with the line. */
 export function parseTokenFile(file: string, content: string, log: Logger): TokenTable {
   const table = new Map<string, UserInfo>();
   for (const { line, fields } of parseCsv(file, content)) {
@@ -37,7 +37,7 @@ export function tooFew(file: string, line: number, columns: string, found: numbe
   );
 }
 
-/** Tokens from a file; `table` is called each time, so that a reloaded file takes effect immediately. */
+/** Authenticates tokens of a file. `table` is called each time, so that a reloaded file takes effect immediately. */
 export function createTokenFileAuthenticator(table: () => TokenTable): TokenAuthenticator {
   return {
     name: 'token file',

@@ -21,7 +21,9 @@ const userEnvironment = baseEnvironment.withVariables({
   }),
 });
 
-/** A program over `claims` or over `user`; a text says what is wrong with it (upstream: authentication/cel/compile.go). */
+/**
+ * Compiles an expression over `claims` or over `user`. A string is the error (upstream: authentication/cel/compile.go).
+ */
 export function compileClaims(source: string, wanted: 'any' | 'bool'): Program | string {
   return typed(compileExpression(source, claimsEnvironment), wanted);
 }
@@ -36,7 +38,7 @@ function typed(program: Program | { readonly fault: string }, wanted: 'any' | 'b
   return wanted === 'any' || kind === 'bool' ? program : 'must evaluate to bool';
 }
 
-/** A claim as expressions see it: as in Go, each number is a double; names that are no identifiers are escaped. */
+/** Converts a claim for expressions. As in Go, each number is a double. Names that are not identifiers are escaped. */
 function claimValue(raw: unknown): CelValue {
   if (typeof raw === 'number') return raw;
   if (typeof raw !== 'object' || raw === null) return fromJson(raw);
@@ -51,7 +53,7 @@ class ClaimMap extends JsonMap {
   }
 }
 
-/** The value, or why there is none, in upstream's words. */
+/** The value, or the reason in upstream's words why there is none. */
 type Evaluated = { readonly value: CelValue } | { readonly error: string };
 
 function evaluated(program: Program, result: CelResult | 'cost-exceeded'): Evaluated {

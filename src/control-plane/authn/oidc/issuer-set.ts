@@ -9,7 +9,7 @@ interface Member {
   readonly authenticator: OidcAuthenticator;
 }
 
-/** The issuers that count at the moment: those of a configuration file, which may change. */
+/** The issuers in use: those of a configuration file, which may change. */
 export class IssuerSet implements TokenAuthenticator {
   readonly name = 'jwt';
   readonly #create: (compiled: CompiledJwt) => OidcAuthenticator;
@@ -27,7 +27,7 @@ export class IssuerSet implements TokenAuthenticator {
     this.use(issuers);
   }
 
-  /** Their keys are fetched when tokens come. */
+  /** Sets the issuers. Their keys are fetched with the first tokens. */
   use(issuers: readonly CompiledJwt[]): void {
     this.#use(this.#membersOf(issuers));
   }
@@ -37,8 +37,8 @@ export class IssuerSet implements TokenAuthenticator {
   }
 
   /**
-   * Replaces the issuers, once the keys of each are there. Rejects with `Unavailable` if those of one cannot be had;
-   * the old issuers then stay in force. An issuer whose configuration is the same keeps its keys.
+   * Replaces the issuers when the keys of each are available. Rejects with `Unavailable` if the keys of one cannot be
+   * fetched; the old issuers then stay in use. An issuer whose configuration is unchanged keeps its keys.
    */
   async replace(issuers: readonly CompiledJwt[]): Promise<void> {
     const members = this.#membersOf(issuers);

@@ -27,7 +27,7 @@ type Claims = Readonly<Record<string, unknown>>;
 const LEEWAY_SECONDS = 300;
 const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 
-/** Ends the mapping; the message goes into the result. */
+/** Ends the mapping. The message becomes part of the result. */
 class Refused extends Error {}
 
 const refuse = (why: string): never => {
@@ -37,8 +37,8 @@ const quotedList = (texts: readonly unknown[]): string => `[${texts.map((each) =
 const has = (claims: Claims, name: string): boolean => Object.hasOwn(claims, name);
 
 /**
- * The user that verified claims stand for (upstream: authenticator/token/oidc AuthenticateToken). Each expression is a
- * step of its own.
+ * Maps verified claims to a user (upstream: authenticator/token/oidc AuthenticateToken). It yields after each
+ * expression.
  */
 export function* mapClaims(
   jwt: JwtAuthenticator,
@@ -59,7 +59,7 @@ export function* mapClaims(
   }
 }
 
-/** As go-oidc, except that the signature was checked before. */
+/** Checks the token as go-oidc does, except that its signature was checked before. */
 function refuseToken({ issuer = {} }: JwtAuthenticator, { iss, aud, exp, nbf }: Claims, nowSeconds: number): void {
   const { url = '', audiences = [] } = issuer;
   if (iss !== url)
@@ -151,7 +151,7 @@ function* checkRules(
   what: string,
   evaluate: (program: Program) => ReturnType<typeof evaluateClaims>,
 ): Steps<void> {
-  // All are evaluated before one is judged: an error of any counts.
+  // All rules are evaluated before one is judged, because an error of any of them counts.
   const results: (RuleProgram & { readonly result: ReturnType<typeof evaluate> })[] = [];
   for (const rule of rules) {
     results.push({ ...rule, result: evaluate(rule.program) });
@@ -173,7 +173,7 @@ function claimedText(claims: Claims, claim: string, doing: string): string {
   return typeof value === 'string' ? value : refuse(`${doing}: ${notA('string', value)}`);
 }
 
-/** As encoding/json says it. */
+/** Returns the error of encoding/json for a wrong type. */
 function notA(type: 'string' | 'bool', value: unknown): string {
   const kind = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
   return `json: cannot unmarshal ${kind} into Go value of type ${type}`;
@@ -188,7 +188,7 @@ function textOf(program: Program, claims: Claims, what: 'username' | 'uid'): str
     : refuse(`${doing}: ${what} claim expression must return a string`);
 }
 
-/** Texts that are not empty, of a text, a list of texts or null. */
+/** Returns the non-empty texts of a text, a list of texts or null. */
 function textsOf(program: Program, claims: Claims, doing: string): readonly string[] {
   const result = evaluateClaims(program, claims);
   if ('error' in result) return refuse(`${doing}: ${result.error}`);

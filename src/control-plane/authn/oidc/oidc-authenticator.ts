@@ -9,7 +9,10 @@ import { mapClaims } from './map-claims.ts';
 import { ProviderKeys } from './provider-keys.ts';
 import type { ProviderOptions } from './provider-keys.ts';
 
-/** What may be named (--oidc-signing-algs): the asymmetric ones of RFC 7518. All count for a configuration file. */
+/**
+ * The algorithms that can be configured (--oidc-signing-algs): the asymmetric ones of RFC 7518. A configuration file
+ * accepts all of them.
+ */
 export const signingAlgorithms: readonly string[] = [
   'RS256',
   'RS384',
@@ -34,8 +37,8 @@ export interface OidcAuthenticator extends TokenAuthenticator {
 }
 
 /**
- * ID tokens of an OpenID Connect provider. Its keys are fetched with the first token, and again when a token names one
- * that is not known. Throws `Invalid` for algorithms that are not allowed.
+ * Authenticates ID tokens of an OpenID Connect provider. Its keys are fetched with the first token, and again when a
+ * token names an unknown key. Throws `Invalid` for algorithms that are not allowed.
  */
 export function createOidcAuthenticator(options: OidcOptions): OidcAuthenticator {
   const { compiled, algorithms, clock, log, fetchJson, observer } = options;

@@ -4,18 +4,18 @@ import { isRecord } from '../../../base/json-record.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { HttpJsonAnswer } from '../webhook/http-json.ts';
 
-/** Tokens with invented key ids cannot cause requests to the provider more often than this. */
+/** The minimum time between two requests to the provider, so that tokens with invented key ids cannot cause more. */
 const ASK_AGAIN_MS = 10_000;
 
 export interface ProviderOptions {
   readonly issuerUrl: string;
-  /** Where the provider describes itself, if that is not below its URL. */
+  /** The URL of the provider's discovery document, if it is not below its URL. */
   readonly discoveryUrl?: string;
-  /** A GET with bounded time. */
+  /** Makes a GET request with a time limit. */
   readonly fetchJson: (url: string) => Promise<HttpJsonAnswer>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called after each try to fetch the keys; undefined: it failed. */
+  /** Called after each try to fetch the keys; undefined means that it failed. */
   readonly onFetched?: (keys: unknown) => void;
 }
 
@@ -23,7 +23,7 @@ export interface KeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The keys of one issuer. One question at a time; the last good answer stays in force. */
+/** The keys of one issuer. One request runs at a time, and the last valid answer stays in use. */
 export class ProviderKeys {
   readonly #options: ProviderOptions;
   #set: KeySet | undefined;

@@ -26,7 +26,7 @@ function filled(): FakeObjectReader {
   return reader;
 }
 
-/** The name of the user, or why there is none. */
+/** Returns the name of the user, or why there is none. */
 const told = (result: AuthenticationResult): string =>
   result.outcome === 'user' ? result.user.name : result.outcome === 'failed' ? result.error : result.outcome;
 const USER = 'system:serviceaccount:web:robot';

@@ -12,7 +12,7 @@ type Payload = Readonly<Record<string, unknown>>;
 const failed = (error: string): AuthenticationResult => ({ outcome: 'failed', error });
 const INVALIDATED = 'service account token has been invalidated';
 
-/** Tokens of a terminating object stay valid for a minute, as in upstream. */
+/** Whether the object has been terminating for more than a minute. Until then its tokens stay valid, as in upstream. */
 function isLongDeleted({ metadata }: ApiObject, nowMs: number): boolean {
   return (
     metadata.deletionTimestamp !== undefined && Date.parse(metadata.deletionTimestamp) < nowMs - LEEWAY_SECONDS * 1000
@@ -34,7 +34,7 @@ export function checkBoundToken(reader: ObjectReader, payload: Payload, nowMs: n
   ][] = [
     ['secret', secret, secret && reader.get(secrets, { namespace, name: secret.name })],
     ['pod', pod, pod && reader.get(pods, { namespace, name: pod.name })],
-    // The node of a pod's token is informational; the pod decides.
+    // The node of a pod's token is only informative. The pod is checked.
     ['node', pod === undefined ? node : undefined, node && reader.get(nodes, { namespace: '', name: node.name })],
   ];
   for (const [kind, claim, object] of checks) {

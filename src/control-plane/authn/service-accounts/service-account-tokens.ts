@@ -20,7 +20,7 @@ export interface TokenSignerOptions {
 }
 
 export interface TokenSigner extends ActionServices {
-  /** A token without expiry, for a Secret of type kubernetes.io/service-account-token. */
+  /** Signs a token without expiry, for a Secret of type kubernetes.io/service-account-token. */
   signLegacyToken(
     account: { readonly namespace: string; readonly name: string; readonly uid: string },
     secretName: string,
@@ -48,7 +48,8 @@ export function createTokenSigner(options: TokenSignerOptions): TokenSigner {
         apiAudiences,
         extendExpiration,
       });
-      // The requested expiry, even if the token is valid longer: clients should request a new one by then.
+      // The response has the requested expiry even if the token is valid longer, because clients should request a new
+      // one by then.
       return { token: await sign(claims), expiresAtMs: (nowSeconds + request.expirationSeconds) * 1000 };
     },
     signLegacyToken: ({ namespace, name, uid }, secretName) => {
@@ -65,7 +66,7 @@ export function createTokenSigner(options: TokenSignerOptions): TokenSigner {
 }
 
 export interface ServiceAccountAuthenticatorOptions {
-  /** The first signs; all are accepted. */
+  /** The first issuer signs; all are accepted. */
   readonly issuers: readonly string[];
   readonly keys: readonly TokenKey[];
   readonly apiAudiences: readonly string[];
@@ -101,7 +102,7 @@ export function createServiceAccountAuthenticator(options: ServiceAccountAuthent
 
 const failed = (error: string): AuthenticationResult => ({ outcome: 'failed', error });
 
-/** The claims of an unverified token; only used to select the authenticator. */
+/** Returns the issuer in an unverified token, which is used only to select the authenticator. */
 export function claimedIssuer(token: string): string | undefined {
   const parts = token.split('.');
   if (parts.length !== 3) return undefined;
@@ -115,7 +116,7 @@ export function claimedIssuer(token: string): string | undefined {
   }
 }
 
-/** The payload if one of the keys signed it, with the algorithm of that key. */
+/** Returns the payload if one of the keys signed it, with the algorithm of that key. */
 async function verify(token: string, keys: readonly TokenKey[]): Promise<Readonly<Record<string, unknown>> | string> {
   const { compactVerify, decodeProtectedHeader } = await import('jose');
   try {
@@ -132,7 +133,7 @@ async function verify(token: string, keys: readonly TokenKey[]): Promise<Readonl
   }
 }
 
-/** Legacy tokens without audiences are valid for the API server's audiences. */
+/** Returns the audiences. Legacy tokens without audiences are valid for the API server's audiences. */
 function agreeOnAudiences(
   claimed: unknown,
   asked: readonly string[] | undefined,

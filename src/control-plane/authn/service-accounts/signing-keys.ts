@@ -7,7 +7,7 @@ export type TokenAlgorithm = 'RS256' | 'ES256' | 'ES384' | 'ES512';
 
 /** A public key that verifies tokens. */
 export interface TokenKey {
-  /** The key id: a digest of the key, as in upstream. */
+  /** The key id, which is a digest of the key, as in upstream. */
   readonly id: string;
   readonly algorithm: TokenAlgorithm;
   readonly key: KeyObject;
@@ -36,8 +36,8 @@ export function tokenKeyOf(key: KeyObject): TokenKey {
 }
 
 /**
- * The documents with which other programs verify tokens: `/.well-known/openid-configuration` and `/openid/v1/jwks`.
- * `undefined` unless the issuer is an https URL.
+ * Returns the documents with which other programs verify tokens: `/.well-known/openid-configuration` and
+ * `/openid/v1/jwks`; undefined unless the issuer is an https URL.
  */
 export function openIdDocuments(
   issuer: string,

@@ -2,7 +2,7 @@ import type { ServiceAccountTokenRequest } from '../../model/resource-definition
 import type { UserInfo } from '../../model/user-info.ts';
 
 export const LEGACY_ISSUER = 'kubernetes/serviceaccount';
-/** How far clocks may differ (go-jose's default). */
+/** The tolerance for different clocks (go-jose's default). */
 export const LEEWAY_SECONDS = 60;
 /**
  * The lifetime that kubelets request. Such tokens are valid for a year and only cause warnings after this time, so that
@@ -42,7 +42,7 @@ export interface ClaimContext {
   readonly issuer: string;
   readonly jti: string;
   readonly nowSeconds: number;
-  /** The API server's audiences: only tokens for no other audience get the extended lifetime. */
+  /** The API server's audiences. Only tokens for no other audience get the extended lifetime. */
   readonly apiAudiences: readonly string[];
   readonly extendExpiration: boolean;
 }

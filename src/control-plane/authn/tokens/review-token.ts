@@ -1,8 +1,8 @@
 import type { AuthenticationResult, TokenAuthenticator } from '../../model/user-info.ts';
 
 /**
- * The result of a TokenReview: the user as for a request with that token, so in the group `system:authenticated`.
- * Without audiences in the review, the token must be valid for the API server.
+ * Returns the result of a TokenReview: the user as for a request with that token, including the group
+ * `system:authenticated`. Without audiences in the review, the token must be valid for the API server.
  */
 export function tokenReviewer(
   tokens: TokenAuthenticator,

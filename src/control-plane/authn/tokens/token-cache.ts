@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
 import type { AuthenticationResult, TokenAuthenticator } from '../../model/user-info.ts';
 
-/** Upstream's default (TokenSuccessCacheTTL): a revoked token stays valid for at most this time. */
+/** How long a user is cached (upstream: TokenSuccessCacheTTL). A revoked token stays valid for at most this time. */
 const SUCCESS_MS = 10_000;
 const ENTRIES = 4096;
 

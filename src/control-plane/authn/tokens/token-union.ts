@@ -18,8 +18,8 @@ export function unionTokenAuthenticator(authenticators: readonly TokenAuthentica
 }
 
 /**
- * Authenticators without audience support are valid for the API server's audiences only: for others they do not
- * recognize the token (upstream: authenticator.WrapAudienceAgnosticToken).
+ * Restricts an authenticator without audience support to the API server's audiences: for others it does not recognize
+ * the token (upstream: authenticator.WrapAudienceAgnosticToken).
  */
 export function withOwnAudiences(authenticator: TokenAuthenticator, own: readonly string[]): TokenAuthenticator {
   return {

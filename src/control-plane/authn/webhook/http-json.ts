@@ -25,9 +25,9 @@ export interface HttpJsonAnswer {
 const LIMIT_BYTES = 4 << 20;
 
 /**
- * Posts JSON (a string is sent unchanged) to a fixed address. Redirects are not followed; the response is limited in
- * size, and the whole exchange in time. Rejects with `Timeout`, `Unavailable` (no connection, or cut off) or `Invalid`
- * (not JSON, or too large); every HTTP status is a result.
+ * Posts JSON (a string is sent unchanged) to a fixed address. Redirects are not followed. The size of the response and
+ * the total time are limited. Rejects with `Timeout`, `Unavailable` (no connection, or cut off) or `Invalid` (not JSON,
+ * or too large). Every HTTP status is a result.
  */
 export async function askJson(target: HttpJsonTarget, body?: object | string): Promise<HttpJsonAnswer> {
   const signal = AbortSignal.timeout(target.timeoutMs);
@@ -72,7 +72,7 @@ function send(
   return answerTo(made);
 }
 
-/** Bodies of errors may be anything. */
+/** Parses the body. Bodies of errors may have any content. */
 function parseBody(url: string, status: number, text: string): unknown {
   try {
     return JSON.parse(text);

@@ -5,9 +5,9 @@ import { parseYamlQuietly } from '../../../base/quiet-parse.ts';
 import type { HttpJsonTarget } from './http-json.ts';
 
 /**
- * The address and credentials of a webhook, from a file in kubeconfig's format
- * (--authentication-token-webhook-config-file,
- * --authorization-webhook-config-file). Throws `Invalid` for an unusable file.
+ * Reads the address and credentials of a webhook from a file in kubeconfig's format
+ * (--authentication-token-webhook-config-file, --authorization-webhook-config-file). Throws `Invalid` for an unusable
+ * file.
  */
 export function readWebhookKubeconfig(file: string): Omit<HttpJsonTarget, 'timeoutMs'> {
   const fail = (why: string): never => {
@@ -43,7 +43,10 @@ const list = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
   Array.isArray(value) ? value.map(record) : [];
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** `name-data` in base64, or the file that `name` points to, relative to the folder of the configuration. */
+/**
+ * Returns `name-data` (base64), or the content of the file that `name` names, relative to the folder of the
+ * configuration.
+ */
 function inlineOrFile(file: string, from: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const [data, pointer] = [text(from[`${name}-data`]), text(from[name])];
   if (data !== '') return Buffer.from(data, 'base64').toString();

@@ -1,7 +1,10 @@
 import type { AuthorizationAttributes, Authorizer, UserInfo, UserRules } from '../../model/user-info.ts';
 import type { AbacPolicy } from './abac-policy.ts';
 
-/** Policies from a file. `policies` is called for each request, so that a reloaded file takes effect immediately. */
+/**
+ * Authorizes by policies of a file. `policies` is called for each request, so that a reloaded file takes effect
+ * immediately.
+ */
 export function createAbacAuthorizer(policies: () => readonly AbacPolicy[]): Authorizer {
   return {
     name: 'ABAC',
@@ -27,7 +30,10 @@ function matches(policy: AbacPolicy, attributes: AuthorizationAttributes): boole
   );
 }
 
-/** A policy without user and group matches no user; one with both matches users that meet both. */
+/**
+ * Whether the policy applies to the user. Without user and group it applies to none; with both, the user must match
+ * both.
+ */
 function matchesSubject({ user, group }: AbacPolicy, asking: UserInfo): boolean {
   if (user === '' && group === '') return false;
   if (user !== '' && !is(user, asking.name)) return false;

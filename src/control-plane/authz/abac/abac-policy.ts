@@ -16,7 +16,10 @@ export interface AbacPolicy {
 
 const texts = ['user', 'group', 'apiGroup', 'resource', 'namespace', 'nonResourcePath'] as const;
 
-/** One JSON object a line; empty lines and comments with # are skipped. Throws `Invalid` with file and line. */
+/**
+ * Parses a file with one JSON object per line. Empty lines and comments with # are skipped. Throws `Invalid` with file
+ * and line.
+ */
 export function parseAbacPolicies(file: string, content: string): readonly AbacPolicy[] {
   return content.split('\n').flatMap((line, index) => {
     const trimmed = line.trim();

@@ -14,7 +14,7 @@ const line = (spec: object): string =>
 const ask = (name: string, changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes =>
   podQuestion({ name, groups: ['system:authenticated'] }, { namespace: 'projectCaribou', ...changes });
 
-/** The documents' examples. */
+/** The examples of upstream's documentation. */
 const examples = [
   '# who may what',
   line({ group: 'system:authenticated', nonResourcePath: '*', readonly: true }),

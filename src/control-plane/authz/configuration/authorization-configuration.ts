@@ -29,7 +29,7 @@ export type WebhookConfiguration = Infer<typeof webhookConfiguration>;
 const GROUP = 'apiserver.config.k8s.io';
 const versions: readonly unknown[] = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `${GROUP}/${version}`);
 
-/** The parsed file with its defaults, or what is wrong with its form. */
+/** Parses the file and applies defaults. Returns its structure or the errors in it. */
 export function readAuthorizationConfiguration(document: unknown): AuthorizationConfiguration | string {
   const { kind, apiVersion } = isRecord(document) ? document : {};
   if (kind !== 'AuthorizationConfiguration' || !versions.includes(apiVersion))
@@ -43,7 +43,7 @@ export function readAuthorizationConfiguration(document: unknown): Authorization
 
 const isZero = (text: string | undefined): boolean => text === undefined || /^[-+]?0+(?:[a-zµμ]+)?$/.test(text);
 
-/** (upstream: apis/apiserver/v1/defaults.go) */
+/** Applies the defaults (upstream: apis/apiserver/v1/defaults.go). */
 function defaulted(webhook: WebhookConfiguration | undefined): { webhook?: WebhookConfiguration } {
   if (webhook === undefined) return {};
   const { authorizedTTL, unauthorizedTTL, cacheAuthorizedRequests = true, cacheUnauthorizedRequests = true } = webhook;

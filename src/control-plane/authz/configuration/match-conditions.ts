@@ -19,7 +19,7 @@ const selector = (name: string): CelType =>
     ),
   });
 
-/** What expressions know: a SubjectAccessReviewSpec as `request` (upstream: authorization/cel/compile.go). */
+/** The variables of expressions: a SubjectAccessReviewSpec as `request` (upstream: authorization/cel/compile.go). */
 const environment = baseEnvironment.withVariables({
   request: objectType('kubernetes.SubjectAccessReviewSpec', {
     ...texts('user', 'uid'),
@@ -34,14 +34,14 @@ const environment = baseEnvironment.withVariables({
   }),
 });
 
-/** A program, or what is wrong with the condition, in upstream's words. */
+/** Compiles a condition. A string is the error, in upstream's words. */
 export function compileMatchCondition(source: string): Program | string {
   const program = compileExpression(source, environment);
   if ('fault' in program) return `compilation failed: ${program.fault}`;
   return program.type.kind === 'bool' ? program : `must evaluate to bool but got ${formatType(program.type)}`;
 }
 
-/** Of a review, with every text, the empty ones too. */
+/** The spec of a review, in which every text is set, even if it is empty. */
 export interface ReviewedAccess {
   readonly user: string;
   readonly uid: string;
@@ -52,8 +52,8 @@ export interface ReviewedAccess {
 }
 
 /**
- * Whether the webhook is to be asked. A condition that is false decides, whatever errors others give (upstream:
- * authorization/cel/matcher.go Eval). Each condition is a step of its own.
+ * Whether the webhook must be called. A false condition decides, even if others have errors (upstream:
+ * authorization/cel/matcher.go Eval). It yields after each condition.
  */
 export function* judgeConditions(
   conditions: readonly Program[],

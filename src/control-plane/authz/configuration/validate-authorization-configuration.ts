@@ -6,14 +6,14 @@ import type { Program } from '../../../cel/compile.ts';
 import type { AuthorizationConfiguration, WebhookConfiguration } from './authorization-configuration.ts';
 import { compileMatchCondition } from './match-conditions.ts';
 
-/** In upstream's order of names. */
+/** The types, in upstream's order of names. */
 const authorizerTypes = ['ABAC', 'AlwaysAllow', 'AlwaysDeny', 'Node', 'RBAC', 'Webhook'] as const;
 export type AuthorizerType = (typeof authorizerTypes)[number];
 
 const MOST_CONDITIONS = 64;
 const LONGEST_TIMEOUT = 30_000_000_000n;
 
-/** One line of the list, checked. */
+/** One validated entry of the list. */
 export type ConfiguredAuthorizer =
   | { readonly type: Exclude<AuthorizerType, 'Webhook'>; readonly name: string }
   | { readonly type: 'Webhook'; readonly name: string; readonly webhook: ConfiguredWebhook };
@@ -21,7 +21,7 @@ export type ConfiguredAuthorizer =
 export interface ConfiguredWebhook {
   readonly kubeConfigFile: string;
   readonly timeoutMs: number;
-  /** 0: such answers are not kept. */
+  /** How long allowed requests are cached, in milliseconds; 0 turns it off. */
   readonly authorizedMs: number;
   readonly unauthorizedMs: number;
   readonly version: 'v1' | 'v1beta1';
@@ -30,14 +30,14 @@ export interface ConfiguredWebhook {
 }
 
 export interface AuthorizationChecks {
-  /** What is wrong with a kubeconfig, without reading what is in it. */
+  /** Returns the problem of a kubeconfig file, without reading its content. */
   fileProblem(file: string): string | undefined;
-  /** Types that must be in the list: they were there at the start. */
+  /** The types that must be in the list, because they were in it at the start. */
   readonly requiredTypes?: ReadonlySet<AuthorizerType>;
 }
 
 /**
- * The authorizers, or what is wrong, in upstream's words and order (upstream: apiserver/validation
+ * Returns the authorizers, or the errors in upstream's words and order (upstream: apiserver/validation
  * ValidateAuthorizationConfiguration, kubeapiserver/authorizer/config.go LoadAndValidateData).
  */
 export function validateAuthorizationConfiguration(
@@ -79,7 +79,7 @@ function validateName(errors: FieldErrors, field: string, name: string, names: R
   if (problems.length > 0) errors.invalid(field, name, `authorizer name is invalid: ${problems.join(', ')}`);
 }
 
-/** What holds for this server beyond the format. */
+/** Checks the rules of this server in addition to those of the format. */
 function ownRules(found: readonly ConfiguredAuthorizer[], required: ReadonlySet<AuthorizerType>): string[] {
   const modes = found.filter(({ type }) => type !== 'Webhook');
   const missing = [...required].filter((type) => !modes.some((each) => each.type === type)).sort();

@@ -62,7 +62,7 @@ const refers =
   (graph, node, attributes) =>
     related(node, attributes, () => graph.refersTo(node, referenceKey(plural, attributes.namespace, attributes.name)));
 
-/** Single objects by get, list and watch: kubelets watch each secret and config map individually. */
+/** Allows get, list and watch of single objects, because kubelets watch each secret and config map individually. */
 const readNamespaced =
   (plural: ReferencedPlural): Check =>
   (graph, node, attributes) => {

@@ -10,12 +10,15 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { ObjectReader } from '../../model/object-reader.ts';
 import { podReferences, referenceKey, volumeSecrets } from './node-references.ts';
 
-/** x */
+/**
+ * Indexes which objects each node may access: by the references of its pods, and by the volumes of their claims.
+ * Watches update it (upstream: plugin/pkg/auth/authorizer/node graph.go).
+ */
 export class NodeGraph {
   readonly #reader: ObjectReader;
-  /** By node, then by reference: the number of its pods with that reference. */
+  /** The number of pods with each reference, by node and reference. */
   readonly #references = new Map<string, Map<string, number>>();
-  /** By Secret: the names of bound volumes that need it on a node. */
+  /** The names of bound volumes that need the Secret on a node, by Secret. */
   readonly #volumesOfSecret = new Map<string, Set<string>>();
   readonly #stops: readonly (() => void)[];
 
@@ -42,7 +45,7 @@ export class NodeGraph {
     return false;
   }
 
-  /** Whether a pod of the node uses the claim that the PersistentVolume is for. */
+  /** Whether a pod of the node uses the claim of the PersistentVolume. */
   usesVolume(node: string, name: string): boolean {
     const claim = this.#reader.get(persistentVolumes, { namespace: '', name })?.spec.claimRef;
     return (
@@ -101,7 +104,7 @@ export class NodeGraph {
   }
 }
 
-/** Only the claim names in the status matter. */
+/** Whether both versions have the same references. Of the status, only the claim names matter. */
 function makesSameReferences(before: Pod, after: Pod): boolean {
   return (
     before.spec === after.spec &&

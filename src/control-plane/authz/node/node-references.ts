@@ -18,8 +18,8 @@ export const referenceKey = (plural: ReferencedPlural, namespace: string, name: 
   `${plural}/${namespace}/${name}`;
 
 /**
- * Keys of all that the pod lets its node read. A mirror pod allows only itself: nodes create mirror pods, and must not
- * grant themselves rights with them (upstream: node authorizer's graph, AddPod).
+ * Returns the keys of all objects that the pod allows its node to read. A mirror pod allows only itself: nodes create
+ * mirror pods, and must not grant themselves rights with them (upstream: node authorizer's graph, AddPod).
  */
 export function podReferences(pod: Pod): string[] {
   const { namespace, name } = pod.metadata;
@@ -43,8 +43,8 @@ interface NamedSecret {
 }
 
 /**
- * The secrets a node needs to use a bound volume; without those for the controllers of its driver (upstream:
- * persistentvolume VisitPVSecretNames).
+ * Returns the secrets that a node needs to use a bound volume, without those for the controllers of its driver
+ * (upstream: persistentvolume VisitPVSecretNames).
  */
 export function volumeSecrets({ spec }: PersistentVolume): readonly NamedSecret[] {
   const claimNamespace = spec.claimRef?.namespace ?? '';

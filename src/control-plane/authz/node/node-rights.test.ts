@@ -22,7 +22,7 @@ function setUp() {
   return { reader, graph, authorizer, decide };
 }
 
-/** A pod on the node with everything that it may refer to; names end with its suffix. */
+/** A pod on the node with all possible references. Their names end with its suffix. */
 function podWith(suffix: string, nodeName: string): Pod {
   return buildPod({
     'metadata.name': `pod-${suffix}`,
@@ -37,7 +37,7 @@ function podWith(suffix: string, nodeName: string): Pod {
   });
 }
 
-/** Objects named `<kind>-mine` are the node's, those named `<kind>-theirs` another node's. */
+/** Objects named `<kind>-mine` belong to the node, and those named `<kind>-theirs` to another node. */
 function setUpTwoNodes() {
   const world = setUp();
   for (const [suffix, node] of [

@@ -4,8 +4,8 @@ import type { PolicyRule } from '../../../api/rbac/policy-rule.ts';
 import { matchesLabelSelector } from '../../../api/selectors.ts';
 
 /**
- * The rules an aggregated role should have: those of all selected roles, by selector, then by name, without duplicates
- * (upstream: clusterroleaggregation). `undefined` when it has them or is not aggregated.
+ * Computes the rules of an aggregated role: those of all selected roles, by selector, then by name, without duplicates
+ * (upstream: clusterroleaggregation). It is undefined if the role has them already or is not aggregated.
  */
 export function computeAggregatedRules(
   role: ClusterRole,

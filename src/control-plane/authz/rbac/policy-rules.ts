@@ -6,8 +6,8 @@ const verbSets: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * A rule from its short form: `verbs groups resources [names]` or `verbs url paths`, each a list with commas. `read`
- * and `write` stand for the usual verbs, `core` for the group ''.
+ * Parses a rule in short form: `verbs groups resources [names]` or `verbs url paths`, each a list with commas. `read`
+ * and `write` mean the usual verbs, and `core` the group ''.
  */
 export function parseRule(text: string): PolicyRule {
   const [verbText = '', groupText = '', targets = '', names] = text.split(' ');

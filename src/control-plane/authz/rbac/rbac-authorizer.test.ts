@@ -263,7 +263,7 @@ it('after any history, RBAC decides as a search of all bindings and rules does',
   );
 });
 
-/** The documents' words, read one by one. */
+/** Implements the words of upstream's documentation directly, as a reference. */
 function naivelyAllows(
   binding: { namespace: string; kind: string; role: string; subjects: Subject[] },
   reader: FakeObjectReader,

@@ -12,7 +12,7 @@ import { describeGrant, describeMissing } from './role-grants.ts';
 import type { RoleGrants } from './role-grants.ts';
 
 /**
- * Roles and bindings. It never denies: without a matching rule it has no opinion (upstream:
+ * Authorizes by roles and bindings. It never denies: without a matching rule it has no opinion (upstream:
  * plugin/pkg/auth/authorizer/rbac).
  */
 export function createRbacAuthorizer(grants: RoleGrants): Authorizer {
@@ -37,11 +37,11 @@ function authorizeByGrants(grants: RoleGrants, attributes: AuthorizationAttribut
 
 export interface ResolvedRules {
   readonly rules: readonly PolicyRule[];
-  /** Missing roles that bindings reference. */
+  /** The errors for missing roles that bindings name. */
   readonly errors: readonly string[];
 }
 
-/** All rules that bindings grant the user in the namespace. */
+/** Returns all rules that bindings grant the user in the namespace. */
 export function resolveRules(grants: RoleGrants, user: UserInfo, namespace: string): ResolvedRules {
   const rules: PolicyRule[] = [];
   const errors: string[] = [];

@@ -16,7 +16,7 @@ const apiGroup = 'rbac.authorization.k8s.io';
 const meta = (name: string, namespace = ''): ApiObject['metadata'] => ({ name, namespace, uid: '' });
 const rulesOf = (...rules: string[]) => rules.map(parseRule);
 
-/** A cluster where jane has `rules` in the namespace web. */
+/** A cluster in which jane has `rules` in the namespace web. */
 function setUp(...rules: string[]) {
   return setUpWith(undefined, ...rules);
 }
@@ -187,7 +187,7 @@ describe('escalation', () => {
     [['* * *', '* url /healthz'], '403'],
   ] as const)
     it(`answers ${answer} to an aggregation by who has ${rules.join(' and ')} in the cluster`, async () => {
-      // RBAC would let some of them escalate; here only what they hold counts.
+      // RBAC would let some of them escalate. Here only their permissions count.
       const { reader, write } = setUpWith({ name: 'none', authorize: () => ({ decision: 'noOpinion', reason: '' }) });
       reader.put(clusterRoles, { metadata: meta('wide'), rules: rulesOf(...rules) });
       reader.put(clusterRoleBindings, {

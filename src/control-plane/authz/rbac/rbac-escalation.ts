@@ -148,7 +148,10 @@ async function isAllowed(authorizer: Authorizer, question: RoleQuestion): Promis
   return decision === 'allow';
 }
 
-/** The garbage collector must be able to remove finalizers of roles that it could not write. */
+/**
+ * Whether only ownership changes, because the garbage collector must be able to remove finalizers of roles that it
+ * could not write.
+ */
 function changesOnlyGarbageCollection(object: ApiObject, old: ApiObject): boolean {
   const { ownerReferences, finalizers, managedFields, resourceVersion } = old.metadata;
   const like = (metadata: ApiObject['metadata']): object => ({

@@ -24,7 +24,7 @@ const usernameOf = (namespace: string, name: string): string => `system:servicea
  */
 export class RoleGrants {
   readonly #reader: ObjectReader;
-  /** By namespace ('' for cluster role bindings), then by subject, then by name of the binding. */
+  /** The bindings by namespace ('' for cluster role bindings), then by subject, then by name. */
   readonly #byNamespace = new Map<string, Map<string, Map<string, Binding>>>();
   readonly #stops: readonly (() => void)[];
 
@@ -99,7 +99,10 @@ export class RoleGrants {
   }
 }
 
-/** Subjects that can never apply, such as a service account without a namespace, have no key. */
+/**
+ * Returns the keys of subjects. Subjects that can never apply, such as a service account without a namespace, have
+ * none.
+ */
 function subjectKeys({ subjects, metadata }: Binding): string[] {
   return (subjects ?? []).flatMap((subject) => subjectKey(subject, metadata.namespace) ?? []);
 }
@@ -117,7 +120,7 @@ function* subjectKeysOfUser(user: UserInfo): Generator<string> {
   for (const group of user.groups) yield `g${group}`;
 }
 
-/** The reason of a decision: `RoleBinding "edit/web" of ClusterRole "edit" to User "jane"`. */
+/** Returns the reason of a decision: `RoleBinding "edit/web" of ClusterRole "edit" to User "jane"`. */
 export function describeGrant({ binding }: Grant, user: UserInfo): string {
   const { namespace, name } = binding.metadata;
   const keys = new Set(subjectKeysOfUser(user));
@@ -135,7 +138,7 @@ function describeSubject(subject: Subject, bindingNamespace: string): string {
   return `${subject.kind} ${JSON.stringify(`${subject.name}/${namespace}`)}`;
 }
 
-/** With the message of upstream's listers. */
+/** Returns the message of upstream's listers. */
 export function describeMissing(ref: RoleRef): string {
   if (ref.kind === 'ClusterRole') return `clusterrole.rbac.authorization.k8s.io ${JSON.stringify(ref.name)} not found`;
   if (ref.kind === 'Role') return `role.rbac.authorization.k8s.io ${JSON.stringify(ref.name)} not found`;

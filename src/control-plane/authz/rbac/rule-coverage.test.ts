@@ -16,7 +16,7 @@ const anyRule: fc.Arbitrary<PolicyRule> = fc.record(
   { requiredKeys: ['verbs'] },
 );
 
-/** Rules of one verb and one resource, name or path each: every combination. */
+/** Expands rules to one verb and one resource, name or path each. */
 function writtenOut({
   verbs,
   apiGroups = [],
@@ -43,7 +43,10 @@ function writtenOut({
   ];
 }
 
-/** The documents' words, one by one: what the owner's rule must give for a single verb of a single thing. */
+/**
+ * Implements the words of upstream's documentation directly: whether the owner's rule covers a single verb of a single
+ * object.
+ */
 function covers(
   { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }: PolicyRule,
   single: PolicyRule,

@@ -13,8 +13,8 @@ export interface MissingRules {
 }
 
 /**
- * Limit of comparisons: rules can be constructed whose comparison takes any time, while real ones need a thousandth of
- * this. Permissions that were not compared count as missing.
+ * The limit of comparisons. Rules can be constructed whose comparison takes any time, while real ones need a thousandth
+ * of this. Permissions that were not compared count as missing.
  */
 const MOST_STEPS = 500_000;
 
@@ -39,7 +39,7 @@ export function missingRules(
   return { rules, hasMore: false };
 }
 
-/** Rules about the same resource and name become one with all their verbs, for people to read. */
+/** Merges rules about the same resource and name into one with all their verbs, for users. */
 export function compactRules(rules: readonly PolicyRule[]): readonly PolicyRule[] {
   const merged = new Map<string, { readonly rule: PolicyRule; readonly verbs: Set<string> }>();
   const others: PolicyRule[] = [];
@@ -62,7 +62,7 @@ interface Dimension {
   readonly covering: (value: string, candidates: readonly Owned[]) => readonly Owned[];
 }
 
-/** An owned rule with an index, so that unrelated rules are not visited. */
+/** Owned rules with an index, so that unrelated rules are not visited. */
 class Owned {
   readonly #rule: PolicyRule;
   readonly #sets = new Map<'verbs' | 'apiGroups' | 'resourceNames', ReadonlySet<string>>();
@@ -139,7 +139,7 @@ class Coverage {
       for (const url of urls) yield { verbs: [...missing], nonResourceURLs: [url] };
   }
 
-  /** Disjoint boxes: subsets of the values of each dimension whose combinations no owned rule covers. */
+  /** Generates disjoint boxes: subsets of the values of each dimension whose combinations no owned rule covers. */
   *#uncovered(
     dimensions: readonly Dimension[],
     candidates: readonly Owned[] = [],
@@ -152,7 +152,7 @@ class Coverage {
     }
   }
 
-  /** The values, grouped by the candidates that cover them. */
+  /** Groups the values by the candidates that cover them. */
   #classes(
     { values, covering }: Dimension,
     candidates: readonly Owned[],
@@ -188,7 +188,10 @@ class Coverage {
     return { values: [...new Set(asked)], covering };
   }
 
-  /** In sorted order, texts with a common prefix are adjacent, so no path is compared with all patterns. */
+  /**
+   * Returns the paths. In sorted order, texts with a common prefix are adjacent, so no path is compared with all
+   * patterns.
+   */
   #urls(asked: readonly string[]): Dimension {
     const found = new Map(asked.map((url) => [url, new Set<Owned>()]));
     if (found.size === 0) return { values: [], covering: () => [] };

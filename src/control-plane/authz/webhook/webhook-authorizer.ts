@@ -22,20 +22,20 @@ const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 500;
 
 export interface WebhookAuthorizerOptions {
-  /** Posts a SubjectAccessReview with a timeout; rejects if there is no response. */
+  /** Posts a SubjectAccessReview with a timeout. Rejects if there is no response. */
   readonly post: (review: object) => Promise<{ readonly status: number; readonly body: unknown }>;
   readonly clock: Clock;
   readonly log: Logger;
   /** The decision without a response: no opinion (upstream's default), or deny. */
   readonly failurePolicy?: 'NoOpinion' | 'Deny';
-  /** 0: such answers are not kept. */
+  /** How long allowed requests are cached, in milliseconds; 0 turns it off. */
   readonly authorizedMs?: number;
   readonly unauthorizedMs?: number;
-  /** Of the configuration file; the only webhook of the flags is `default`. */
+  /** The name in the configuration file. The only webhook of the flags is `default`. */
   readonly name?: string;
-  /** Of the reviews that are sent. */
+  /** The version of the reviews that are sent. */
   readonly version?: 'v1' | 'v1beta1';
-  /** The webhook is asked where all are true. */
+  /** The webhook is called only if all of these are true. */
   readonly conditions?: readonly Program[];
   readonly observer?: Pick<AccessObserver, 'webhookAsked' | 'webhookFailedOpen' | 'conditionsJudged'>;
 }
@@ -124,7 +124,7 @@ function decide({ allowed, denied, reason }: Verdict): AuthorizationDecision {
   return { decision: allowed ? 'allow' : 'noOpinion', reason };
 }
 
-/** The length of attributes that the client controls. */
+/** Returns the length of attributes that the client controls. */
 function controlledLength({
   name,
   namespace,
@@ -166,7 +166,7 @@ async function askRepeatedly(options: WebhookAuthorizerOptions, spec: object): P
   }
 }
 
-/** In v1beta1 the groups have another name. */
+/** Sends one review. In v1beta1 the groups have another name. */
 async function askOnce({ post, version = 'v1' }: WebhookAuthorizerOptions, spec: object): Promise<Verdict> {
   const { groups, ...others } = spec as { readonly groups?: unknown };
   const sent = version === 'v1' ? spec : { ...others, group: groups };
@@ -177,7 +177,7 @@ async function askOnce({ post, version = 'v1' }: WebhookAuthorizerOptions, spec:
 const record = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
-/** Throws `Unavailable` for errors that may be retried. */
+/** Reads the answer. Throws `Unavailable` for errors that may be retried. */
 function readVerdict({ status, body }: { readonly status: number; readonly body: unknown }): Verdict {
   if (status === 429 || status >= 500)
     throw new KubeletError('Unavailable', `the authorization webhook answered ${status}`);
@@ -186,7 +186,7 @@ function readVerdict({ status, body }: { readonly status: number; readonly body:
   return { allowed: allowed === true, denied: denied === true, reason: typeof reason === 'string' ? reason : '' };
 }
 
-/** As match conditions see it: every text is there, the empty ones too. */
+/** Converts attributes for match conditions, in which every text is set, even if it is empty. */
 function reviewedAccess(attributes: AuthorizationAttributes): ReviewedAccess {
   const { name, uid = '', groups, extra = {} } = attributes.user;
   const who = { user: name, uid, groups, extra };
@@ -230,7 +230,10 @@ function reviewSpec(attributes: AuthorizationAttributes): object {
   };
 }
 
-/** Selectors that cannot be parsed are left out: the review then covers more than the request. */
+/**
+ * Returns the requirements. Selectors that cannot be parsed are left out, so the review then covers more than the
+ * request.
+ */
 function fieldRequirements(selector = ''): object {
   const parsed = parseFieldSelector(selector);
   if (typeof parsed === 'string' || parsed.length === 0) return {};

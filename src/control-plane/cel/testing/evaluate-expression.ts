@@ -17,7 +17,7 @@ function compile(source: string, environment: Environment): Program {
   return program;
 }
 
-/** The value of an expression without anything that has to be asked; `error: ...` where it has none. */
+/** Evaluates an expression that needs no answers of authorizers. An error is returned as `error: ...`. */
 export function evaluate(
   source: string,
   variables: Values = {},
@@ -27,7 +27,7 @@ export function evaluate(
   return result instanceof CelError ? `error: ${result.message}` : result;
 }
 
-/** Evaluates until no answer is missing. */
+/** Evaluates until all answers are available. */
 export async function evaluateAsking(
   source: string,
   variables: Values,
@@ -43,7 +43,7 @@ export async function evaluateAsking(
   }
 }
 
-/** What the checker says against an expression; undefined: it compiles. */
+/** Returns the error of the checker; undefined if the expression compiles. */
 export function faultOf(source: string, environment = baseEnvironment): string | undefined {
   const program = compileExpression(source, environment);
   return 'fault' in program ? program.fault : undefined;

@@ -34,8 +34,8 @@ const meta = (name: string, namespace = '', labels?: Record<string, string>): Ob
 });
 
 /**
- * Objects that every cluster has from the start. Each is created if it is missing; objects with the address of the
- * server are updated.
+ * Ensures the objects that every cluster has from the start. Each is created if it is missing. Objects with the address
+ * of the server are updated.
  */
 export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFacts, nowMs: number): Promise<void> {
   for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease'])
@@ -58,7 +58,7 @@ export async function ensureBootstrapObjects(client: ApiClient, facts: ClusterFa
   await ensureJoinObjects(client, facts);
 }
 
-/** Additions of other clients stay. */
+/** Ensures the authentication settings. Additions of other clients stay. */
 async function ensureAuthenticationConfig(
   client: ApiClient,
   { authenticationConfig: data }: ClusterFacts,
@@ -89,8 +89,7 @@ async function ensureTokenTracker(client: ApiClient, nowMs: number): Promise<voi
 }
 
 /**
- * What kubeadm reads to join. What an operator wrote there stays, but the address must be that of a server that is
- * alive.
+ * Ensures what kubeadm reads to join. Changes of an operator stay, but the address must be that of a running server.
  */
 async function ensureJoinObjects(client: ApiClient, facts: ClusterFacts): Promise<void> {
   await ensure(client, configMaps, {
@@ -194,7 +193,7 @@ const SAFETY_NET_MS = 60_000;
 export function createBootstrapKeeper({ client, reader, clock, log, facts }: BootstrapKeeperOptions): {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** The facts have changed. */
+  /** Checks the objects, because the facts have changed. */
   check(): void;
 } {
   const all = 'all';
@@ -208,7 +207,7 @@ export function createBootstrapKeeper({ client, reader, clock, log, facts }: Boo
   });
   const ends: (() => void)[] = [];
   return {
-    /** Resolves when all of them exist. */
+    /** Resolves when all of the objects exist. */
     start: async () => {
       await ensureAll();
       for (const type of [

@@ -5,7 +5,7 @@ import { DEFAULT_SERVICE_CIDR_NAME } from '../../../api/networking/service-cidr.
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import { formatTime } from '../../../api/time.ts';
 
-/** As the controller of all ranges words it, which is what upstream's cluster shows in the end. */
+/** The message of the controller of all ranges, which upstream's cluster finally shows. */
 const MESSAGE = 'Kubernetes Service CIDR is ready';
 
 /**
@@ -41,7 +41,7 @@ export async function ensureDefaultServiceCidr(
   }
 }
 
-/** A range without host bits, as the API requires; the flag may contain some. */
+/** Returns a range without host bits, as the API requires. The flag may contain some. */
 export function canonicalRange(cidr: string): string {
   const [text = '', prefix = ''] = cidr.split('/');
   const bytes = parseSloppyIp(text) ?? new Uint8Array(4);

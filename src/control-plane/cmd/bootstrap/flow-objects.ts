@@ -43,13 +43,13 @@ async function ensureAll<Spec, T extends Configured<Spec>>(
 
 function newObject<Spec, T extends Configured<Spec>>({ name, spec }: StandardObject<Spec>): T {
   const metadata = { name, namespace: '', uid: '', annotations: { [AUTO_UPDATE_ANNOTATION]: 'true' } };
-  // A FlowSchema or a PriorityLevelConfiguration: both are metadata and a spec.
+  // The object is a FlowSchema or a PriorityLevelConfiguration, and both consist of metadata and a spec.
   return { metadata, spec } as unknown as T;
 }
 
 /**
- * The annotation decides; without a valid one, an object that was never changed belongs to the server. An administrator
- * may always change the shares of the level `exempt`.
+ * Whether the server manages the object, according to its annotation. Without a valid one, it manages objects that were
+ * never changed. An administrator may always change the shares of the level `exempt`.
  */
 function isOwnedByServer<Spec>({ metadata }: Configured<Spec>, { name, role }: StandardObject<Spec>): boolean {
   if (role === 'mandatory' && name !== 'exempt') return true;

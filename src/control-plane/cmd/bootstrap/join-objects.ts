@@ -6,8 +6,8 @@ const hostPort = (address: string, port: number): string =>
   address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 
 /**
- * `kubeconfig` of kube-public/cluster-info: one cluster without a name, and no credentials. Written as text, because
- * its signature covers the exact bytes.
+ * Returns `kubeconfig` of kube-public/cluster-info: one cluster without a name, and no credentials. It is written as
+ * text, because its signature covers the exact bytes.
  */
 export function clusterInfo({ advertiseAddress, securePort, authority }: ClusterFacts): string {
   return [
@@ -26,7 +26,7 @@ export function clusterInfo({ advertiseAddress, securePort, authority }: Cluster
   ].join('\n');
 }
 
-/** `ClusterConfiguration` of kube-system/kubeadm-config, in the version that kubeadm 1.31 to 1.36 reads. */
+/** Returns `ClusterConfiguration` of kube-system/kubeadm-config, in the version that kubeadm 1.31 to 1.36 reads. */
 export function clusterConfiguration({ advertiseAddress, securePort, serviceCidrs, version }: ClusterFacts): string {
   return [
     'apiVersion: kubeadm.k8s.io/v1beta4',
@@ -43,7 +43,7 @@ export function clusterConfiguration({ advertiseAddress, securePort, serviceCidr
   ].join('\n');
 }
 
-/** `kubelet` of kube-system/kubelet-config: the configuration for joining nodes, with kubeadm's settings. */
+/** Returns `kubelet` of kube-system/kubelet-config: the configuration for joining nodes, with kubeadm's settings. */
 export function joiningKubeletConfiguration({ serviceCidrs }: ClusterFacts): string {
   const dns = serviceCidrs.map((cidr) => `- "${tenth(cidr)}"`);
   return [
@@ -70,5 +70,5 @@ export function joiningKubeletConfiguration({ serviceCidrs }: ClusterFacts): str
   ].join('\n');
 }
 
-/** The DNS address in kubeadm's clusters. */
+/** Returns the DNS address of kubeadm's clusters. */
 const tenth = (cidr: string): string => parseAddressRange(cidr).at(9);

@@ -4,8 +4,8 @@ import { errorMessage, KubeletError } from '../../../base/errors.ts';
 import { readPemBlocks } from '../../../base/pem-blocks.ts';
 
 /**
- * The CAs of accepted client certificates: the cluster's own, which issues those of controllers, nodes and
- * administrators, and those of `--client-ca-file`. PEM. Throws `Invalid` for a file without certificates.
+ * Returns the CAs of accepted client certificates in PEM: the cluster's own, which issues those of controllers, nodes
+ * and administrators, and those of `--client-ca-file`. Throws `Invalid` for a file without certificates.
  */
 export function clientAuthorities(clusterAuthority: string, file: string | undefined): string {
   return file === undefined ? clusterAuthority : `${clusterAuthority.trimEnd()}\n${readAuthorities(file)}\n`;

@@ -64,9 +64,9 @@ export interface AdmissionParts {
   readonly reader: ObjectReader;
   readonly grants: RoleGrants;
   readonly authorizer: Authorizer;
-  /** The kind that is served with this apiVersion and kind. */
+  /** Returns the kind that is served with this apiVersion and kind. */
   readonly findKind: FindKind;
-  /** The API server's client for its own API; called only after the server is complete. */
+  /** Returns the API server's client for its own API. It is called only after the server is complete. */
   readonly client: () => ApiClient;
   /** Resolves when the reader has seen all earlier writes. */
   readonly refresh: () => Promise<void>;
@@ -76,12 +76,12 @@ export interface AdmissionParts {
 }
 
 export interface ComposedAdmission {
-  /** All plugins that are on, in upstream's order. */
+  /** All enabled plugins, in upstream's order. */
   readonly plugins: readonly AdmissionPlugin[];
   close(): void;
 }
 
-/** Throws `Invalid` when flags or the configuration file are wrong. */
+/** Creates admission. Throws `Invalid` if flags or the configuration file are invalid. */
 export async function composeAdmission(
   options: ControlPlaneOptions,
   parts: AdmissionParts,
@@ -153,7 +153,7 @@ export async function composeAdmission(
   };
 }
 
-/** Charges are ordinary API writes. */
+/** Creates the ledger. Charges are ordinary API writes. */
 function quotaLedger(client: () => ApiClient): Parameters<typeof createResourceQuota>[0]['ledger'] {
   return {
     get: (key) => client().get(resourceQuotas, key),

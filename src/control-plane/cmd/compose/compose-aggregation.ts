@@ -27,9 +27,9 @@ export interface AggregationDeps extends BaseDeps {
 
 export interface ComposedAggregation {
   readonly options: NonNullable<ApiServerOptions['aggregation']>;
-  /** The APIs of other servers, asked as this user. */
+  /** Returns the APIs of other servers, with requests as this user. */
   otherApis(user: UserInfo): OtherApis;
-  /** The controllers of APIServices, started with the server. */
+  /** Returns the controllers of APIServices, which start with the server. */
   controllers(client: ApiClient, definitions: Definitions): readonly { start(): void; stop(): Promise<void> }[];
 }
 

@@ -37,7 +37,7 @@ import { composeCertificates, pairOf } from './compose-certificates.ts';
 import type { ComposedCertificates } from './compose-certificates.ts';
 import { beginTermIn, componentsOf, countObjects, describeStores, openHomes } from './compose-stores.ts';
 
-/** Writes of the API server itself (upstream: the loopback client). */
+/** The user of the API server's own writes (upstream: the loopback client). */
 const itself: UserInfo = { name: 'system:apiserver', groups: ['system:authenticated', 'system:masters'] };
 
 export interface ComposedApiServer {
@@ -48,7 +48,10 @@ export interface ComposedApiServer {
   readonly authenticationConfig: Readonly<Record<string, string>>;
   readonly aggregation: ComposedAggregation;
   readonly definitions: Definitions;
-  /** A client for a caller in this process, acting as that user. With `term`, it writes only while the term lasts. */
+  /**
+   * Returns a client for a caller in this process, which acts as that user. With `term`, it writes only during the
+   * term.
+   */
   clientOf(user: UserInfo, fieldManager: string, term?: LeaderTerm): ApiClient;
   /** Begins the term of the holder of this lease. */
   beginTerm(won: Pick<TermOptions, 'lease' | 'onOver'>): Promise<LeaderTerm>;
@@ -146,12 +149,12 @@ export async function composeApiServer(
 interface ComposedAccess {
   readonly authorizer: Authorizer;
   readonly authentication: ComposedAuthentication;
-  /** Figures of authentication and authorization. */
+  /** The metrics of authentication and authorization. */
   readonly metrics: AccessMetrics;
   close(): void;
 }
 
-/** Who a caller is and what it may do. */
+/** Creates authentication and authorization. */
 async function composeAccess(
   options: ControlPlaneOptions,
   {

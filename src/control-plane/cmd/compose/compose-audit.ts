@@ -20,7 +20,7 @@ interface Backend {
   close(): Promise<void>;
 }
 
-/** Undefined without an audit policy. */
+/** Creates audit logging; undefined without an audit policy. */
 export async function composeAudit(
   { audit }: ControlPlaneOptions,
   deps: Deps,

@@ -32,7 +32,7 @@ import type { ControlPlaneOptions } from '../flags/control-plane-options.ts';
 export interface AuthenticationParts extends BaseDeps {
   readonly reader: ObjectReader;
   readonly pki: ClusterPki;
-  /** PEM of the CAs of accepted client certificates. */
+  /** The CAs of accepted client certificates, in PEM. */
   readonly clientAuthorities: string;
   /** The same for authenticating proxies. */
   readonly frontProxyAuthorities: string;
@@ -45,9 +45,9 @@ export interface ComposedAuthentication {
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: AnonymousRule;
   readonly services: TokenSigner;
-  /** For TokenReview. */
+  /** Authenticates a token for TokenReview. */
   authenticateToken(token: string, audiences: readonly string[]): Promise<AuthenticationResult>;
-  /** Documents for verifying service account tokens, by path. None unless the issuer is an https URL. */
+  /** The documents for verifying service account tokens, by path; none unless the issuer is an https URL. */
   readonly openIdDocuments: ReadonlyMap<string, OpenIdDocument>;
   close(): void;
 }
@@ -127,7 +127,7 @@ export async function composeAuthenticators(
   };
 }
 
-/** The webhook comes last: it is asked what nothing here knows. */
+/** The webhook comes last, because it gets the tokens that no other authenticator knows. */
 function webhookTokens({
   apiAudiences,
   authenticationTokenWebhookConfigFile: file,

@@ -28,7 +28,7 @@ import type { ControlPlaneOptions } from '../flags/control-plane-options.ts';
 import { loadYamlReader } from '../configuration/read-yaml-file.ts';
 import { ReloadedConfiguration } from '../configuration/reloaded-configuration.ts';
 
-/** Upstream's timeout for one call of the flags' webhook, and how long answers are cached. */
+/** Upstream's time limit for one call of the webhook of the flags, and its cache times. */
 const WEBHOOK_MS = 30_000;
 const AUTHORIZED_MS = 300_000;
 const UNAUTHORIZED_MS = 30_000;
@@ -46,8 +46,8 @@ export interface ComposedAuthorization {
 }
 
 /**
- * The authorizers in the order of `--authorization-mode` or of `--authorization-config`, behind the group that may do
- * everything. Throws `Invalid` for files that cannot be used.
+ * Creates the authorizers in the order of `--authorization-mode` or of `--authorization-config`, after the one of the
+ * group that may do everything. Throws `Invalid` for unusable files.
  */
 export async function composeAuthorizers(
   options: ControlPlaneOptions,
@@ -88,11 +88,11 @@ export async function composeAuthorizers(
 
 interface Parsed {
   readonly authorizer: Authorizer;
-  /** Without webhooks, of which there may be any number. */
+  /** The types without webhooks, of which there may be any number. */
   readonly types: ReadonlySet<AuthorizerType>;
 }
 
-/** They have a state that begins with the server. */
+/** Types whose authorizers have a state that must begin with the server. */
 const lasting: ReadonlySet<AuthorizerType> = new Set(['Node', 'RBAC', 'ABAC']);
 
 function refused(file: string, why: string): KubeletError {
@@ -122,7 +122,7 @@ function fileProblem(file: string): string | undefined {
   }
 }
 
-/** The flags know one webhook. */
+/** Returns the configuration of the flags, which have at most one webhook. */
 function configuredByFlags(options: ControlPlaneOptions): readonly ConfiguredAuthorizer[] {
   return options.authorizationModes.map((type): ConfiguredAuthorizer => {
     if (type !== 'Webhook') return { type, name: type.toLowerCase() };
@@ -146,7 +146,7 @@ function configuredByFlags(options: ControlPlaneOptions): readonly ConfiguredAut
   });
 }
 
-/** Makes authorizers of configured ones. Those with a state of their own are made once. */
+/** Creates authorizers from their configuration. Those with their own state are created once. */
 class AuthorizerKinds {
   readonly #options: ControlPlaneOptions;
   readonly #parts: AuthorizationParts;

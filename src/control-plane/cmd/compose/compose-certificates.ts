@@ -14,7 +14,7 @@ import { clientAuthorities } from './client-authorities.ts';
 
 export interface ComposedCertificates {
   readonly pki: ClusterPki;
-  /** The authorities of client certificates, as PEM. */
+  /** The authorities of client certificates, in PEM. */
   readonly clientCa: ReturnType<typeof clientAuthorities>;
   /** The authorities for the TLS handshake and for the front proxy. */
   readonly trust: ReturnType<typeof frontProxyTrust>;
@@ -42,7 +42,7 @@ export async function composeCertificates(options: ControlPlaneOptions, deps: Ba
 
 export const pairOf = ({ certificatePem: cert, keyPem: key }: Issued): { cert: string; key: string } => ({ cert, key });
 
-/** The address for clients on this machine: loopback if the server listens on all addresses. */
+/** Returns the address for clients on this machine: loopback if the server listens on all addresses. */
 function addressOfListener(bindAddress: string): string {
   if (bindAddress === '0.0.0.0' || bindAddress === '::') return '127.0.0.1';
   return bindAddress.includes(':') ? `[${bindAddress}]` : bindAddress;

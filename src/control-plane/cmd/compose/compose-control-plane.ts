@@ -135,7 +135,7 @@ export async function composeControlPlane(options: ControlPlaneOptions, deps: Ba
   };
 }
 
-/** The parts that must run only once in a cluster. */
+/** Creates the parts that must run only once in a cluster. */
 function composeLeading(
   options: ControlPlaneOptions,
   api: ComposedApiServer,
@@ -150,7 +150,10 @@ function composeLeading(
   return inOrder([informers, controllers, ...scheduler]);
 }
 
-/** The same server, on which leading parts write only while the term lasts. Absent on SQLite, which has one process. */
+/**
+ * Returns the same server, on which leading parts write only during the term. It is absent with SQLite, which has one
+ * process.
+ */
 function duringTerm(api: ComposedApiServer, term: LeaderTerm | undefined): ComposedApiServer {
   return { ...api, clientOf: (user, fieldManager) => api.clientOf(user, fieldManager, term) };
 }

@@ -14,7 +14,7 @@ import { allResources } from '../../resources/all.ts';
 import type { ClusterControllerOptions, ControllerEntry } from './controllers-table.ts';
 import { hasInitializers } from './served-kinds.ts';
 
-/** Only with --approve-kubelet-serving. */
+/** Runs only with --approve-kubelet-serving. */
 const servingApprover: ControllerEntry = {
   name: 'kubelet-serving-approver',
   account: 'kubelet-serving-approver',
@@ -24,10 +24,10 @@ const servingApprover: ControllerEntry = {
 /** The user of controllers without their own service account. */
 const manager: UserInfo = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
 
-/** Who a controller is that upstream has in its API server. */
+/** The user of controllers that upstream runs in its API server. */
 const server: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
 
-/** The user a controller acts as (upstream: --use-service-account-credentials). */
+/** Returns the user of a controller (upstream: --use-service-account-credentials). */
 function userOf({ account: name, ofServer }: ControllerEntry): UserInfo {
   if (ofServer === true) return server;
   if (name === undefined) return manager;
@@ -37,7 +37,7 @@ function userOf({ account: name, ofServer }: ControllerEntry): UserInfo {
   };
 }
 
-/** The enabled controllers, with shared informers. */
+/** Creates the enabled controllers, with shared informers. */
 export function composeControllers(
   options: ControlPlaneOptions,
   api: ComposedApiServer,
@@ -92,7 +92,7 @@ export function composeControllers(
   };
 }
 
-/** The kinds whose objects a client can list and write, and the others. */
+/** Returns the kinds whose objects a client can list and write, and the others. */
 function migratableOf(served: readonly ResourceDefinition[]): ClusterControllerOptions['migratable'] {
   const isWritable = ({ review, verbs }: ResourceDefinition): boolean =>
     review === undefined &&
@@ -107,7 +107,7 @@ function allInformers(api: ComposedApiServer, deps: BaseDeps): Informers {
   return createInformers({ ...deps, client, includeUninitialized: true, startsAt: 'newest' });
 }
 
-/** `*` means all, `-name` removes one, `name` adds one. Throws `Invalid` for unknown names. */
+/** Selects controllers. `*` means all, `-name` removes one, and `name` adds one. Throws `Invalid` for unknown names. */
 export function selectControllers(
   wanted: readonly string[],
   all: readonly ControllerEntry[],

@@ -74,7 +74,7 @@ function processUsage(): ProcessUsage {
   };
 }
 
-/** Undefined without /proc. */
+/** Returns the number of open files; undefined without /proc. */
 function openFiles(): number | undefined {
   try {
     return readdirSync('/proc/self/fd').length;

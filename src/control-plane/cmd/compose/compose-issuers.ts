@@ -22,7 +22,7 @@ import type { ControlPlaneOptions, OidcOptions } from '../flags/control-plane-op
 import { loadYamlReader } from '../configuration/read-yaml-file.ts';
 import { ReloadedConfiguration } from '../configuration/reloaded-configuration.ts';
 
-/** Upstream gives an issuer so long. */
+/** The time limit for an issuer, as upstream. */
 const ISSUER_MS = 30_000;
 const FLAG = 'authentication-config';
 
@@ -37,7 +37,7 @@ interface Parsed {
   readonly anonymous: AnonymousConfiguration | undefined;
 }
 
-/** The issuers whose tokens count: those of `--authentication-config`, or the one of the `--oidc-*` flags. */
+/** Creates the issuers: those of `--authentication-config`, or the one of the `--oidc-*` flags. */
 export async function composeIssuers(
   options: ControlPlaneOptions,
   observer: AccessObserver,
@@ -105,7 +105,7 @@ function accepted(
   return { issuers, anonymous: configuration.anonymous };
 }
 
-/** Absent in the file: the flag counts. */
+/** Returns the rule of the file, or that of the flag if the file has none. */
 function anonymousRule(configured: AnonymousConfiguration | undefined, flag: boolean): AnonymousRule {
   if (configured === undefined) return flag;
   const { enabled = false, conditions = [] } = configured;
@@ -113,7 +113,7 @@ function anonymousRule(configured: AnonymousConfiguration | undefined, flag: boo
   return new Set(conditions.map(({ path }) => path ?? ''));
 }
 
-/** The flags say a configuration of one issuer (upstream: kubeapiserver/options ToAuthenticationConfig). */
+/** Converts the flags to a configuration with one issuer (upstream: kubeapiserver/options ToAuthenticationConfig). */
 function configurationOfFlags(oidc: OidcOptions): AuthenticationConfiguration {
   const { issuerUrl, clientId, groupsClaim, requiredClaims, caFile } = oidc;
   const issuer = {

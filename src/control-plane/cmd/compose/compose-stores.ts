@@ -29,7 +29,7 @@ export interface OpenedStores {
   close(): void;
 }
 
-/** Opens the watch caches. Resolves when they hold what the stores hold. */
+/** Opens the watch caches. Resolves when they contain the objects of the stores. */
 export async function openHomes(
   builtIn: readonly ResourceDefinition[],
   { main, others }: Stores,
@@ -67,7 +67,7 @@ export async function openHomes(
 export const countObjects = (homes: Homes): ReadonlyMap<string, number> =>
   new Map([...homes.counts()].map(([{ type }, count]) => [formatGroupResource(type), count]));
 
-/** Health checks of the stores, and snapshots where there is one store. */
+/** Returns the health checks of the stores, and snapshots if there is one store. */
 export function describeStores(
   { main, others }: Stores,
   kinds: readonly ResourceDefinition[],
@@ -79,14 +79,14 @@ export function describeStores(
       { name: 'etcd', check: () => main.check() },
       ...others.map(({ storage }, index) => ({ name: `etcd-override-${index}`, check: () => storage.check() })),
     ],
-    // Only for one store: several stores have no common revision.
+    // Only for one store, because several stores have no common revision.
     ...(others.length === 0 && {
       snapshot: (position) => readSnapshotPage(main, position, { prefix: REGISTRY_PREFIX, skipped }),
     }),
   };
 }
 
-/** All components run in this process, next to the store. */
+/** Describes the components, which all run in this process beside the store. */
 export function componentsOf({ main, others }: Stores): readonly Component[] {
   const runs = (): Promise<void> => Promise.resolve();
   const storages = [main, ...others.map(({ storage }) => storage)];

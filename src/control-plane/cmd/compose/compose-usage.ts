@@ -8,7 +8,7 @@ import type { ObjectReader } from '../../model/object-reader.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { BaseDeps } from './base-deps.ts';
 
-/** In the order of metrics-server's manifests; node names may not resolve in DNS. */
+/** The address types in the order of metrics-server's manifests. Node names may not resolve in DNS. */
 const addressTypes = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
 
 /** Adds metrics.k8s.io to the stored kinds, if kubelets can be reached. */

@@ -93,15 +93,15 @@ export interface ControllerEntry {
   /** The name in `--controllers`, as in kube-controller-manager. */
   readonly name: string;
   /**
-   * Its service account in `kube-system`, with the rights of upstream's default policy. Absent: it acts as the
-   * controller manager itself.
+   * The service account in `kube-system`, with the rights of upstream's default policy. If it is absent, the controller
+   * acts as the controller manager.
    */
   readonly account?: string;
-  /** Upstream runs it in its API server, so it acts as the API server. */
+  /** Whether upstream runs it in its API server, so that it acts as the API server. */
   readonly ofServer?: boolean;
-  /** A kind that is not always served; without it the controller is not started. */
+  /** A kind that is not always served. Without it the controller is not started. */
   readonly needs?: ResourceType;
-  /** A required setting; without it the controller is not started. */
+  /** A required setting. Without it the controller is not started. */
   readonly needsSetting?: keyof ClusterControllerOptions['settings'];
   /** Whether it also sees uninitialized objects. */
   readonly seesUninitialized?: boolean;

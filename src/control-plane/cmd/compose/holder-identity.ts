@@ -7,16 +7,16 @@ export interface ListeningPlace {
   readonly hostname: string;
   /** The boot id of the running kernel, which is unique. */
   readonly bootId: string;
-  /** As `/proc/self/ns/net` shows it. */
+  /** The network namespace as `/proc/self/ns/net` shows it. */
   readonly networkNamespace: string;
   readonly address: string;
   readonly port: number;
 }
 
 /**
- * The identity of a process in leader election: its listen address. Only one process can listen there, so a previous
- * process with the same identity is gone, and its successor need not wait until the lease expires. (Upstream's identity
- * belongs to the process, so the successor of a killed leader waits 15 s.)
+ * Returns the identity of a process in leader election: its listen address. Only one process can listen there, so a
+ * previous process with the same identity has ended, and its successor need not wait until the lease expires.
+ * (Upstream's identity belongs to the process, so the successor of a killed leader waits 15 s.)
  */
 export function holderIdentity(place: ListeningPlace): string {
   const hash = createHash('sha256').update(
@@ -26,8 +26,8 @@ export function holderIdentity(place: ListeningPlace): string {
 }
 
 /**
- * The identity of this process, which already listens there. A unique identity of the process if the kernel does not
- * provide enough facts.
+ * Returns the identity of this process, which already listens there. If the kernel does not provide enough facts, it is
+ * unique to the process.
  */
 export function ownHolderIdentity(address: string, port: number, random: Random): string {
   try {

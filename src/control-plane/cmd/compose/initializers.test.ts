@@ -48,7 +48,7 @@ describe('a pending object', () => {
       duplicates: [],
     });
 
-  /** Begins a creation that waits, and resolves when it does. */
+  /** Begins a creation that waits. Resolves when it does. */
   const beginCreation = async (): Promise<{ readonly answer: Promise<Widget> }> => {
     const { listeners } = fixture.cache.kind(widgets as unknown as ResourceDefinition);
     const answer = fixture.create({ name: 'a' }, widgets);

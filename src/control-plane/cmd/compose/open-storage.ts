@@ -25,7 +25,7 @@ export interface Stores {
   close(): Promise<void>;
 }
 
-/** The stores the options name. The code of the other kind of store is not loaded. */
+/** Opens the stores of the options. The code of the other kind of store is not loaded. */
 export async function openStores(options: ControlPlaneOptions, clock: Clock, log: Logger): Promise<Stores> {
   const { storage, dataDir } = options;
   if (storage.backend === 'sqlite') {

@@ -7,7 +7,10 @@ import { computedResources } from '../../resources/computed.ts';
 import { initializedKinds } from '../../resources/initialized-kinds.ts';
 import { isServed } from '../flags/runtime-config.ts';
 
-/** Initializers need two flags. Throws `Invalid` if the plugin is enabled but its configuration kind is not served. */
+/**
+ * Whether initializers are enabled, which needs two flags. Throws `Invalid` if the plugin is enabled but its
+ * configuration kind is not served.
+ */
 export function hasInitializers({
   api,
   enabledAdmission,
@@ -23,12 +26,12 @@ export function hasInitializers({
 
 type Flags = Parameters<typeof hasInitializers>[0];
 
-/** All stored built-in kinds, whether served or not. */
+/** Returns all stored built-in kinds, whether served or not. */
 export function storedKinds(options: Flags): readonly ResourceDefinition[] {
   return hasInitializers(options) ? initializedKinds(allResources) : allResources;
 }
 
-/** The served ones of these, and kinds that are computed on request. */
+/** Returns the served kinds of these, and kinds that are computed on request. */
 export function servedKinds(options: Flags): readonly ResourceDefinition[] {
   return [...storedKinds(options).filter((each) => isServed(each, options.api)), ...computedResources];
 }

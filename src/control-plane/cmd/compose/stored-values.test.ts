@@ -42,7 +42,7 @@ it('what cannot be read is no JSON, and breaks nothing', () => {
     assert.ok(typeof json.decode(whole.subarray(0, length)) === 'string');
 });
 
-/** Decoding puts empty structs where Go has them. */
+/** Removes empty structs, which decoding adds where Go has them. */
 function withoutEmpty(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutEmpty);
   if (typeof value !== 'object' || value === null) return value;

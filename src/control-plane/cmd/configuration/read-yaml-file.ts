@@ -4,10 +4,10 @@ import { KubeletError } from '../../../base/errors.ts';
 const MAX_LEXEMES = 100_000;
 const limits = { maxDepth: 64, maxAliasValues: 10_000 };
 
-/** Reads the text of a file that a flag names. Throws `Invalid`, naming both. */
+/** Parses the text of a file that a flag names. Throws `Invalid` with both names. */
 export type YamlReader = (file: string, text: string) => unknown;
 
-/** What reads YAML is loaded only when there is a file of it. */
+/** Loads the YAML reader, only when there is a YAML file. */
 export async function loadYamlReader(flag: string, duplicates: 'allowed' | 'refused'): Promise<YamlReader> {
   const [{ parseYaml }, { toPlainValue }] = await Promise.all([
     import('../../../api/manifest/parse-yaml.ts'),
@@ -25,7 +25,7 @@ export async function loadYamlReader(flag: string, duplicates: 'allowed' | 'refu
   };
 }
 
-/** What a file of YAML that a flag names says. Throws `Invalid`, naming the flag. */
+/** Reads a YAML file that a flag names. Throws `Invalid` with the flag. */
 export async function readYamlFile(flag: string, file: string, duplicates: 'allowed' | 'refused'): Promise<unknown> {
   const read = await loadYamlReader(flag, duplicates);
   let text: string;

@@ -4,15 +4,15 @@ import type { Logger } from '../../../base/log.ts';
 import { WatchedFile } from '../../../pki/watched-file.ts';
 import type { AccessFile, AccessObserver } from '../../model/access-observer.ts';
 
-/** What cannot be put in force now, such as an issuer that is away, may be put in force later. */
+/** The retry interval of a configuration that cannot take effect now, for example because an issuer is unavailable. */
 const TRY_AGAIN_MS = 60_000;
 
 export interface ReloadedOptions<T> {
   readonly kind: AccessFile;
   readonly file: string;
-  /** Throws for what is wrong with the content. `first` is what the file said at the start; undefined then. */
+  /** Parses the content. Throws if it is invalid. `first` is the configuration at the start; undefined then. */
   readonly parse: (content: string, first: T | undefined) => T;
-  /** Puts a changed configuration in force; rejects while that cannot be done. */
+  /** Applies a changed configuration. Rejects while that is not possible. */
   readonly apply: (value: T) => Promise<void>;
   readonly observer: AccessObserver;
   readonly clock: Clock;
@@ -25,8 +25,8 @@ interface Read<T> {
 }
 
 /**
- * A file of structured configuration: what it says at the start must be right; a change counts once it is right and can
- * be put in force. Until then the last one stays.
+ * A file of structured configuration. Its content at the start must be valid. A change takes effect when it is valid
+ * and can be applied; until then the last one stays.
  */
 export class ReloadedConfiguration<T> {
   readonly #options: ReloadedOptions<T>;
@@ -50,7 +50,7 @@ export class ReloadedConfiguration<T> {
     observer.loaded(kind, this.#file.value.content);
   }
 
-  /** What the file said at the start. */
+  /** The configuration at the start. */
   get first(): T {
     return this.#file.value.value;
   }

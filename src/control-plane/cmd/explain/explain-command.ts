@@ -34,8 +34,7 @@ export interface ExplainIo {
 }
 
 /**
- * `kubelet-control-plane explain ...`. Resolves with the exit code: 0 if everything that was selected is settled, 1
- * otherwise.
+ * Runs `kubelet-control-plane explain ...`. Resolves with the exit code: 0 if all selected objects are settled, else 1.
  */
 export async function explainCommand(args: readonly string[], io: ExplainIo): Promise<number> {
   let values: ReturnType<typeof parseLine>['values'];

@@ -2,13 +2,13 @@ export interface Flag {
   readonly type: 'string' | 'boolean' | 'list';
   /** As it would be written on the command line. */
   readonly default?: string;
-  /** Names a file. An unreadable file is reported before anything starts. */
+  /** Whether it names a file. An unreadable file is reported before anything starts. */
   readonly file?: true;
   readonly help: string;
 }
 
 /**
- * Every flag. Flags that kube-apiserver, kube-controller-manager or kube-scheduler have too have the same name and
+ * Every flag. Flags that kube-apiserver, kube-controller-manager or kube-scheduler also have keep their name and
  * meaning.
  */
 const flags = {

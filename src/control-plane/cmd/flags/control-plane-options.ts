@@ -17,7 +17,7 @@ export interface ControlPlaneOptions {
   /** Additional names and addresses of the serving certificate. */
   readonly certSans: readonly string[];
   readonly serviceCidrs: readonly string[];
-  /** Absent: nodes get no ranges of pod addresses. */
+  /** The ranges of pod addresses; absent if nodes get none. */
   readonly nodeRanges?: NodeRangeSettings;
   readonly nodePorts: { readonly first: number; readonly last: number };
   readonly storage:
@@ -28,7 +28,7 @@ export interface ControlPlaneOptions {
         readonly caFile?: string;
         readonly certFile?: string;
         readonly keyFile?: string;
-        /** Of keys: `/registry/`. */
+        /** The prefix of keys: `/registry/`. */
         readonly prefix: string;
         readonly mediaType: StorageMediaType;
         readonly overrides: readonly StorageOverride[];
@@ -38,12 +38,12 @@ export interface ControlPlaneOptions {
   /** Additional CAs of client certificates. */
   readonly clientCaFile?: string;
   readonly requestHeaders: RequestHeaderSettings;
-  /** The client certificate for servers behind APIServices. Absent: the cluster's own. */
+  /** The client certificate for servers behind APIServices; absent means the cluster's own. */
   readonly proxyClient?: { readonly certificateFile: string; readonly keyFile: string };
   /** Whether these servers are reached at their pods instead of their cluster IPs. */
   readonly aggregatorRouting: boolean;
   readonly anonymousAuth: boolean;
-  /** The flag is written: the file must not say it, too. */
+  /** Whether the flag was used. Then the file must not set it too. */
   readonly anonymousFlagGiven?: boolean;
   /** AuthenticationConfiguration, instead of `oidc`. */
   readonly authenticationConfigFile?: string;
@@ -75,27 +75,27 @@ export interface ControlPlaneOptions {
   };
   readonly eventTtlSeconds: number;
   readonly tolerationSeconds: number;
-  /** `*` for all, `-name` to leave one out, or names. */
+  /** The controllers: `*` for all, `-name` to leave one out, or names. */
   readonly controllers: readonly string[];
   readonly nodeMonitorGraceMs: number;
   readonly nodeStartupGraceMs: number;
-  /** 0 keeps all. */
+  /** The number of kept pods; 0 keeps all. */
   readonly terminatedPodThreshold: number;
   readonly autoscaler: AutoscalerSettings;
   /** After this time without use, a token in a Secret is marked as invalid; after the same time again it is deleted. */
   readonly legacyTokenCleanUpMs: number;
   readonly scheduler: { readonly enabled: boolean } & SchedulerFiles;
   readonly kubeletPreferredAddressTypes: readonly string[];
-  /** The CA of kubelets' serving certificates; absent: they are not verified. */
+  /** The CA of kubelets' serving certificates; if absent, they are not verified. */
   readonly kubeletAuthorityFile?: string;
-  /** Absent: the cluster's own. */
+  /** The client certificate for kubelets; absent means the cluster's own. */
   readonly kubeletClient?: { readonly certificateFile: string; readonly keyFile: string };
   /** The maximum lifetime of certificates issued for CertificateSigningRequests. */
   readonly signingMs: number;
   readonly approvesKubeletServing: boolean;
 }
 
-/** The etcd cluster of one resource, where it has its own. */
+/** The etcd cluster of one resource that has its own. */
 export interface StorageOverride {
   readonly group: string;
   /** The plural. */
@@ -131,7 +131,7 @@ export interface AuditBackendOptions {
 }
 
 export interface AuditWebhookOptions {
-  /** In kubeconfig's format. */
+  /** A file in kubeconfig's format. */
   readonly configFile: string;
   readonly maxSize: number;
   readonly maxWaitMs: number;
@@ -140,7 +140,7 @@ export interface AuditWebhookOptions {
 }
 
 export interface AuditFileOptions {
-  /** `-` is standard output. */
+  /** The path of the log; `-` means standard output. */
   readonly logPath: string;
   readonly maxAgeDays: number;
   readonly maxBackups: number;

@@ -287,7 +287,7 @@ const authorizationFlags = [
   'authorization-webhook-config-file',
 ] as const satisfies readonly FlagName[];
 
-/** Files of structured configuration exclude the flags that say the same (upstream: kubeapiserver/options). */
+/** Refuses flags that conflict with files of structured configuration (upstream: kubeapiserver/options). */
 function structuredAccess(
   reader: FlagReader,
 ): Pick<ControlPlaneOptions, 'authenticationConfigFile' | 'authorizationConfigFile'> {

@@ -4,7 +4,7 @@ import type { ClusterPki } from '../../pki/cluster-pki.ts';
 import type { FlagReader } from './flag-reader.ts';
 
 export interface RequestHeaderSettings extends RequestHeaderNames {
-  /** The CA of front proxies. Absent: the cluster's own, which issues only this server's certificate. */
+  /** The CA of front proxies; absent means the cluster's own, which issues only this server's certificate. */
   readonly clientCaFile?: string;
   readonly allowedNames: readonly string[];
 }
@@ -17,7 +17,7 @@ export function readRequestHeaders(reader: FlagReader): RequestHeaderSettings {
   const names = reader.list('requestheader-allowed-names');
   return {
     ...(clientCaFile !== undefined && { clientCaFile }),
-    // An external CA may issue certificates for any proxy; the cluster's own only for this server.
+    // An external CA may issue certificates for any proxy, but the cluster's own only for this server.
     allowedNames: names.length === 0 && clientCaFile === undefined ? [OWN_NAME] : names,
     usernameHeaders: reader.list('requestheader-username-headers'),
     uidHeaders: reader.list('requestheader-uid-headers'),

@@ -7,7 +7,7 @@ import type { ResourceDefinition } from '../../model/resource-definition.ts';
 /** The enabled optional parts of the API: `--feature-gates` and `--runtime-config`. */
 export interface ApiChoice {
   readonly gates: ReadonlySet<ControlPlaneGate>;
-  /** By `GROUP/VERSION`, `GROUP/VERSION/RESOURCE`, `api/beta` or `api/all`. */
+  /** The settings by `GROUP/VERSION`, `GROUP/VERSION/RESOURCE`, `api/beta` or `api/all`. */
   readonly served: ReadonlyMap<string, boolean>;
 }
 
@@ -31,8 +31,8 @@ const wide = ['api/all', 'api/ga', 'api/beta', 'api/alpha', 'api/legacy'];
 const withStable = new Set(['api/ga', 'api/legacy']);
 
 /**
- * `KEY=true` items, in upstream's forms. Only versions that are off by default can be switched. Turning on what is
- * always on is allowed; turning it off is an error.
+ * Parses `KEY=true` items in upstream's forms. Only versions that are off by default can be switched. It is allowed to
+ * turn on what is always on, but an error to turn it off.
  */
 export function parseRuntimeConfig(
   items: readonly string[],
@@ -61,7 +61,9 @@ export function parseRuntimeConfig(
   return served;
 }
 
-/** Kinds without a gate always; the others with their gate, by the most specific key that is given. */
+/**
+ * Whether a kind is served. Kinds without a gate always are; others with their gate, by the most specific given key.
+ */
 export function isServed(definition: ResourceDefinition, { gates, served }: ApiChoice): boolean {
   const { gate, type, isAlpha } = definition;
   if (!isOptional(definition)) return true;

@@ -11,8 +11,8 @@ import { readText } from '../../../base/read-text.ts';
 import type { AskExtender, ExtenderTls } from '../../scheduler/framework/extender.ts';
 
 /**
- * JSON of this size is parsed in less than 100 ms: about a thousand complete nodes. Extenders of large clusters
- * exchange only names (`nodeCacheCapable`).
+ * The size limit of an answer. JSON of this size is parsed in less than 100 ms: about a thousand complete nodes.
+ * Extenders of large clusters exchange only names (`nodeCacheCapable`).
  */
 const LONGEST_ANSWER_BYTES = 10 << 20;
 const MOST_ANSWER_VALUES = 400_000;

@@ -33,7 +33,7 @@ export interface SchedulerOptions {
   readonly kubeconfig?: string;
   readonly schedulerName?: string;
   readonly election: Partial<SchedulerElection>;
-  /** Absent: none. */
+  /** The secure port; absent for none. */
   readonly serving?: SchedulerServing;
 }
 
@@ -41,7 +41,7 @@ export interface SchedulerOptions {
 export interface SchedulerServing {
   readonly port: number;
   readonly bindAddress: string;
-  /** Absent: a self-signed certificate. */
+  /** The certificate; absent means a self-signed one. */
   readonly pair?: { readonly certificateFile: string; readonly keyFile: string };
   readonly clientCaFile?: string;
   readonly openPaths: readonly string[];

@@ -42,7 +42,7 @@ export class SchedulerPages {
     });
   }
 
-  /** Undefined while another process leads. */
+  /** Sets the scheduler; undefined while another process leads. */
   show(scheduler: Scheduler | undefined): void {
     this.#scheduler = scheduler;
   }
@@ -102,7 +102,10 @@ export async function servePages(serving: SchedulerServing, parts: ServingParts)
   return () => server.close();
 }
 
-/** The API server reviews tokens and access (upstream: DelegatingAuthenticationOptions and its twin). */
+/**
+ * Creates access control in which the API server reviews tokens and access (upstream: DelegatingAuthenticationOptions
+ * and its twin).
+ */
 function delegatedAccess({
   transport,
   clock,

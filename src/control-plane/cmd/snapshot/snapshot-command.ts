@@ -66,7 +66,7 @@ export async function snapshotCommand(args: readonly string[], setting: Snapshot
   }
 }
 
-/** The flags that say where the store is are the control plane's own. */
+/** Whether the arguments are for etcd. The flags of the store are those of the control plane. */
 const isForEtcd = ([verb, , ...flags]: readonly string[]): boolean =>
   verb === 'restore' && flags.some((flag) => /^--?(?:storage|etcd)-/.test(flag));
 
@@ -103,7 +103,10 @@ function parseRequest(args: readonly string[], defaultDataDir: string): Snapshot
   return { verb, file, dataDir, kubeconfig: values.kubeconfig ?? path.join(dataDir, 'admin.conf') };
 }
 
-/** Written under a temporary name until it is complete and synced, so that the file is always a complete snapshot. */
+/**
+ * Writes a snapshot. It has a temporary name until it is complete and synced, so that the file is always a complete
+ * snapshot.
+ */
 async function save({ file, kubeconfig }: SnapshotRequest, setting: SnapshotSetting): Promise<number> {
   const transport = new HttpTransport(readKubeconfig(kubeconfig), { userAgent: 'kubelet-control-plane' });
   const partial = `${file}.partial`;
@@ -154,7 +157,7 @@ async function status({ file }: SnapshotRequest, { write }: SnapshotSetting): Pr
   return 0;
 }
 
-/** The file is read twice, so that nothing is restored from an incomplete file. */
+/** Restores a snapshot. The file is read twice, so that nothing is restored from an incomplete file. */
 async function restore({ file, dataDir }: SnapshotRequest, { write }: SnapshotSetting): Promise<number> {
   await readSnapshot(file, () => undefined);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });

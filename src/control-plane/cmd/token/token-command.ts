@@ -22,13 +22,15 @@ const word = (length: number): string => Array.from({ length }, () => LETTERS[ra
 
 interface TokenRequest {
   readonly dataDir: string;
-  /** 0: it does not expire. */
+  /** The lifetime; 0 means that the token does not expire. */
   readonly ttlMs: number;
   readonly printsJoin: boolean;
   readonly kubeconfigFile: string | undefined;
 }
 
-/** `kubelet-control-plane token ...`: for the control plane with this data directory. Resolves with the exit code. */
+/**
+ * Runs `kubelet-control-plane token ...` for the control plane with this data directory. Resolves with the exit code.
+ */
 export async function tokenCommand(
   args: readonly string[],
   {

@@ -17,13 +17,19 @@ const strict: Changes = {
 /** A label of a namespace that sets one mode of its policy. */
 export const label = (mode: string, value: string) => ({ [`pod-security.kubernetes.io/${mode}`]: value });
 
-/** The violations of a pod as the user reads them; empty if it passes. For "restricted", the changes apply to a pod that passes. */
+/**
+ * Returns the violations of a pod as users read them; empty if it passes. For "restricted", the changes apply to a pod
+ * that passes.
+ */
 export function refusalOf(level: 'baseline' | 'restricted', changes: Changes, minor = Infinity): string {
   const { metadata, spec } = buildPod(structuredClone({ ...(level === 'restricted' && strict), ...changes }));
   return describeViolations(violationsOf({ level, minor }, judged(metadata, spec)));
 }
 
-/** Name of the test, changes of the pod, expected violations; no violation: the level allows the pod. */
+/**
+ * The name of the test, the changes of the pod, and the expected violations. Without violations, the level must allow
+ * the pod.
+ */
 export type LevelCase = readonly [string, Changes, string];
 
 /** One test for each case. */

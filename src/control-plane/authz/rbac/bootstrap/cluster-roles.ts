@@ -1,8 +1,8 @@
 import type { ControlPlaneGate } from '../../../model/control-plane-gates.ts';
 
 /**
- * The cluster roles that every cluster has, as rules in the short form of `policy-rules.ts`: verbs, API groups,
- * resources and, sometimes, names. Facts of upstream's bootstrap policy for v1.36 with its default feature gates;
+ * The cluster roles of every cluster, as rules in the short form of `policy-rules.ts`: verbs, API groups, resources
+ * and, sometimes, names. They are those of upstream's bootstrap policy for v1.36 with its default feature gates.
  * `admin`, `edit` and `view` are aggregated, see `default-policy.ts`.
  */
 export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
@@ -116,7 +116,7 @@ export const clusterRoleRules: Readonly<Record<string, readonly string[]>> = {
     'create,delete resource.k8s.io resourceclaims',
     'patch,update resource.k8s.io resourceclaims/binding',
   ],
-  /** kubeadm's: a joining node checks whether the name is taken. */
+  /** A role of kubeadm: a joining node checks whether its name is in use. */
   'kubeadm:get-nodes': ['get core nodes'],
   /**
    * For the embedded metrics API. Its name differs from metrics-server's role, system:aggregated-metrics-reader, so

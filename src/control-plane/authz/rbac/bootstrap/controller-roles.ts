@@ -1,8 +1,8 @@
 import type { ControlPlaneGate } from '../../../model/control-plane-gates.ts';
 
 /**
- * The permissions of each controller, by the name of its service account in kube-system; the roles are called
- * `system:controller:` and that name. Facts as in `cluster-roles.ts`.
+ * The permissions of each controller, by the name of its service account in kube-system. The roles are called
+ * `system:controller:` and that name. The sources are those of `cluster-roles.ts`.
  */
 export const controllerRoleRules: Readonly<Record<string, readonly string[]>> = {
   'attachdetach-controller': [
@@ -23,7 +23,7 @@ export const controllerRoleRules: Readonly<Record<string, readonly string[]>> = 
     'create authorization.k8s.io subjectaccessreviews',
     'create,patch,update core,events.k8s.io events',
   ],
-  /** Ours, for --approve-kubelet-serving. */
+  /** A role that upstream does not have, for --approve-kubelet-serving. */
   'kubelet-serving-approver': [
     'get,list,watch certificates.k8s.io certificatesigningrequests',
     'update certificates.k8s.io certificatesigningrequests/approval',

@@ -47,11 +47,11 @@ const clusterBindings: Readonly<Record<string, readonly string[]>> = {
   'system:kube-scheduler': ['user:system:kube-scheduler'],
   'system:volume-scheduler': ['user:system:kube-scheduler'],
   'system:service-account-issuer-discovery': ['group:system:serviceaccounts'],
-  /** No subjects: the Node authorizer decides what nodes may do. */
+  /** The binding has no subjects, because the Node authorizer decides about nodes. */
   'system:node': [],
 };
 
-/** Service accounts may read objects that their pods mount; only with the feature gate. */
+/** Allows service accounts to read the objects that their pods mount, only with the feature gate. */
 const trustBundleBindings: Readonly<Record<string, readonly string[]>> = {
   'system:cluster-trust-bundle-discovery': ['group:system:serviceaccounts'],
 };
@@ -106,8 +106,8 @@ const namespacedRoles: readonly {
     rules: ['read core configmaps', 'update core configmaps cluster-info', EVENTS],
     subjects: ['sa:kube-system/bootstrap-signer'],
   },
-  // Objects that `kubeadm join` reads: cluster-info without authentication, because it is signed with the token; then
-  // the configuration, with the token.
+  // The objects that `kubeadm join` reads: cluster-info without authentication, because it is signed with the token,
+  // and then the configuration, with the token.
   {
     namespace: 'kube-public',
     name: 'kubeadm:bootstrap-signer-clusterinfo',
@@ -129,8 +129,8 @@ const namespacedRoles: readonly {
 ];
 
 /**
- * kubeadm's bindings, so that its credentials work here: administrators in a group whose rights, unlike those of
- * system:masters, can be revoked, and nodes that join with a token. Name, cluster role, subjects.
+ * The bindings of kubeadm, so that its credentials work here: administrators in a group whose rights, unlike those of
+ * system:masters, can be revoked, and nodes that join with a token. The values are name, cluster role and subjects.
  */
 const kubeadmBindings: readonly (readonly [string, string, readonly string[]])[] = [
   ['kubeadm:cluster-admins', 'cluster-admin', ['group:kubeadm:cluster-admins']],
@@ -152,8 +152,8 @@ export interface RbacPolicy {
 }
 
 /**
- * Roles and bindings as upstream has them in a new cluster, and kubeadm's bindings. Created at each call: it is needed
- * once, at the start.
+ * Returns the roles and bindings of a new cluster of upstream, and the bindings of kubeadm. They are created at each
+ * call, because they are needed once, at the start.
  */
 export function defaultPolicy(gates: Gates = new Set()): RbacPolicy {
   const controllers = gatedRules(controllerRoleRules, gatedControllerRoleRules, gates);
@@ -180,7 +180,7 @@ export function defaultPolicy(gates: Gates = new Set()): RbacPolicy {
   };
 }
 
-/** Rules that apply to every node, independent of the object. */
+/** Returns the rules that apply to every node, independent of the object. */
 export const nodeRules = (gates: Gates = new Set()): ReturnType<typeof parseRule>[] =>
   (gatedRules(clusterRoleRules, gatedClusterRoleRules, gates)['system:node'] ?? []).map(parseRule);
 

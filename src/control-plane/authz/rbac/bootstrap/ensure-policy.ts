@@ -18,8 +18,9 @@ import type { PolicyStep } from './reconcile-policy.ts';
 const ATTEMPTS = 5;
 
 /**
- * Reconciles the default roles and bindings, as upstream does at every start. Idempotent; other servers may do the same
- * concurrently. A failed write does not stop the others; after all were tried it rejects with the last error.
+ * Reconciles the default roles and bindings, as upstream does at every start. It is idempotent, and other servers may
+ * do the same concurrently. A failed write does not stop the others. After all were tried, it rejects with the last
+ * error.
  */
 export async function ensureDefaultPolicy(
   client: ApiClient,
@@ -65,7 +66,7 @@ interface Reconciliation<T extends ApiObject> {
   readonly decide: (existing: T | undefined, wanted: T) => PolicyStep<T>;
 }
 
-/** Decides and writes, and repeats with the current object after a conflict. */
+/** Decides and writes. After a conflict it repeats both with the current object. */
 async function reconcile<T extends ApiObject>(
   { client, type, decide }: Reconciliation<T>,
   wanted: T,
@@ -133,8 +134,8 @@ async function ensureNamespace(client: ApiClient, name: string): Promise<void> {
 }
 
 /**
- * Clusters from before aggregation may have changed `admin`, `edit` or `view` by hand: their rules move to the role
- * that is aggregated into it.
+ * Moves manually changed rules of `admin`, `edit` or `view` to the roles that are aggregated into them, in clusters
+ * from before aggregation.
  */
 async function keepOldRules(client: ApiClient, log: Logger): Promise<void> {
   for (const name of ['admin', 'edit', 'view']) {

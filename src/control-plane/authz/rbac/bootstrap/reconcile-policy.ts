@@ -18,7 +18,7 @@ export type PolicyStep<T> =
 const none = { kind: 'none' } as const;
 
 /**
- * Adds permissions, labels and annotations that are missing; takes nothing away (upstream:
+ * Adds missing permissions, labels and annotations, and removes nothing (upstream:
  * component-helpers/auth/rbac/reconciliation).
  */
 export function reconcileRole<T extends Role | ClusterRole>(existing: T | undefined, expected: T): PolicyStep<T> {
@@ -49,7 +49,7 @@ function reconcileAggregation(
   return missing.length === 0 ? {} : { aggregationRule: { ...had, clusterRoleSelectors: [...selectors, ...missing] } };
 }
 
-/** Adds subjects, labels and annotations that are missing. */
+/** Adds missing subjects, labels and annotations. */
 export function reconcileBinding<T extends RoleBinding | ClusterRoleBinding>(
   existing: T | undefined,
   expected: T,
@@ -73,7 +73,7 @@ export function reconcileBinding<T extends RoleBinding | ClusterRoleBinding>(
 const isProtected = ({ metadata }: ApiObject): boolean =>
   metadata.annotations?.['rbac.authorization.kubernetes.io/autoupdate'] === 'false';
 
-/** Existing values take precedence over expected ones. */
+/** Merges the metadata. Existing values have precedence over expected ones. */
 function mergedMetadata(existing: ApiObject, expected: ApiObject): ApiObject['metadata'] {
   return {
     ...existing.metadata,

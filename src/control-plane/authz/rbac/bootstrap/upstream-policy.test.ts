@@ -11,7 +11,7 @@ import type { RbacPolicy } from './default-policy.ts';
 
 const AGGREGATE = 'rbac.authorization.k8s.io/aggregate-to-';
 
-/** What a rule is about: `pods/log`, `deployments.apps`, `configmaps=name`, `/healthz`. */
+/** Returns the targets of a rule: `pods/log`, `deployments.apps`, `configmaps=name`, `/healthz`. */
 function targetsOf({
   apiGroups = [],
   resources = [],
@@ -28,7 +28,7 @@ function targetsOf({
   ];
 }
 
-/** `get list: pods secrets` for each set of verbs. */
+/** Returns `get list: pods secrets` for each set of verbs. */
 function grantsOf(rules: readonly PolicyRule[]): string[] {
   const verbsByTarget = new Map<string, Set<string>>();
   for (const rule of rules)
@@ -52,7 +52,7 @@ const aggregates = (labels: Readonly<Record<string, string>> = {}): string =>
     .join(' ');
 const after = (word: string, names: string): string => (names === '' ? '' : ` ${word} ${names}`);
 
-/** By the first line of each role or binding, the lines below it. */
+/** The lines of each role or binding, by its first line. */
 function shown({ clusterRoles, roles, clusterRoleBindings, roleBindings }: RbacPolicy): ReadonlyMap<string, string[]> {
   const headOf = (kind: string, { namespace, name }: { namespace: string; name: string }): string =>
     `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
@@ -87,7 +87,7 @@ function upstream(): ReadonlyMap<string, readonly string[]> {
 }
 const theirs = upstream();
 
-/** What the policy has beside upstream's. */
+/** Returns what the policy has in addition to upstream's. */
 function beside(gates: readonly ControlPlaneGate[] = []): Record<string, readonly string[]> {
   return Object.fromEntries(
     [...shown(defaultPolicy(new Set(gates)))].filter(([head, lines]) => theirs.get(head)?.join() !== lines.join()),
