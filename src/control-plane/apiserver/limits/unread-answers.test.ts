@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { FakeClock } from '../../../base/testing/fake-clock.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 import type { HeldAnswer, UnreadLimits } from './unread-answers.ts';
@@ -113,5 +115,24 @@ describe('a response that is not read', () => {
     second.end();
     second.resize(5);
     assert.deepEqual([each.unread.bytes, each.clock.armedTimers], [0, 0]);
+  });
+
+  it('leaves nothing of it in memory after its end, though its handle is kept', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const { unread } = new Fixture();
+    const begin = (): { readonly handle: HeldAnswer; readonly body: WeakRef<object> } => {
+      const body = { text: 'long' };
+      const cut = (): void => assert.fail(`${body.text} was cut`);
+      return { handle: unread.hold({ connection: {}, user: 'jane', bytes: 4, cut }), body: new WeakRef(body) };
+    };
+    const [ended, open] = [begin(), begin()];
+    ended.handle.end();
+    // A reference that was made in this turn is only weak from the next one on.
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+    assert.deepEqual([ended.body.deref(), open.body.deref()?.constructor], [undefined, Object]);
+    ended.handle.resize(0);
+    open.handle.end();
   });
 });

@@ -30,7 +30,7 @@ export interface HeldAnswer {
 }
 
 interface Held {
-  readonly answer: UnreadAnswer;
+  answer: UnreadAnswer;
   readonly sinceMs: number;
   bytes: number;
   cancel: () => void;
@@ -155,16 +155,27 @@ export class UnreadAnswers {
   }
 
   #cut(held: Held): void {
+    const { answer } = held;
     this.#forget(held);
-    held.answer.cut();
+    answer.cut();
   }
 
   #forget(held: Held): void {
     held.cancel();
     const { connection, user } = held.answer;
     if (remove(this.#connections, connection, held) && remove(this.#users, user, held)) this.#bytes -= held.bytes;
+    held.answer = ended;
+    held.cancel = nothing;
   }
 }
+
+const nothing = (): void => undefined;
+/**
+ * Takes the place of an answer that has ended. Without it the request, its response and its body stay in memory until
+ * the next major garbage collection: V8 links an outgrown table of a Set to its successor, and an outgrown table that
+ * has become old keeps all later ones with the entries that they had.
+ */
+const ended: UnreadAnswer = { connection: {}, user: '', bytes: 0, cut: nothing };
 
 function accountOf<Key>(accounts: Map<Key, Account>, key: Key): Account {
   let account = accounts.get(key);
