@@ -86,10 +86,19 @@ describe('the client for webhooks, over real HTTPS', () => {
     );
     assert.deepEqual([seen.at(-1)?.url, seen.at(-1)?.host], ['/x?timeout=5s', 'hook.tools.svc:443']);
     const reason = (more: object) => failure({ service: { namespace: 'tools', name: 'hook', ...more }, caBundle });
-    assert.equal(await reason({ name: 'none' }), 'service "none" not found');
-    assert.equal(await reason({ port: 80 }), 'no service port 80 found for service "hook"');
+    assert.equal(
+      await reason({ name: 'none' }),
+      'Post "https://none.tools.svc:443/?timeout=10s": service "none" not found',
+    );
+    assert.equal(
+      await reason({ port: 80 }),
+      'Post "https://hook.tools.svc:80/?timeout=10s": no service port 80 found for service "hook"',
+    );
     reader.put(services, { metadata: { ...metadata, name: 'idle' }, spec: { ports: [{ port: 443 }] } });
-    assert.equal(await reason({ name: 'idle' }), 'no endpoints available for service "idle"');
+    assert.equal(
+      await reason({ name: 'idle' }),
+      'Post "https://idle.tools.svc:443/?timeout=10s": no endpoints available for service "idle"',
+    );
   });
 
   it('trusts no other server, and reports failures with well-known messages', async () => {

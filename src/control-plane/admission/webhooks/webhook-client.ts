@@ -30,15 +30,20 @@ export interface WebhookClientOptions {
   readonly random: Random;
 }
 
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
 interface Target {
   /** The URL in errors. */
   readonly url: string;
   /** The value of the `Host` header. */
   readonly authority: string;
-  readonly host: string;
-  readonly port: number;
   readonly path: string;
   readonly serverName: string;
+  /** Selects the address for one request. Throws an Error if there is none. */
+  readonly resolve: () => Address;
 }
 
 /** Posts reviews over HTTPS/1.1 with keep-alive connections. */
@@ -52,7 +57,7 @@ export class WebhookClient {
   }
 
   readonly post: PostReview = async (client, review, timeoutSeconds) => {
-    const { url, authority, host, port, path, serverName } = this.#targetOf(client, timeoutSeconds);
+    const { url, authority, path, serverName, resolve } = this.#targetOf(client, timeoutSeconds);
     const ca =
       client.caBundle === undefined || client.caBundle === ''
         ? undefined
@@ -60,7 +65,10 @@ export class WebhookClient {
     const text = JSON.stringify(review);
     const abort = new AbortController();
     const timer = this.#options.clock.setTimer(timeoutSeconds * 1000, () => abort.abort());
+    let address: Address = { host: '', port: 0 };
     try {
+      address = resolve();
+      const { host, port } = address;
       const headers = {
         accept: 'application/json',
         'content-type': 'application/json',
@@ -89,10 +97,8 @@ export class WebhookClient {
       return parseAnswer(answer.statusCode ?? 0, read);
     } catch (error) {
       if (error instanceof AnswerError) throw error;
-      throw new Error(
-        `Post ${JSON.stringify(url)}: ${abort.signal.aborted ? 'context deadline exceeded' : describe(error, host, port)}`,
-        { cause: error },
-      );
+      const why = abort.signal.aborted ? 'context deadline exceeded' : describe(error, address);
+      throw new Error(`Post ${JSON.stringify(url)}: ${why}`, { cause: error });
     } finally {
       timer.cancel();
     }
@@ -122,10 +128,9 @@ export class WebhookClient {
       return {
         url: `https://${host}${pathname}?${query}`,
         authority: host,
-        host: bare,
-        port: port === '' ? 443 : Number(port),
         path: `${pathname}?${query}`,
         serverName: bare,
+        resolve: () => ({ host: bare, port: port === '' ? 443 : Number(port) }),
       };
     }
     if (service === undefined) throw new Error('webhook configuration must have either service or URL');
@@ -133,16 +138,16 @@ export class WebhookClient {
     const serverName = `${name}.${namespace}.svc`;
     const full = `${path.startsWith('/') ? path : `/${path}`}?${query}`;
     return {
-      ...this.#addressOf(namespace, name, port),
       url: `https://${serverName}:${port}${full}`,
       authority: `${serverName}:${port}`,
       path: full,
       serverName,
+      resolve: () => this.#addressOf(namespace, name, port),
     };
   }
 
   /** Returns the address of one of the service's ready endpoints, which can be reached without service routing. */
-  #addressOf(namespace: string, name: string, port: number): { readonly host: string; readonly port: number } {
+  #addressOf(namespace: string, name: string, port: number): Address {
     const { reader, random } = this.#options;
     const service = reader.get(services, { namespace, name });
     if (service === undefined) throw new Error(`service ${JSON.stringify(name)} not found`);
@@ -217,7 +222,7 @@ const unknownAuthority = new Set([
 ]);
 
 /** Returns the error with the text of Go's network library, which users search for. */
-function describe(error: unknown, host: string, port: number): string {
+function describe(error: unknown, { host, port }: Address): string {
   const { code = '' } = error as { readonly code?: string };
   const address = isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
   if (code === 'ECONNREFUSED') return `dial tcp ${address}: connect: connection refused`;
