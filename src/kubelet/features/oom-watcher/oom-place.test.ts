@@ -57,6 +57,25 @@ describe('the place of a killed process', () => {
     assert.deepEqual(found('/kubepods/burstable/pod1', '/kubepods/burstable/pod1'), ['one', undefined, 'pod']);
   });
 
+  it('is found on a node that is itself a container', () => {
+    const outer = '/docker/f00';
+    const inPod = `${outer}/kubepods/burstable/pod1`;
+    assert.deepEqual(found(`${inPod}/bb`, `${inPod}/bb`), ['one', 'of-bb', 'container']);
+    assert.deepEqual(found(`${inPod}/bb/deep`, `${inPod}/bb/deep`), ['one', 'of-bb', 'inside']);
+    assert.deepEqual(found(`${inPod}/bb`, inPod), ['one', 'of-bb', 'pod']);
+    assert.deepEqual(found(`${inPod}/bb`, `${outer}/kubepods`), ['one', 'of-bb', 'allPods']);
+    assert.deepEqual(found(`${outer}${SLICE}/crio-dd.scope`), ['slice', 'of-dd', 'unknown']);
+    assert.equal(found(`${outer}/kubepods/burstable/pod111/bb`), undefined);
+  });
+
+  it('is the outer pod if a container names its cgroups after those of another pod', () => {
+    for (const outer of ['', '/docker/f00']) {
+      const own = `${outer}/kubepods/burstable/pod11/cc`;
+      const forged = `${own}/kubepods/burstable/pod1/aa`;
+      assert.deepEqual(found(forged, forged), ['eleven', 'of-cc', 'inside']);
+    }
+  });
+
   it('says when the limit is that of the node, or is not known', () => {
     assert.deepEqual(found('/kubepods/burstable/pod1/aa', undefined, 'system'), ['one', 'of-aa', 'node']);
     assert.deepEqual(found('/kubepods/burstable/pod1/aa'), ['one', 'of-aa', 'unknown']);

@@ -20,17 +20,25 @@ export interface OomPlace {
   readonly limit: OomLimit;
 }
 
-/** Finds the pod and the container of a killed process; undefined if the process belongs to no pod. */
+/**
+ * Finds the pod and the container of a killed process; undefined if the process belongs to no pod. If the node is itself
+ * a container, the kernel's paths begin with the cgroup of that container, which the node cannot see. The outermost
+ * match is the right one, because a container may name its own cgroups after those of other pods.
+ */
 export function locateOomKill(kill: OomKill, pods: Iterable<OomPod>): OomPlace | undefined {
   const { victimGroup } = kill;
   if (victimGroup === undefined) return undefined;
-  for (const { pod, path, containers } of pods) {
-    if (!isAtOrBelow(victimGroup, path)) continue;
-    const folder = victimGroup.slice(path.length + 1).split('/')[0] ?? '';
-    const container = containers.find(({ id }) => isGroupOf(folder, id));
-    return { pod, container, limit: limitOf(kill, path, `${path}/${folder}`) };
+  let found: { readonly at: number; readonly inPod: OomPod } | undefined;
+  for (const inPod of pods) {
+    const at = `${victimGroup}/`.indexOf(`${inPod.path}/`);
+    if (at >= 0 && (found === undefined || at < found.at)) found = { at, inPod };
   }
-  return undefined;
+  if (found === undefined) return undefined;
+  const { pod, path, containers } = found.inPod;
+  const podPath = victimGroup.slice(0, found.at + path.length);
+  const folder = victimGroup.slice(podPath.length + 1).split('/')[0] ?? '';
+  const container = containers.find(({ id }) => isGroupOf(folder, id));
+  return { pod, container, limit: limitOf(kill, podPath, `${podPath}/${folder}`) };
 }
 
 function limitOf({ scope, limitGroup }: OomKill, podPath: string, containerPath: string): OomLimit {
