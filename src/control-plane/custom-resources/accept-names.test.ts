@@ -25,7 +25,7 @@ function wanting(name: string, kind: string): CustomResourceDefinition {
   };
 }
 
-/** One store, whose writes are conditional, and servers whose caches follow its one history. */
+/** One store with conditional writes, and servers whose caches follow its history. */
 class Servers {
   #revision = 0;
   readonly #history: Version[] = [];
@@ -44,12 +44,15 @@ class Servers {
     return [...last.values()];
   }
 
-  /** The cache of one server shows some more of the history. */
+  /** Shows more of the history to the cache of one server. */
   follow(server: number, count: number): void {
     this.#seen[server] = Math.min(this.#revision, (this.#seen[server] ?? 0) + count);
   }
 
-  /** What a server would write from what it sees; the write is refused if the definition has changed. */
+  /**
+   * Returns the write that a server would make according to its cache. The write is refused if the definition has
+   * changed.
+   */
   judge(server: number, name: string): (() => void) | undefined {
     const seen = this.current(this.#seen[server]);
     const definition = seen.find(({ metadata }) => metadata.name === name);

@@ -6,7 +6,7 @@ import { isLaterVersion } from '../../api/resource-version.ts';
 
 export interface AcceptedNames {
   readonly names: CustomResourceDefinitionNames;
-  /** Why not all wanted names are among them. */
+  /** The reason why not all wanted names are accepted. */
   readonly conflict?: { readonly reason: string; readonly message: string };
 }
 
@@ -14,10 +14,10 @@ type Names = Partial<CustomResourceDefinitionNames>;
 
 /**
  * Accepts the names that no other definition of the group uses; for the others the old names stay (upstream:
- * controller/status naming_controller.go). A definition also yields the names that one of an older version wants. The
- * result is written on the condition that its definition has not changed, and every cache that shows this definition
- * shows the older version or what became of it. So two definitions never have one name accepted, even if several servers
- * judge them at once, which upstream does not exclude.
+ * controller/status naming_controller.go). A definition does not get names that one of an older version wants. The
+ * result is written on the condition that its definition has not changed, and every cache that has this definition has
+ * the older version or its result. So two definitions never have the same name accepted, even if several servers
+ * compute them concurrently, which upstream does not exclude.
  */
 export function acceptNames(
   definition: CustomResourceDefinition,
@@ -65,7 +65,7 @@ export function acceptNames(
   };
 }
 
-/** What it has, and what it will get. A deleted one gets nothing more. */
+/** Returns the names that a definition has and those that it will get. A deleted one gets none. */
 function usedBy(
   { metadata, spec, status }: CustomResourceDefinition,
   { metadata: own }: CustomResourceDefinition,

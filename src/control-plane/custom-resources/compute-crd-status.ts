@@ -19,7 +19,7 @@ export interface NewCondition {
   readonly message: string;
 }
 
-/** The conditions with one of them updated; its time changes only with its status. */
+/** Sets one condition. Its time changes only with its status. */
 export function setCondition(
   conditions: readonly CustomResourceDefinitionCondition[],
   { type, status, reason, message }: NewCondition,
@@ -56,7 +56,7 @@ export function computeCrdStatus(
   return JSON.stringify(next) === JSON.stringify(before) ? undefined : next;
 }
 
-/** Established stays true, even if the names are no longer accepted. */
+/** Returns the condition Established, which stays true even if the names are no longer accepted. */
 function establishedCondition(definition: CustomResourceDefinition, isAccepted: boolean): NewCondition | undefined {
   if (findCrdCondition(definition, 'Established')?.status === 'True') return undefined;
   const message = 'the initial names have been accepted';

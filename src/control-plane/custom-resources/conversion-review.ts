@@ -7,7 +7,7 @@ import { formatFieldError } from '../../api/validation/field-error.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
 import { validateAnnotations, validateLabels } from '../../api/validation/metadata.ts';
 
-/** The versions of ConversionReview that this server supports; a webhook lists its own. */
+/** The versions of ConversionReview that this server supports. A webhook lists those that it supports. */
 const spoken = ['v1', 'v1beta1'];
 const GROUP = 'apiextensions.k8s.io';
 
@@ -18,7 +18,7 @@ export interface ConversionQuestion {
   readonly reviewVersions: readonly string[];
 }
 
-/** The review to send, in the first supported version of the webhook. */
+/** Builds the review, in the first version of the webhook that this server supports. */
 export function conversionReview({ objects, apiVersion, uid, reviewVersions }: ConversionQuestion): object {
   const version = reviewVersionOf(reviewVersions);
   return {
@@ -34,7 +34,7 @@ function reviewVersionOf(versions: readonly string[]): string {
   return version;
 }
 
-/** '' becomes absent. */
+/** Converts an object to the form that clients see, in which '' is absent. */
 function wireForm({ metadata, ...rest }: ApiObject): object {
   const { name, namespace, uid, ...more } = metadata;
   return {
@@ -44,8 +44,9 @@ function wireForm({ metadata, ...rest }: ApiObject): object {
 }
 
 /**
- * The objects of a response, validated as in upstream: the response belongs to the request, and metadata except labels
- * and annotations is unchanged (upstream: conversion/webhook_converter.go). Throws an error with the problem.
+ * Returns the objects of a response, validated as in upstream: the response must belong to the request, and metadata
+ * except labels and annotations must be unchanged (upstream: conversion/webhook_converter.go). Throws an error with the
+ * problem.
  */
 export function convertedObjects(answer: unknown, question: ConversionQuestion, kind: string): readonly ApiObject[] {
   const found = objectsOf(answer, question, kind);
@@ -110,7 +111,7 @@ function checked(value: unknown, original: ApiObject, apiVersion: string): ApiOb
   return { ...value, apiVersion, metadata: restored(original.metadata, given) };
 }
 
-/** Only labels and annotations may change. */
+/** Returns the metadata, of which only labels and annotations may change. */
 function restored(original: ApiObject['metadata'], given: JsonObject): ApiObject['metadata'] {
   const { labels: _, annotations: __, ...kept } = original;
   const labels = textsOf(given['labels'], 'labels');
@@ -132,7 +133,7 @@ function textsOf(value: unknown, field: string): Record<string, string> | undefi
   return value as Record<string, string>;
 }
 
-/** The type of a JSON value as Go's `%T` prints it. */
+/** Returns the type of a JSON value as Go's `%T` prints it. */
 function goType(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return '[]interface {}';

@@ -18,9 +18,12 @@ export interface ConversionCalls {
   readonly newUid: () => string;
 }
 
-/** Upstream's limit of a call. */
+/** Upstream's time limit of a call. */
 const TIMEOUT_SECONDS = 30;
-/** A list is sent in one review, unless its JSON is longer than this or it has more objects: each is one turn's work. */
+/**
+ * The maximum characters and objects of one review, because each is processed in one turn of the event loop. Longer
+ * lists are sent in several.
+ */
 const MOST_CHARACTERS = 1 << 20;
 const MOST_OBJECTS = 10_000;
 

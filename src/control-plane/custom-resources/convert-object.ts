@@ -6,14 +6,14 @@ export type ConvertObjects = (objects: readonly ApiObject[], apiVersion: string)
 
 type Change = (object: ApiObject) => ApiObject;
 
-/** Stored objects converted to one version; each is converted once for all readers. */
+/** Stored objects converted to one version. Each is converted once for all readers. */
 export interface ShownObjects {
   readonly fromStored: (object: ApiObject) => ApiObject;
-  /** Must be awaited before `fromStored`. Absent or undefined: no wait is needed. */
+  /** Must be awaited before `fromStored`. If it is absent or returns undefined, no wait is needed. */
   readonly prepare?: (objects: readonly ApiObject[]) => Promise<void> | undefined;
 }
 
-/** Without a webhook: `show` changes only the name and what the schemas decide. */
+/** The conversion without a webhook: `show` changes only the name and what the schemas determine. */
 export function renamed(show: Change): ShownObjects {
   const known = new WeakMap<ApiObject, ApiObject>();
   return {
@@ -28,15 +28,15 @@ export function renamed(show: Change): ShownObjects {
   };
 }
 
-/** How schemas change objects around a conversion by a webhook. */
+/** How schemas change objects before and after a conversion by a webhook. */
 export interface AroundConversion {
-  /** An object that is stored in the version asked for. */
+  /** Shows an object that is stored in the requested version. */
   readonly own: Change;
   readonly before: Change;
   readonly after: Change;
 }
 
-/** With a webhook: an object is sent once, even for concurrent readers. */
+/** The conversion with a webhook. An object is sent once, even for concurrent readers. */
 export function converted(
   apiVersion: string,
   { own: showOwn, before, after }: AroundConversion,

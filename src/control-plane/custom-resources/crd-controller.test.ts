@@ -27,7 +27,7 @@ function definition(kind: string, more: Partial<CustomResourceDefinition['metada
   };
 }
 
-/** The server lets finalizers of a definition go with its status. */
+/** Changes the finalizers of a definition with its status, as the server does. */
 function withFinalizers(api: FakeApiClient): ApiClient {
   const update: ApiClient['update'] = async (type, object, options) => {
     const written = await api.update(type, object, options);
@@ -43,7 +43,7 @@ function bound(target: FakeApiClient, name: string | symbol): unknown {
   return typeof value === 'function' ? value.bind(target) : value;
 }
 
-/** A server whose cache is read by the controller, and follows every write at once. */
+/** A server whose cache the controller reads. The cache follows every write immediately. */
 class Fixture {
   readonly clock = new FakeClock();
   readonly api = new FakeApiClient({ clock: this.clock, random: seededRandom(1) });
@@ -60,7 +60,7 @@ class Fixture {
     this.sync();
   }
 
-  /** The cache shows what is stored. */
+  /** Updates the cache to the stored state. */
   sync(): void {
     const stored = new Map(this.api.all(customResourceDefinitions).map((each) => [each.metadata.name, each]));
     for (const { metadata } of this.reader.list(customResourceDefinitions, ''))
@@ -70,7 +70,7 @@ class Fixture {
         this.reader.put(customResourceDefinitions, each);
   }
 
-  /** Lets the controller work until nothing changes any more. */
+  /** Runs the controller until nothing changes any more. */
   async settle(ms = 1): Promise<void> {
     for (let turn = 0; turn < 6; turn++) {
       await this.clock.advance(ms);

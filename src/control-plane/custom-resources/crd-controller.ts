@@ -28,7 +28,7 @@ export interface CrdControllerOptions {
 
 const WORKERS = 5;
 const DELETIONS_PER_TURN = 20;
-/** The deletion of an object wakes its definition; this interval covers missed deletions. */
+/** The interval of checks for missed deletions. Normally the deletion of an object wakes its definition. */
 const UNSEEN_MS = 5000;
 
 /**
@@ -78,7 +78,7 @@ interface SyncerParts extends CrdControllerOptions {
 class CrdSyncer {
   readonly #options: SyncerParts;
   readonly #wake: (name: string) => void;
-  /** Ends the watches on objects whose deletion is awaited. */
+  /** Functions that end the watches on objects whose deletion is awaited. */
   readonly #awaited = new Map<string, () => void>();
 
   constructor(options: SyncerParts, wake: (name: string) => void) {

@@ -27,19 +27,19 @@ export function readCustomBody(value: unknown, root: SchemaNode): Decoded<unknow
     }),
   );
   return {
-    // Metadata follows the rules of all objects: Go omits empty lists.
+    // Metadata follows the rules of all objects: Go leaves out empty lists.
     value: { ...kept, metadata: dropZeros(metadata.value as object, ObjectMetaSchema) },
     errors: metadata.errors,
     warnings: [...warnings, ...metadata.warnings],
   };
 }
 
-/** Pruned, as stored. */
+/** Returns the object pruned, as it is stored. */
 export function pruned(object: ApiObject, root: SchemaNode): ApiObject {
   return prune(object as unknown as Readonly<Record<string, unknown>>, root) as unknown as ApiObject;
 }
 
-/** Defaulted and pruned, as the server would have stored it. */
+/** Returns the object with defaults and pruned, as the server would have stored it. */
 export function normalise(object: ApiObject, root: SchemaNode): ApiObject {
   // Metadata is kept as it is, and so an object stays one.
   return applySchemaDefaults(pruned(object, root), root);

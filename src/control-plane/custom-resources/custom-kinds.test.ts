@@ -46,7 +46,7 @@ function fixture(builtIn: readonly { readonly group: string; readonly version: s
     conversion: { post: () => Promise.reject(new Error('not in this test')), newUid: () => '' },
   });
   const put = (given: CustomResourceDefinition): void => reader.put(customResourceDefinitions, given);
-  /** The changes since the last call. */
+  /** Returns the changes since the last call. */
   const news = () => changes.splice(0);
   return {
     put,
@@ -56,7 +56,7 @@ function fixture(builtIn: readonly { readonly group: string; readonly version: s
   };
 }
 
-/** The place of a kind, as it is announced. */
+/** The location of a kind, as it is announced. */
 const place = shown({ type: { version: fixturePlaceVersion() } } as ResourceDefinition);
 function fixturePlaceVersion(): string {
   const { put, objects } = fixture();

@@ -19,10 +19,12 @@ interface Known {
 }
 
 /**
- * Updates the registry of kinds from CustomResourceDefinitions, starting with the first one that the cache reads. 1.
- * The storage location of a kind is known from the definition's first event on, before any object can be written there.
- * 2. Versions are served while the definition is established, under the accepted names. 3. A built-in kind is never
- * replaced.
+ * Updates the registry of kinds from CustomResourceDefinitions, starting with the first one that the cache reads.
+ * Invariants:
+ * 1. The storage location of a kind is known from the definition's first event on, before any object can be written
+ *    there.
+ * 2. Versions are served while the definition is established, under the accepted names.
+ * 3. A built-in kind is never replaced.
  */
 export function followCustomKinds({ reader, definitions, ...parts }: CustomKindsOptions): void {
   const known = new Map<string, Known>();
@@ -57,8 +59,8 @@ export function followCustomKinds({ reader, definitions, ...parts }: CustomKinds
 }
 
 /**
- * The effect of a changed definition on the served kinds. As in upstream, watches end if the representation of objects
- * changes; a terminating definition only refuses new objects.
+ * Compares the served kinds before and after a change of a definition. As in upstream, watches end if the representation
+ * of objects changes. A terminating definition only refuses new objects.
  */
 function compareServed(before: CustomResourceDefinition, after: CustomResourceDefinition): 'none' | 'verbs' | 'shown' {
   const isSameSpec =

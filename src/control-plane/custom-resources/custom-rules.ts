@@ -53,7 +53,7 @@ export function customRules(node: () => SchemaNode, scale?: CustomResourceSubres
   };
 }
 
-/** Refuses an object whose defaults alone are larger than an object may be. */
+/** Applies defaults. Refuses an object whose defaults alone are larger than an object may be. */
 function withDefaults(object: ApiObject, root: SchemaNode): ApiObject {
   const budget = new DefaultsBudget();
   const filled = applySchemaDefaults(object, root, budget);
@@ -88,7 +88,10 @@ function judgeByRules(
   return evaluateRules(tree, object, { old: old && { value: old }, ratchets: true, budget, warn });
 }
 
-/** Existing duplicate elements may stay (upstream: validateCustomResource ratcheting of list types). */
+/**
+ * Returns the errors of lists. Existing duplicate elements may stay (upstream: validateCustomResource ratcheting of
+ * list types).
+ */
 function listProblems(object: ApiObject, old: ApiObject | undefined, root: SchemaNode): readonly FieldError[] {
   const found = validateListTypes(object, root);
   return found.length > 0 && old !== undefined && validateListTypes(old, root).length > 0 ? [] : found;

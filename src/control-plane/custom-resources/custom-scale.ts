@@ -12,7 +12,10 @@ import { scaleView } from '../model/scale-view.ts';
 
 const INT32_MAX = 2_147_483_647;
 
-/** `scale` of a custom kind: reads and writes the fields its definition names (upstream: registry/customresource ScaleREST). */
+/**
+ * Creates `scale` of a custom kind, which reads and writes the fields that its definition names (upstream:
+ * registry/customresource ScaleREST).
+ */
 export function customScale(
   { specReplicasPath, statusReplicasPath, labelSelectorPath }: CustomResourceSubresourceScale,
   validate: SubresourceView<ApiObject>['validate'],
@@ -39,7 +42,10 @@ export function customScale(
   });
 }
 
-/** The numbers that `scale` shows fit into an int32 (upstream: registry/customresource ValidateScaleSpec, ValidateScaleStatus). */
+/**
+ * Checks that the numbers of `scale` fit into an int32 (upstream: registry/customresource ValidateScaleSpec,
+ * ValidateScaleStatus).
+ */
 export function validateScale(
   object: ApiObject,
   { specReplicasPath, statusReplicasPath }: CustomResourceSubresourceScale,

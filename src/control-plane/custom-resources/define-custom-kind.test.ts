@@ -50,7 +50,7 @@ it('a custom kind costs nothing of its schema until a version of it is used', ()
   assert.deepEqual(reads, ['v2']);
 });
 
-/** v1 is stored; each version has a field with a default of its own, and `both` of its own default. */
+/** v1 is stored. Each version has a field with its own default, and `both` with different defaults. */
 function twoVersions(more: object = {}): CustomResourceDefinition {
   const version = (name: string, own: string): object => {
     const text = { type: 'string', default: `of ${name}` };

@@ -46,7 +46,7 @@ const noRules: ResourceRules<ApiObject> = {
   validateUpdate: () => [],
 };
 
-/** The storage of a custom kind for objects of any version. It is not affected by changes of the definition. */
+/** Returns the storage of a custom kind for objects of any version. Changes of the definition do not affect it. */
 export function customPlace({ spec: { group, names, scope } }: CustomResourceDefinition): ResourceDefinition {
   return {
     type: { group, version: '', kind: names.kind, plural: names.plural, namespaced: scope === 'Namespaced' },
@@ -69,10 +69,10 @@ const announcedVerbs: readonly ResourceVerb[] = [
   'update',
   'watch',
 ];
-/** Objects can be changed too, so that finalizers can be removed. */
+/** The verbs of a terminating kind. Objects can be changed, so that finalizers can be removed. */
 const whileTerminating: readonly ResourceVerb[] = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
-/** Dependencies of the definitions of custom kinds. */
+/** The dependencies of the definitions of custom kinds. */
 export interface CustomKindParts {
   readonly formatAge: FormatAge;
   readonly conversion: ConversionCalls;
@@ -96,7 +96,7 @@ export function customVersions(
 
 interface Surroundings extends CustomKindParts {
   readonly place: ResourceDefinition;
-  /** All versions, including those that are not served. */
+  /** The schemas of all versions, including those that are not served. */
   readonly nodes: ReadonlyMap<string, VersionNode>;
   readonly siblings: () => readonly ResourceDefinition[];
 }
@@ -111,7 +111,7 @@ function schemaNodeOf({ schema }: CustomResourceDefinitionVersion): VersionNode 
   return { json, node: lazily(() => compileSchema(json())) };
 }
 
-/** Conversion between stored objects and a version. */
+/** Returns the conversion between stored objects and a version. */
 function conversionOf(
   crd: CustomResourceDefinition,
   { name }: CustomResourceDefinitionVersion,
@@ -122,7 +122,7 @@ function conversionOf(
   const [shownVersion, storedVersion] = [`${group}/${name}`, `${group}/${version}`];
   const nodeOf = (of: string): SchemaNode => nodes.get(of)?.node() ?? compileSchema({});
   const own = (object: ApiObject): ApiObject => normalise(object, nodeOf(name));
-  // As upstream: a stored object gets the defaults of the version in which it is stored, and of no other.
+  // As upstream, a stored object gets only the defaults of the version in which it is stored.
   const before = (object: ApiObject): ApiObject =>
     applySchemaDefaults(object, nodeOf((object.apiVersion ?? '').slice(group.length + 1)));
   const after = (object: ApiObject): ApiObject => pruned(object, nodeOf(name));
@@ -186,7 +186,7 @@ function customVersion(
   };
 }
 
-/** Without the status subresource, changes of status increase the generation. */
+/** Whether the status changed. Without the status subresource, that increases the generation. */
 function statusChanged(object: ApiObject, old: ApiObject): boolean {
   const statusOf = (of: ApiObject): unknown => (of as { readonly status?: unknown }).status;
   return JSON.stringify(statusOf(object)) !== JSON.stringify(statusOf(old));

@@ -1,8 +1,8 @@
 import type { CustomResourceDefinition } from '../../api/apiextensions/custom-resource-definition.ts';
 
 /**
- * Definitions by API group. Names conflict only within a group, so a change costs as much as its group is large,
- * however many definitions there are.
+ * Indexes definitions by API group. Names conflict only within a group, so the cost of a change depends on the size of
+ * its group, and not on the number of all definitions.
  */
 export class DefinitionsByGroup {
   readonly #groups = new Map<string, Map<string, CustomResourceDefinition>>();

@@ -4,7 +4,7 @@ import type {
   CustomResourceDefinitionVersion,
 } from '../../api/apiextensions/custom-resource-definition.ts';
 
-/** The warning for every response of a deprecated version; undefined for others. */
+/** Returns the warning for every response of a deprecated version; undefined for other versions. */
 export function deprecationOf(
   { spec: { group, names, versions } }: CustomResourceDefinition,
   { name, deprecated, deprecationWarning }: CustomResourceDefinitionVersion,

@@ -9,10 +9,7 @@ interface Entry {
   readonly versions: Set<ResourceDefinition>;
 }
 
-/**
- * The custom kinds among the definitions, updated by each change at the cost of the changed kinds, however many there
- * are.
- */
+/** Indexes the custom kinds among the definitions. The cost of an update depends only on the changed kinds. */
 export function indexCustomKinds(definitions: Definitions): CustomKinds {
   const entries = new Map<string, Entry>();
   const listeners = new Set<(changed: readonly ResourceType[]) => void>();
@@ -57,7 +54,7 @@ export function indexCustomKinds(definitions: Definitions): CustomKinds {
   };
 }
 
-/** Prefers the storage version, which needs no conversion. */
+/** Selects a version to show. It prefers the storage version, which needs no conversion. */
 function shown({ type, versions }: Entry): CustomKind {
   const [first] = versions;
   const stored = [...versions].find((each) => each.type.version === each.storedAs?.version);

@@ -8,8 +8,8 @@ const below: ReadonlySet<string> = new Set(['items', 'not', 'additionalPropertie
 const lists: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf']);
 
 /**
- * A schema for the OpenAPI documents: unchanged in version 3; in version 2 without unsupported keywords (upstream:
- * pkg/controller/openapi/builder, v2 ToStructuralOpenAPIV2).
+ * Returns a schema for the OpenAPI documents: unchanged in version 3, and in version 2 without unsupported keywords
+ * (upstream: pkg/controller/openapi/builder, v2 ToStructuralOpenAPIV2).
  */
 export function openApiOf(schema: JsonSchema, version: 2 | 3): Shown {
   return version === 2 ? inVersion2(schema) : inVersion3(schema);
@@ -27,7 +27,9 @@ function inVersion3(schema: JsonSchema): Shown {
 
 const integerOrString = [{ type: 'integer' }, { type: 'string' }];
 
-/** Clients that do not know the extension need both types, unless the author wrote them (upstream: schema Unfold). */
+/**
+ * Adds both types for clients that do not know the extension, unless the author wrote them (upstream: schema Unfold).
+ */
 function eitherType({ anyOf, allOf = [] }: JsonSchema): Shown {
   const isWritten = [anyOf, allOf[0]?.anyOf].some((each) => JSON.stringify(each) === JSON.stringify(integerOrString));
   if (isWritten) return {};
@@ -55,7 +57,10 @@ function withObjectFields(shown: Shown, version: 2 | 3): Shown {
   };
 }
 
-/** Alternatives are left out, and so are constraints that would make kubectl refuse valid values. */
+/**
+ * Converts a schema to version 2. It leaves out alternatives, and constraints with which kubectl would refuse valid
+ * values.
+ */
 function inVersion2(schema: JsonSchema): Shown {
   const preserves = schema['x-kubernetes-preserve-unknown-fields'] === true;
   const isOpen = preserves || schema.nullable === true;
@@ -75,7 +80,7 @@ function inVersion2(schema: JsonSchema): Shown {
   return schema['x-kubernetes-embedded-resource'] === true && !preserves ? withObjectFields(shown, 2) : shown;
 }
 
-/** A nullable field is not required for such a client. */
+/** Returns the required fields. A nullable field is not required for such a client. */
 function requiredIn2({
   required = [],
   properties = {},

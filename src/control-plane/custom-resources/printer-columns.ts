@@ -6,7 +6,7 @@ import type { TableColumn } from '../model/resource-definition.ts';
 
 type Cell = ReturnType<TableColumn<ApiObject>['cell']>;
 
-/** `formatAge` of the API server's tables. */
+/** The function `formatAge` of the API server's tables. */
 export type FormatAge = (timestamp: string | undefined, nowMs: number) => string;
 
 /** The columns of a version; without any, tables show the age (upstream: tableconvertor). */

@@ -7,7 +7,9 @@ import type { ClusterView } from './cluster-view.ts';
 
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
-/** The unbound claims of a pod, with the reason. A claim that waits for the pod to be scheduled is not included. */
+/**
+ * Returns the unbound claims of a pod, with the reason. A claim that waits for the pod to be scheduled is not included.
+ */
 export function explainClaims(pod: Pod, view: ClusterView): readonly Blocker[] {
   if (view.unseen.has('claims')) return [];
   return (pod.spec.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
@@ -35,7 +37,7 @@ export function explainClaims(pod: Pod, view: ClusterView): readonly Blocker[] {
   });
 }
 
-/** What blocks one claim: its cause and what to do about it. */
+/** Builds the blocker of one claim from its cause and suggestions. */
 type BlockedClaim = (cause: string, ...suggestions: readonly string[]) => Blocker;
 
 function explainClaim(claim: PersistentVolumeClaim, step: string, view: ClusterView): Blocker[] {

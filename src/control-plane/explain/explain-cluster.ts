@@ -8,9 +8,9 @@ import { explainWorkload, workloadsOf } from './explain-workload.ts';
 import { snapshotOf } from './static-snapshot.ts';
 
 export interface ExplainQuestion {
-  /** Absent: all namespaces. */
+  /** The namespace; absent for all. */
   readonly namespace?: string;
-  /** The name of a pod or a workload, also as `deployment/web`. Absent: everything. */
+  /** The name of a pod or a workload, or `deployment/web`; absent for everything. */
   readonly name?: string;
 }
 
@@ -30,8 +30,8 @@ const shortNames: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Explanations of pods, then of controllers with missing pods. A named object is included even if it is settled, with
- * its dependents. Pure.
+ * Explains pods, and then controllers with missing pods. A named object is included even if it is settled, with its
+ * dependents. It only uses the view.
  */
 export function explainCluster(view: ClusterView, { namespace, name }: ExplainQuestion): readonly PodExplanation[] {
   let snapshot: Snapshot | undefined;

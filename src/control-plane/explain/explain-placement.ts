@@ -35,12 +35,12 @@ const suggestions: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** More nodes than this are counted, not named. */
+/** The maximum number of nodes that are named. Others are only counted. */
 const MOST_NODES = 50;
 
 /**
- * Why a pod has no node: the last message of the scheduler, and the current reason for each node. Pure: it runs the
- * scheduler's plugins.
+ * Explains why a pod has no node, by the last message of the scheduler and the current reason for each node. It runs
+ * the scheduler's plugins on the view.
  */
 export function explainPlacement(pod: Pod, view: Pick<ClusterView, 'unseen'>, snapshotOf: () => Snapshot): Blocker {
   const said = findCondition(pod.status?.conditions, 'PodScheduled');

@@ -10,7 +10,7 @@ import type { ClusterView } from './cluster-view.ts';
 import { explainClaims } from './explain-claims.ts';
 import { explainPlacement } from './explain-placement.ts';
 
-/** Why a pod does not run, is not ready, or is not deleted; empty for a settled or ended pod. Pure. */
+/** Explains why a pod does not run, is not ready, or is not deleted. The result is empty for a settled or ended pod. */
 export function explainPod(pod: Pod, view: ClusterView, snapshotOf: () => Snapshot): readonly Blocker[] {
   if (pod.metadata.deletionTimestamp !== undefined) return explainDeletion(pod, view);
   const { phase } = pod.status ?? {};
@@ -68,7 +68,10 @@ function explainDeletion(pod: Pod, view: ClusterView): readonly Blocker[] {
   return [{ ...base, cause: 'its node has not confirmed the deletion', nextTryAtMs: endMs }];
 }
 
-/** The problem of a node that cannot run pods; undefined for a working or an unreadable node. */
+/**
+ * Returns the problem of a node that cannot run pods; undefined for a working node, and for one that the user cannot
+ * read.
+ */
 function nodeTrouble(
   name: string,
   view: ClusterView,
@@ -106,8 +109,8 @@ const statusesOf = ({ status }: Pod): readonly ContainerStatus[] => [
 ];
 
 /**
- * The agent's explanation, with suggestions for the problems in the container statuses. The agent's own suggestions
- * cover problems that are not in a status.
+ * Returns the agent's explanation, with suggestions for the problems in the container statuses. The agent's own
+ * suggestions cover problems that no status contains.
  */
 function explainByAgent(pod: Pod, { blockers, suggestions }: PodExplanation): readonly Blocker[] {
   const specs = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
@@ -132,7 +135,10 @@ function explainByAgent(pod: Pod, { blockers, suggestions }: PodExplanation): re
   );
 }
 
-/** None for a container that does not exist yet: the agent knows more about its missing dependencies. */
+/**
+ * Returns suggestions; none for a container that does not exist yet, because the agent knows more about its missing
+ * dependencies.
+ */
 function suggestionsFor(pod: Pod, container: Container, status: ContainerStatus): readonly string[] {
   const { waiting } = status.state ?? {};
   if (status.ready || (waiting !== undefined && !/Image|Registry|^CrashLoopBackOff$/.test(waiting.reason ?? '')))
@@ -203,7 +209,7 @@ function explainContainer(facts: ContainerCase): Blocker {
   return isRestarting ? explainRestart(facts, ended) : explainStart(facts);
 }
 
-/** An init container that has not ended yet, or a container whose probe has not succeeded. */
+/** Explains an init container that has not ended, or a container whose probe has not succeeded. */
 function explainRunning(
   { pod, container: { name }, status, sinceMs, said, isPlainInit }: ContainerCase,
   { startedAt }: ContainerStateRunning,
@@ -246,7 +252,7 @@ function explainRestart(
   };
 }
 
-/** A container that has not started yet, or whose image is not there. */
+/** Explains a container that has not started, or whose image is not available. */
 function explainStart({ pod, container: { name, image = '' }, status, sinceMs, said }: ContainerCase): Blocker {
   const { waiting } = status.state ?? {};
   const reason = waiting?.reason ?? '';

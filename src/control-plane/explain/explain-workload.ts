@@ -15,7 +15,7 @@ export interface Workload {
   readonly object: ApiObject;
   readonly wanted: number;
   readonly has: number;
-  /** The controller has not observed the current spec yet. */
+  /** Whether the controller has not observed the current spec yet. */
   readonly isUnseen: boolean;
   /** Why it intentionally creates no pods. */
   readonly rests: { readonly cause: string; readonly suggestion: string } | undefined;
@@ -23,7 +23,7 @@ export interface Workload {
   readonly makers: readonly string[];
   /** The failure condition from the controller. */
   readonly failure: { readonly message: string; readonly sinceMs: number } | undefined;
-  /** A StatefulSet creates its pods one after another. */
+  /** The pod for which a StatefulSet waits, because it creates its pods one after another. */
   readonly waitsFor: string | undefined;
 }
 
@@ -34,7 +34,7 @@ interface Condition {
   readonly lastTransitionTime?: string | undefined;
 }
 
-/** All unfinished workloads. A ReplicaSet of a Deployment counts as part of it. */
+/** Returns all unfinished workloads. A ReplicaSet of a Deployment counts as part of it. */
 export function workloadsOf(view: ClusterView): readonly Workload[] {
   const podsOf = ownedPods(view);
   const setsOf = Map.groupBy(view.replicaSets, (set) => ownerOf(set) ?? '');
@@ -163,8 +163,8 @@ function failureOf(conditions: readonly Condition[] | undefined, type: string): 
 }
 
 /**
- * Why there are fewer pods than desired. `isNamed`: a paused or suspended workload is explained only if it is named.
- * Pure.
+ * Explains why there are fewer pods than desired. A paused or suspended workload is explained only if `isNamed` is
+ * true.
  */
 export function explainWorkload(workload: Workload, view: ClusterView, isNamed: boolean): readonly Blocker[] {
   const { kind, object, wanted, has, isUnseen, rests, makers, failure, waitsFor } = workload;

@@ -1,4 +1,4 @@
-/** Why the API server refuses a controller's pods, and what helps. */
+/** Why the API server refuses a controller's pods, with suggestions. */
 export interface Refusal {
   readonly cause: string;
   readonly suggestion: string;
@@ -97,7 +97,7 @@ const known: readonly Known[] = [
   },
 ];
 
-/** Pure. Unknown messages are shown unchanged. */
+/** Explains a message. Unknown messages are shown unchanged. */
 export function explainRefusal(message: string, namespace: string): Refusal {
   for (const { text, explain } of known) {
     const found = text.exec(message);

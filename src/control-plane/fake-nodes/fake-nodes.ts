@@ -27,9 +27,9 @@ export interface FakeNodesOptions {
   /** Names are `PREFIX-0`, `PREFIX-1`, ... */
   readonly prefix: string;
   readonly shape: FakeNodeShape;
-  /** Between two renewals of a node's lease; kubelets do it every 10 s. */
+  /** The time between two renewals of a node's lease. Kubelets renew it every 10 s. */
   readonly leaseMs: number;
-  /** From bound to running, and from deletion requested to deleted. */
+  /** The time from bound to running, and from the requested to the actual deletion. */
   readonly reactMs: number;
 }
 
@@ -37,7 +37,7 @@ export interface FakeNodes {
   /** Resolves when all nodes are registered. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Simulates a power failure: the node sends and does nothing any more. */
+  /** Simulates a power failure: the node sends nothing any more. */
   silence(name: string): void;
   revive(name: string): void;
 }
@@ -49,10 +49,7 @@ const REGISTERED_AT_ONCE = 16;
 /** The number of groups in which nodes renew their leases. */
 const LEASE_GROUPS = 50;
 
-/**
- * Nodes that report pods as running without running them, for tests of control planes and for trying things without
- * machines.
- */
+/** Creates nodes that report pods as running without running them, to test control planes without machines. */
 export function createFakeNodes(options: FakeNodesOptions): FakeNodes {
   return new FakeKubelets(options);
 }
@@ -71,9 +68,9 @@ class FakeKubelets implements FakeNodes {
   readonly #groups: number;
   #nextGroup = 0;
   readonly #renewing = new Set<string>();
-  /** Each node's lease as it was written last. */
+  /** The lease of each node as last written. */
   readonly #leases = new Map<string, Lease>();
-  /** When each node renewed its lease last, monotonic. */
+  /** The monotonic time when each node last renewed its lease. */
   readonly #renewedAtMs = new Map<string, number>();
 
   constructor(options: FakeNodesOptions) {
@@ -150,8 +147,8 @@ class FakeKubelets implements FakeNodes {
   }
 
   /**
-   * One group after the other, as kubelets do not renew in step: a thousand at once would hold up all other requests. No
-   * group waits for another one: on a server that answers slowly, all would be late.
+   * Renews the leases of one group after another, because a thousand requests at once would delay all others. A group
+   * does not wait for the previous one, because on a slow server all would be late.
    */
   async #beat(): Promise<void> {
     const group = this.#nextGroup;
@@ -170,7 +167,7 @@ class FakeKubelets implements FakeNodes {
       this.#leases.set(name, await this.#writeLease(name));
     } catch (error) {
       this.#leases.delete(name);
-      // Written by another process, or deleted: it is read again.
+      // Another process wrote or deleted it, so it is read again.
       if (!isApiError(error, 'Conflict', 'NotFound')) throw error;
       this.#leases.set(name, await this.#writeLease(name));
     }
@@ -181,7 +178,7 @@ class FakeKubelets implements FakeNodes {
     if (nowMs - lastMs >= LEASE_SECONDS * 1000) await this.#comeBack(name);
   }
 
-  /** As a kubelet does: updates the lease that the last renewal returned. */
+  /** Updates the lease that the last renewal returned, as a kubelet does. */
   async #writeLease(name: string): Promise<Lease> {
     const { client, clock } = this.#options;
     const renewTime = formatMicroTime(clock.nowMs());
@@ -201,7 +198,7 @@ class FakeKubelets implements FakeNodes {
     }
   }
 
-  /** As a kubelet does, it says again that it and its pods are ready. */
+  /** Reports again that the node and its pods are ready, as a kubelet does. */
   async #comeBack(name: string): Promise<void> {
     await this.#report(name);
     for (const pod of this.#informer.list()) if (pod.spec.nodeName === name) this.#queue.add(formatKey(keyOf(pod)));
@@ -243,7 +240,7 @@ class FakeKubelets implements FakeNodes {
         else await this.#write(pod, { ...pod, status: endedStatus(pod, exitCode, clock.nowMs()) });
       }
     } catch (error) {
-      // Deleted or replaced: the event follows.
+      // The node was deleted or replaced, and the event follows.
       if (!isApiError(error, 'NotFound', 'Conflict')) throw error;
     }
   }

@@ -13,7 +13,7 @@ export interface FakeNodeShape {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A node that looks like a ready Linux machine. `index` makes its address and pod range unique. */
+/** Builds a node that looks like a ready Linux machine. `index` makes its address and pod range unique. */
 export function fakeNode(
   name: string,
   index: number,
@@ -96,7 +96,7 @@ export function readyConditions(
  * `fake-nodes/exit-code`, `fake-nodes/ready: "false"`.
  */
 export interface FakeLife {
-  /** Undefined: until the pod is deleted. */
+  /** The run time; undefined means until the pod is deleted. */
   readonly runMs: number | undefined;
   readonly exitCode: number;
   readonly ready: boolean;

@@ -1,22 +1,22 @@
-/** Which file of structured configuration. */
+/** The kind of a structured configuration file. */
 export type AccessFile = 'authentication' | 'authorization';
 
-/** How a question to an authorization webhook ended. */
+/** The result of a call to an authorization webhook. */
 export type WebhookResult = 'success' | 'timeout' | 'error';
 
-/** Hears what authentication and authorization do, for the metrics. */
+/** Observes authentication and authorization, for the metrics. */
 export interface AccessObserver {
-  /** The content that is in force since the start. */
+  /** Called with the content that is in use since the start. */
   loaded(file: AccessFile, content: string): void;
-  /** A changed file: its content when it counts from now on, undefined when it does not. */
+  /** Called for a changed file: with its content if it is used from now on, else with undefined. */
   reloaded(file: AccessFile, content: string | undefined): void;
   jwtJudged(issuer: string, isUser: boolean, tookMs: number): void;
-  /** Undefined: the keys could not be fetched. */
+  /** Called after keys were fetched; undefined means that the fetch failed. */
   keysFetched(issuer: string, keys: unknown): void;
-  /** The issuer is configured no longer. */
+  /** Called when the issuer was removed from the configuration. */
   issuerRemoved(issuer: string): void;
   webhookAsked(authorizer: string, result: WebhookResult, tookMs: number): void;
-  /** There was no answer, and the others were asked. */
+  /** Called when there was no answer and the next authorizers decided. */
   webhookFailedOpen(authorizer: string, result: WebhookResult): void;
   conditionsJudged(authorizer: string, result: 'match' | 'excluded' | 'error', tookMs: number): void;
 }

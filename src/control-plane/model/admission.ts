@@ -8,16 +8,16 @@ export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 export interface AdmissionAttributes {
   readonly operation: AdmissionOperation;
   readonly definition: ResourceDefinition;
-  /** The version of the request, if a plugin sees the object in another one. */
+  /** The version of the request, if the plugin sees the object in another one. */
   readonly requested?: ResourceDefinition;
   /** '' for the resource itself. */
   readonly subresource: string;
   readonly namespace: string;
-  /** '' while a generated name is not known. */
+  /** The name; '' while a generated name is not known. */
   readonly name: string;
   /**
-   * The object as it would be stored (for subresources of another kind, such as `binding` and `eviction`, that body);
-   * absent for DELETE.
+   * The object as it would be stored; absent for DELETE. For subresources of another kind, such as `binding` and
+   * `eviction`, it is that body.
    */
   readonly object: ApiObject | undefined;
   /** The existing object; absent for CREATE. */
@@ -35,7 +35,7 @@ export interface AdmissionPlugin {
   /** Upstream's name, as in `--disable-admission-plugins`. */
   readonly name: string;
   handles(attributes: AdmissionAttributes): boolean;
-  /** The changed object, or the same one if nothing changes. */
+  /** Returns the changed object, or the same one if nothing changes. */
   mutate?(attributes: AdmissionAttributes): ApiObject | Promise<ApiObject>;
   validate?(attributes: AdmissionAttributes): void | Promise<void>;
 }

@@ -1,11 +1,11 @@
 /** An API version that another server serves behind a Service (upstream: APIService with a service). */
 export interface ApiBackend {
-  /** Of the APIService: `v1beta1.metrics.k8s.io`. */
+  /** The name of the APIService: `v1beta1.metrics.k8s.io`. */
   readonly name: string;
   readonly group: string;
   readonly version: string;
   readonly service: BackendService;
-  /** CA certificates in PEM. Absent: the system's. */
+  /** The CA certificates in PEM; absent means those of the system. */
   readonly caBundle?: string;
   readonly insecureSkipTLSVerify: boolean;
   readonly groupPriority: number;
@@ -15,7 +15,7 @@ export interface ApiBackend {
   readonly resources?: readonly BackendResource[];
   /** The hash of its OpenAPI 3 document. */
   readonly openApiHash?: string;
-  /** Its part of the document of OpenAPI 2. */
+  /** Its part of the OpenAPI 2 document. */
   readonly openApi2?: BackendOpenApi;
 }
 
@@ -43,10 +43,10 @@ export interface BackendResource {
   readonly categories?: readonly string[];
 }
 
-/** All of them as they are now. */
+/** All API versions of other servers. */
 export interface ApiBackends {
   readonly all: readonly ApiBackend[];
-  /** Changes whenever they change; derived data must then be rebuilt. */
+  /** A number that changes with each change, after which derived data must be rebuilt. */
   readonly generation: number;
   find(group: string, version: string): ApiBackend | undefined;
   /** Calls the listener after each change; returns the function that unsubscribes. */

@@ -4,7 +4,7 @@ import type { ResourceDefinition } from './resource-definition.ts';
 export interface DefinitionsChange {
   readonly removed: readonly ResourceDefinition[];
   readonly added: readonly ResourceDefinition[];
-  /** The representation of objects is unchanged, so watches continue. */
+  /** Whether the representation of objects is unchanged, so that watches continue. */
   readonly keepsWatches?: boolean;
 }
 

@@ -5,8 +5,8 @@ import type { ApiStatusError } from '../../api/status/api-status-error.ts';
 import type { AuthorizationAttributes, AuthorizationDecision } from './user-info.ts';
 
 /**
- * 403 as kubectl shows it: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace
- * "default"`, with the authorizer's reason, if any.
+ * Builds the 403 as kubectl shows it: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in the
+ * namespace "default"`, with the authorizer's reason, if any.
  */
 export function forbiddenRequest(
   attributes: AuthorizationAttributes,

@@ -6,7 +6,7 @@ import type { ApiObject, ObjectKey, ResourceType } from '../../api/client/resour
  */
 export interface ObjectReader {
   get<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey): T | undefined;
-  /** `namespace` '' reads all. */
+  /** Lists objects. `namespace` '' means all. */
   list<T extends ApiObject>(type: ResourceType<T>, namespace: string): readonly T[];
   /**
    * Calls `listener` after each change: `before` is absent for a new object, `after` for a deleted one. Returns the

@@ -7,17 +7,17 @@ export interface RequestContext {
   readonly user: UserInfo;
   /** Runs all steps without storing anything. */
   readonly dryRun: boolean;
-  /** The field manager; '' uses the user agent. */
+  /** The field manager; '' means the name of the user agent. */
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
-  /** For `apply`: takes over fields of other managers. */
+  /** For `apply`: whether fields of other managers are taken over. */
   readonly force?: boolean;
-  /** A creation returns immediately without waiting for initializers. */
+  /** Whether a create returns immediately, without waiting for initializers. */
   readonly takesUninitialized?: boolean;
-  /** An update that was requested as a patch. */
+  /** Whether the update was requested as a patch. */
   readonly isPatch?: boolean;
-  /** A `Warning:` header of the answer. Repetitions count once. */
+  /** Adds a `Warning:` header to the answer. Repetitions are sent once. */
   warn(text: string): void;
-  /** An annotation of the audit event. */
+  /** Adds an annotation to the audit event. */
   annotate(key: string, value: string): void;
 }

@@ -21,11 +21,14 @@ import type {
 export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly type: ResourceType<T>;
   readonly singular: string;
-  /** Only a storage location for the objects of other definitions; it is not served. */
+  /** Whether it is only a storage location for the objects of other definitions, and not served. */
   readonly isInternal?: boolean;
-  /** A beta kind: it is served only with this feature gate and `--runtime-config`. Absent: always served. */
+  /**
+   * The feature gate of a beta kind, which is served only with the gate and `--runtime-config`. If it is absent, the
+   * kind is always served.
+   */
   readonly gate?: ControlPlaneGate;
-  /** An alpha kind that needs no gate: it is served only with `--runtime-config`. */
+  /** Whether it is an alpha kind without a gate, which is served only with `--runtime-config`. */
   readonly isAlpha?: boolean;
   /** Whether objects may be pending for initializers; lists and watches leave such objects out. */
   readonly isInitialized?: boolean;
@@ -34,52 +37,55 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly categories?: readonly string[];
   /** The deprecation warning of every response for the kind. */
   readonly deprecation?: string;
-  /** Absent: all eight. */
+  /** The verbs; absent means all eight. */
   readonly verbs?: readonly ResourceVerb[];
-  /** The verbs in discovery, in its order. Absent: all served verbs, sorted. */
+  /** The verbs in discovery, in its order; absent means all served verbs, sorted. */
   readonly announcedVerbs?: readonly ResourceVerb[];
-  /** Why no object can be created any more. */
+  /** The reason why no object can be created any more. */
   readonly refusesCreation?: string;
   readonly schema: ObjectSchema;
-  /** Decodes bodies if `schema` is not used: unknown fields are dropped and reported. */
+  /** Decodes bodies, if `schema` is not used. Unknown fields are dropped and reported. */
   readonly readBody?: (value: unknown) => Decoded<unknown>;
   /**
-   * The OpenAPI 2 and 3 schemas of the kind without the common fields, if they contain more than `schema`. Such a kind
-   * shares no types with others.
+   * Returns the OpenAPI 2 or 3 schema of the kind without the common fields, if it contains more than `schema`. Such a
+   * kind shares no types with others.
    */
   readonly openApi?: (version: 2 | 3) => Readonly<Record<string, unknown>>;
-  /** The kind of a list of them. Absent: the kind and `List`. */
+  /** The kind of lists; by default the kind with `List` appended. */
   readonly listKind?: string;
-  /** Omits values from error messages (Secrets). */
+  /** Whether error messages must not contain values (Secrets). */
   readonly hideValues?: boolean;
   /**
    * The storage location below `/registry/`, as in upstream: `pods`, `minions`, `services/specs`. Empty for kinds that
    * are computed on request.
    */
   readonly storagePath: string;
-  /** The form in which the cache keeps an object: equal to it, but smaller (large objects that are seldom read). */
+  /**
+   * Returns the form in which the cache stores an object: equal to it, but smaller. It is for large objects that are
+   * seldom read.
+   */
   readonly packed?: (object: T) => T;
-  /** The store deletes objects this many seconds after their last write (events). */
+  /** The number of seconds after their last write when the store deletes objects (events). */
   readonly ttlSeconds?: number;
-  /** Writes may wait a moment to share a disk write (events, leases). */
+  /** Whether writes may wait a moment to share a disk write (events, leases). */
   readonly unhurried?: boolean;
   readonly rules: ResourceRules<T>;
-  /** Field selectors beyond `metadata.name` and `metadata.namespace`. */
+  /** Returns the field selectors in addition to `metadata.name` and `metadata.namespace`. */
   readonly selectableFields?: (object: T) => Readonly<Record<string, string>>;
   /**
-   * The columns of `kubectl get` after the name; the Age column is added unless `columns` has one. Absent: name and
-   * Created At.
+   * The columns of `kubectl get` after the name. The Age column is added unless `columns` has one. By default they are
+   * name and Created At.
    */
   readonly columns?: readonly TableColumn<T>[];
-  /** Its table has no Age, as upstream: some objects are computed for each answer. */
+  /** Whether its table has no Age column, as upstream, because objects are computed for each answer. */
   readonly hasNoAge?: boolean;
-  /** `status` is a subresource: writes to the object do not change it, and writes to it change nothing else. */
+  /** Whether `status` is a subresource: writes to the object do not change it, and writes to it change nothing else. */
   readonly hasStatus?: boolean;
-  /** With `hasStatus`: the client that creates the object may set its status (nodes do). */
+  /** With `hasStatus`: whether the client that creates the object may set its status (nodes do). */
   readonly createsWithStatus?: boolean;
-  /** `metadata.generation` counts changes outside of metadata and status. */
+  /** Whether `metadata.generation` counts changes outside of metadata and status. */
   readonly countsGeneration?: boolean;
-  /** With `countsGeneration`: a new object has no generation; the first change makes it 1 (CSIDrivers). */
+  /** With `countsGeneration`: whether a new object has no generation, and the first change makes it 1 (CSIDrivers). */
   readonly startsWithoutGeneration?: boolean;
   /**
    * With `countsGeneration`: whether a change of metadata counts as well (annotations of deployments, labels of
@@ -88,11 +94,11 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly alsoCounts?: (object: T, old: T) => boolean;
   readonly views?: readonly SubresourceView<T>[];
   readonly actions?: readonly SubresourceAction<T>[];
-  /** Streams and the like: `log`, `exec`, `attach`, `portforward`, `proxy`; the HTTP layer serves them. */
+  /** The streaming subresources `log`, `exec`, `attach`, `portforward` and `proxy`. The HTTP layer serves them. */
   readonly connects?: readonly SubresourceConnect[];
   /**
-   * Objects of this kind are stored as those of `stored` (events.k8s.io Events as core Events). Both functions return
-   * the same object if it needs no conversion.
+   * The kind in whose form the objects are stored (events.k8s.io Events as core Events). Both functions return the same
+   * object if it needs no conversion.
    */
   readonly storedAs?: {
     readonly stored: ResourceType;
@@ -101,34 +107,34 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
     readonly toStored: (object: T) => ApiObject | Promise<ApiObject>;
     readonly fromStored: (object: ApiObject) => T;
     /**
-     * Must be awaited before `fromStored` of these objects, which is then synchronous (conversion webhooks). Absent or
-     * undefined: no wait is needed.
+     * Must be awaited before `fromStored` of these objects, which is then synchronous (conversion webhooks). If it is
+     * absent or returns undefined, no wait is needed.
      */
     readonly prepare?: (objects: readonly ApiObject[]) => Promise<void> | undefined;
   };
-  /** The other versions in which the same objects are served. */
+  /** Returns the other versions in which the same objects are served. */
   readonly siblings?: () => readonly ResourceDefinition[];
   /**
-   * Allocates values that must be unique in the cluster (addresses, ports). The last step before the store, after
-   * validation; `old` is undefined for a creation. Refuses with `ApiStatusError`.
+   * Allocates values that must be unique in the cluster (addresses, ports). It is the last step before the store, after
+   * validation. `old` is undefined for a create. Refuses with `ApiStatusError`.
    */
   readonly allocate?: (object: T, old: T | undefined, store: AllocationStore) => Promise<Allocated<T>>;
   /** Releases the values of `allocate` after the object was deleted from the store. */
   readonly deallocate?: (object: T, store: AllocationStore) => Promise<void>;
-  /** For kinds that are not stored (reviews and bindings): computes the response to a create. */
+  /** Computes the response to a create, for kinds that are not stored (reviews and bindings). */
   readonly review?: (object: T, access: ReviewAccess, request: RequestFacts) => Promise<T | Status>;
 }
 
 export type ResourceVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 
-/** Facts about the request for the rules: the user (recorded in certificate requests) and the time. */
+/** The facts of a request that rules need: the user (recorded in certificate requests) and the time. */
 export interface RequestFacts {
   readonly user: UserInfo;
   readonly nowMs: number;
 }
 
 /**
- * Allocates names that must be unique in the cluster: names in a `space` (addresses of services: `serviceips`; ports:
+ * Allocates names that must be unique in the cluster, each in a `space` (addresses of services: `serviceips`; ports:
  * `servicenodeports`). A name is a key in the store, so only one of several API servers gets it, and it stays allocated
  * across restarts until `release`.
  */
@@ -140,14 +146,14 @@ export interface AllocationStore {
   readonly nowMs: number;
   /** A number in [0, 1). */
   random(): number;
-  /** Objects from the cache, as a hint which names are probably taken. */
+  /** Lists objects from the cache, as a hint which names are probably in use. */
   list<U extends ApiObject>(type: ResourceType<U>, namespace: string): readonly U[];
   /**
-   * `owner` is `namespace/name/uid`. Taking a name again for the same owner succeeds. With `dryRun` the name is only
-   * checked.
+   * Allocates a name. `owner` is `namespace/name/uid`. Allocating a name again for the same owner succeeds. With
+   * `dryRun` the name is only checked.
    */
   take(space: string, name: string, owner: string): Promise<'taken' | 'used'>;
-  /** Releases the name only if `owner` holds it; `before` runs first, while it is still held. */
+  /** Releases the name, only if `owner` has it. `before` runs first, while it is still allocated. */
   release(space: string, name: string, owner: string, before?: () => Promise<void>): Promise<void>;
   /** Objects that represent allocations. A dry run stores none of them. */
   readonly objects: AllocationObjects;
@@ -162,25 +168,28 @@ export interface HeldAllocation {
   readonly owner: string;
 }
 
-/** The object with its allocated values, and callbacks after the attempt to store it. */
+/** The object with its allocated values, and a function for after the attempt to store it. */
 export interface Allocated<T> {
   readonly object: T;
-  /** Releases values that were allocated in vain or are no longer used. */
+  /** Releases the values that are not used: the new ones if the object was not stored, else the old ones. */
   settle(stored: boolean): Promise<void>;
 }
 
-/** What upstream calls a strategy. Functions are pure: they get objects and return new ones. */
+/**
+ * The rules of a kind, which upstream calls a strategy. The functions have no side effects: they get objects and return
+ * new ones.
+ */
 export interface ResourceRules<T extends ApiObject> {
-  /** As the API server would have stored it. */
+  /** Applies the defaults of the API. */
   readonly applyDefaults: (object: T) => T;
   /**
-   * Clears fields that a creator may not set, and fills in derived fields. Runs after defaults, before admission.
-   * `status` is dropped automatically when `hasStatus`.
+   * Clears fields that a creator may not set, and sets derived fields. It runs after defaults and before admission.
+   * `status` is dropped automatically with `hasStatus`.
    */
   readonly prepareForCreate?: (object: T, request: RequestFacts) => T;
   /**
-   * Validates a defaulted object including its metadata. The registry validates metadata as well (duplicate errors
-   * count once), and names only with `validateName`.
+   * Validates an object with defaults, including its metadata. The registry validates metadata as well (duplicate
+   * errors count once), and names only with `validateName`.
    */
   readonly validate: (object: T, policy: ClusterPolicy) => readonly FieldError[];
   readonly validateName?: (name: string) => readonly string[];
@@ -189,8 +198,8 @@ export interface ResourceRules<T extends ApiObject> {
   readonly prepareForUpdate?: (object: T, old: T, request: RequestFacts) => T;
   readonly validateUpdate: (object: T, old: T, policy: ClusterPolicy) => readonly FieldError[];
   /**
-   * For writes to `status`: the registry has kept everything except status and metadata; a kind whose status writes may
-   * not change labels restores the old ones.
+   * For writes to `status`. The registry has restored everything except status and metadata. A kind whose status writes
+   * may not change labels restores the old ones.
    */
   readonly prepareForStatusUpdate?: (object: T, old: T, request: RequestFacts) => T;
   readonly validateStatusUpdate?: (object: T, old: T, policy: ClusterPolicy) => readonly FieldError[];
@@ -200,18 +209,24 @@ export interface ResourceRules<T extends ApiObject> {
   /** Whether a PUT of a missing object creates it (leases, endpoints ...). */
   readonly allowCreateOnUpdate?: boolean;
   /**
-   * PUT without resourceVersion is refused with Invalid: `metadata.resourceVersion: must be specified for an update`.
-   * Absent: allowed.
+   * Whether a PUT without resourceVersion is refused with Invalid: `metadata.resourceVersion: must be specified for an
+   * update`; default false.
    */
   readonly requiresResourceVersion?: boolean;
-  /** Graceful deletion: seconds the object stays with a deletionTimestamp, or 0. Absent: deleted at once. */
+  /**
+   * Returns how many seconds a deleted object stays with a deletionTimestamp, or 0. If it is absent, objects are
+   * deleted immediately.
+   */
   readonly gracePeriodSeconds?: (object: T, asked: number | undefined) => number;
-  /** Namespaces: the terminating object, until its finalizers are removed; undefined if nothing blocks the deletion. */
+  /**
+   * Returns the terminating object of a namespace until its finalizers are removed; undefined if nothing blocks the
+   * deletion.
+   */
   readonly holdDeletion?: (object: T) => T | undefined;
   /** Whether an immediate deletion returns the object instead of a Status (upstream: ReturnDeletedObject). */
   readonly returnsDeleted?: boolean;
   /**
-   * The default propagation policy for dependents (upstream: DefaultGarbageCollectionPolicy). Absent: Background.
+   * The default propagation policy for dependents (upstream: DefaultGarbageCollectionPolicy); default Background.
    * Unsupported: the garbage collector does not watch the kind, so no request makes a deletion wait for it.
    */
   readonly defaultPropagation?: 'Background' | 'Orphan' | 'Unsupported';
@@ -231,12 +246,12 @@ export interface LongCheck<T extends ApiObject> {
 export interface TableColumn<T> {
   readonly name: string;
   readonly type: 'string' | 'integer' | 'number' | 'date' | 'boolean';
-  /** `name` for the name of the object. */
+  /** The format; `name` for the name of the object. */
   readonly format?: string;
   readonly description: string;
-  /** 0 always, higher ones only with `-o wide`. */
+  /** 0 for columns that are always shown; others appear only with `-o wide`. */
   readonly priority?: number;
-  /** Null: an empty cell. */
+  /** Returns the cell; null for an empty one. */
   readonly cell: (object: T, nowMs: number) => string | number | boolean | null;
 }
 
@@ -246,15 +261,15 @@ export interface TableColumn<T> {
  */
 export interface SubresourceView<T extends ApiObject> {
   readonly name: string;
-  /** The kind of the body, where it is not the object itself (autoscaling/v1 Scale). */
+  /** The kind of the body, if it is not the object itself (autoscaling/v1 Scale). */
   readonly kind?: { readonly group: string; readonly version: string; readonly kind: string };
   readonly schema?: ObjectSchema;
-  /** The columns of its table, if it has its own kind. Absent: name and creation time. */
+  /** The columns of its table, if it has its own kind; by default name and creation time. */
   readonly columns?: readonly TableColumn<ApiObject>[];
   readonly verbs: readonly ('get' | 'update' | 'patch')[];
-  /** Absent: the object. */
+  /** Returns the body of a read; by default the object. */
   readonly read?: (object: T) => ApiObject;
-  /** The object after a write of `body`. */
+  /** Returns the object after a write of `body`. */
   readonly write: (current: T, body: ApiObject, request: RequestFacts) => T;
   readonly validate: (object: T, old: T, policy: ClusterPolicy) => readonly FieldError[];
 }
@@ -270,9 +285,9 @@ export interface SubresourceAction<T extends ApiObject> {
 
 export interface SubresourceConnect {
   readonly name: string;
-  /** `get` and `create` for exec, attach, portforward; `get` for log; all for proxy. */
+  /** The verbs: `get` and `create` for exec, attach and portforward, `get` for log, and all for proxy. */
   readonly verbs: readonly string[];
-  /** PodExecOptions and the like, for discovery. */
+  /** The kind of its options in discovery, such as PodExecOptions. */
   readonly kind: string;
 }
 
@@ -283,7 +298,7 @@ export interface ActionAccess<T extends ApiObject> {
   readonly dryRun: boolean;
   readonly user: { readonly name: string; readonly groups: readonly string[] };
   readonly nowMs: number;
-  /** Reads, changes and stores the object, repeating until there is no conflict. */
+  /** Reads, changes and stores the object, repeated until there is no conflict. */
   update(change: (current: T) => T): Promise<T>;
   get(): Promise<T>;
   delete(options: {
@@ -291,7 +306,7 @@ export interface ActionAccess<T extends ApiObject> {
     readonly uid?: string;
     readonly resourceVersion?: string;
   }): Promise<void>;
-  /** Other kinds: reads from the cache, writes with retries as above. */
+  /** Access to other kinds: reads from the cache, and writes with retries as above. */
   list<U extends ApiObject>(type: ResourceType<U>, namespace: string): readonly U[];
   updateOther<U extends ApiObject>(
     type: ResourceType<U>,
@@ -299,14 +314,14 @@ export interface ActionAccess<T extends ApiObject> {
     change: (current: U) => U,
     subresource?: 'status',
   ): Promise<U>;
-  /** Functions of the server, by name (`signServiceAccountToken`). */
+  /** The functions of the server, by name (`signServiceAccountToken`). */
   readonly services: ActionServices;
 }
 
 export interface ActionServices {
   /** The API server's audience, for token requests without audiences. */
   readonly apiAudiences: readonly string[];
-  /** Signs a token for a service account; returns the JWT and its expiry in milliseconds since 1970. */
+  /** Signs a token for a service account. Returns the JWT and its expiry in milliseconds since 1970. */
   signServiceAccountToken(request: ServiceAccountTokenRequest): Promise<{ token: string; expiresAtMs: number }>;
 }
 
@@ -322,12 +337,12 @@ export interface ServiceAccountTokenRequest {
     readonly name: string;
     readonly uid: string;
   };
-  /** For a bound pod that runs on a node. */
+  /** The node of a bound pod that has one. */
   readonly node?: { readonly name: string; readonly uid: string };
 }
 
 export interface ReviewAccess extends AccessQuestions {
-  /** Executes a POST of `body` to the subresource `action`; admission has already run for `body`. */
+  /** Executes a POST of `body` to the subresource `action`. Admission has already run for `body`. */
   act(type: ResourceType, name: string, action: string, body: ApiObject): Promise<Status>;
 }
 

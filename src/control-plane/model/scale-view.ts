@@ -8,21 +8,23 @@ import type { SubresourceView } from './resource-definition.ts';
 export interface ScaleFigures {
   readonly desired: number;
   readonly actual: number;
-  /** The selector of the pods, as text; empty: not shown. */
+  /** The selector of the pods, as text; it is not shown if it is empty. */
   readonly selector: string;
 }
 
 export interface ScaleViewParts<T extends ApiObject> extends Pick<SubresourceView<T>, 'validate' | 'columns'> {
   readonly figures: (object: T) => ScaleFigures;
-  /** The object with this desired number of replicas. */
+  /** Returns the object with this desired number of replicas. */
   readonly withReplicas: (object: T, replicas: number) => T;
-  /** `validate` judges the number too, and names the field of the object. */
+  /** Whether `validate` checks the number too, with the object's own field name. */
   readonly judgesReplicas?: boolean;
 }
 
 const kind = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 
-/** The subresource `scale`: reads and writes only the number of replicas, in the same form for all kinds. */
+/**
+ * Creates the subresource `scale`, which reads and writes only the number of replicas, in the same form for all kinds.
+ */
 export function scaleView<T extends ApiObject>(parts: ScaleViewParts<T>): SubresourceView<T> {
   const { figures, withReplicas, validate, columns, judgesReplicas } = parts;
   return {

@@ -8,7 +8,7 @@ export interface UserInfo {
 
 /** The credentials of a request. */
 export interface AuthenticationRequest {
-  /** The client's certificate in DER if TLS verified it with the client CA, and the intermediate certificates. */
+  /** The client's certificate in DER, if TLS verified it with the client CA, and the intermediate certificates. */
   readonly clientCertificate?: { readonly der: Uint8Array };
   /** The `Authorization` header. */
   readonly authorization?: string;
@@ -19,8 +19,8 @@ export interface AuthenticationRequest {
 }
 
 /**
- * `none`: the authenticator does not handle these credentials. `failed`: it does, and they are invalid (the others are
- * still tried, as in upstream's union).
+ * `none`: the authenticator does not handle these credentials. `failed`: it does, and they are invalid (as in
+ * upstream's union, the others are still tried).
  */
 export type AuthenticationResult =
   | { readonly outcome: 'user'; readonly user: UserInfo; readonly audiences?: readonly string[] }
@@ -42,8 +42,8 @@ export interface TokenAuthenticator {
 export interface AuthorizationAttributes {
   readonly user: UserInfo;
   /**
-   * `get list watch create update patch delete deletecollection`, special ones (`bind`, `escalate`, `impersonate`,
-   * `approve`, `sign`, `use`), or the HTTP method in small letters.
+   * One of `get list watch create update patch delete deletecollection`, a special verb (`bind`, `escalate`,
+   * `impersonate`, `approve`, `sign`, `use`), or the HTTP method in lower case.
    */
   readonly verb: string;
   readonly resourceRequest: boolean;
@@ -54,7 +54,7 @@ export interface AuthorizationAttributes {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** For requests that are not about resources: `/healthz`. */
+  /** The path of a request without a resource, such as `/healthz`. */
   readonly path: string;
   /** The selectors of lists, watches and deletecollections. */
   readonly fieldSelector?: string;
@@ -64,14 +64,14 @@ export interface AuthorizationAttributes {
 export interface AuthorizationDecision {
   readonly decision: 'allow' | 'deny' | 'noOpinion';
   readonly reason: string;
-  /** An error during the decision (such as a missing role); the decision is still valid. */
+  /** An error of the decision, such as a missing role. The decision is still valid. */
   readonly evaluationError?: string;
 }
 
 export interface Authorizer {
   readonly name: string;
   authorize(attributes: AuthorizationAttributes): AuthorizationDecision | Promise<AuthorizationDecision>;
-  /** The rules of the user in the namespace, for SelfSubjectRulesReview. */
+  /** Returns the rules of the user in the namespace, for SelfSubjectRulesReview. */
   rulesFor?(user: UserInfo, namespace: string): Promise<UserRules>;
 }
 

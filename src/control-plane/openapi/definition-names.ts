@@ -41,12 +41,12 @@ export const named = {
   rawExtension: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
 };
 
-/** Groups whose types are with the server that serves them. */
+/** Groups whose types have the package of another server. */
 const ownPackages: ReadonlyMap<string, string> = new Map([
   ['apiregistration.k8s.io', 'io.k8s.kube-aggregator.pkg.apis.apiregistration'],
 ]);
 
-/** `io.k8s.api.apps.v1`: the prefix of upstream's Go types of a group. */
+/** Returns the prefix of upstream's Go types of a group: `io.k8s.api.apps.v1`. */
 export function packageOf({ group, version }: { readonly group: string; readonly version: string }): string {
   const own = ownPackages.get(group);
   if (own !== undefined) return `${own}.${version}`;
@@ -69,7 +69,7 @@ export class DefinitionNames {
     return name;
   }
 
-  /** Names a type without its nested types. */
+  /** Assigns a name to a type, without its nested types. */
   call(schema: ObjectSchema, name: string): void {
     this.#names.set(schema.fields, name);
   }
@@ -87,7 +87,7 @@ export class DefinitionNames {
     for (const field of Object.values(schema.fields)) this.show(field.schema, home);
   }
 
-  /** Whether the type has one owner as a whole, unless a field says otherwise. */
+  /** Whether the type has one owner as a whole, unless a field overrides that. */
   isAtomic(name: string): boolean {
     return this.#atomic.has(name);
   }

@@ -9,7 +9,7 @@ import { StatusSchema } from '../../api/status/status.ts';
 import type { Dialect, GroupVersionKind, OpenApiSchema } from './open-api-types.ts';
 import { renderCustom, renderObject, sharedFields } from './render-schema.ts';
 
-/** A type that is a kind: it has a group, version and kind of its own. */
+/** A type that is a kind, with its group, version and kind. */
 interface Kind {
   readonly name: string;
   readonly schema: ObjectSchema;
@@ -46,9 +46,7 @@ export class Kinds {
       : `${packageOf({ group, version })}.${kind}`;
   }
 
-  /**
-   * The definitions that resources of `groupVersion` need (all, when it is undefined), by full name and in order of it.
-   */
+  /** Returns the definitions that resources of `groupVersion` need (all if it is undefined), sorted by full name. */
   definitions(
     dialect: Dialect,
     groupVersion?: { readonly group: string; readonly version: string },
@@ -140,7 +138,7 @@ export class Kinds {
   }
 }
 
-/** The part of a custom kind that refers to other types. Its own schema is large, and is not compiled for this. */
+/** The part of a custom kind that refers to other types. Its own schema is large and is not processed for this. */
 const commonSchema = (kind: string): ObjectSchema =>
   object(kind, { kind: string, apiVersion: string, metadata: filled(1, ObjectMetaSchema) });
 

@@ -20,8 +20,8 @@ interface RenderedV2 extends PartOfV2 {
 
 /**
  * Kinds whose documents are built and cached together: the built-in ones, which share types, or one version of one
- * custom kind, so that a change rebuilds only its own part, in a turn of its own. Everything is built lazily, and only
- * its bytes are kept.
+ * custom kind. So a change rebuilds only its own part, in its own turn of the event loop. Everything is built at its
+ * first use, and only its bytes are kept.
  */
 export class DocumentPart {
   readonly #definitions: readonly ResourceDefinition[];
@@ -31,7 +31,7 @@ export class DocumentPart {
   #v2: RenderedV2 | undefined;
   #v2Protobuf: PackedBytes | undefined;
 
-  /** `base`: the part whose types this one refers to without repeating them in the document of version 2. */
+  /** `base` is the part whose types this part uses without repeating them in the version 2 document. */
   constructor(definitions: readonly ResourceDefinition[], version: string, base?: DocumentPart) {
     this.#definitions = definitions;
     this.#version = version;
@@ -74,7 +74,7 @@ export class DocumentPart {
     return { ...whole, definitions: Object.fromEntries(own) };
   }
 
-  /** Kept of the built-in kinds only: a custom one is small, and there may be thousands. */
+  /** Returns the kinds. They are kept only for built-in kinds: a custom one is small, and there may be thousands. */
   #known(): Kinds {
     if (this.#base !== undefined) return new Kinds(this.#definitions);
     this.#kinds ??= new Kinds(this.#definitions);

@@ -19,7 +19,7 @@ const JSON_TYPE = 'application/json';
 const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 const protobufNames: readonly string[] = ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', PROTOBUF_TYPE];
 
-/** Documents are built at the first request, and again after their kinds have changed. */
+/** Creates the store. Documents are built at the first request, and again after their kinds have changed. */
 export function documentStore(
   definitions: Definitions,
   version: string,
@@ -46,7 +46,7 @@ export function documentStore(
 
 const comma = Buffer.from(',');
 
-/** The name of the part that built-in kinds make up. */
+/** The name of the part with the built-in kinds. */
 const BUILT_IN = '';
 const partOf = (definition: ResourceDefinition): string =>
   definition.openApi === undefined ? BUILT_IN : `${groupVersionName(definition.type)}/${definition.type.plural}`;
@@ -60,7 +60,7 @@ class DocumentStore {
   readonly #made = new Map<string, OpenApiDocument>();
   readonly #making = new Map<string, Promise<OpenApiDocument>>();
   readonly #wholes = new Map<string, { readonly body: WeakRef<Buffer>; readonly etag: string }>();
-  /** How often the documents of everything were forgotten. */
+  /** The number of changes after which all documents were dropped. */
   #changes = 0;
   #members: ReadonlyMap<string, readonly ResourceDefinition[]> | undefined;
 
@@ -78,7 +78,7 @@ class DocumentStore {
     });
   }
 
-  /** Documents with parts of other servers are rebuilt when those change. */
+  /** Rebuilds documents with parts of other servers when those change. */
   follow(): void {
     if (this.#generation === this.#backends.generation) return;
     this.#generation = this.#backends.generation;
@@ -147,12 +147,12 @@ class DocumentStore {
     });
   }
 
-  /** Of other servers. Types that are described here already are the same there. */
+  /** Returns the parts of other servers. Types that this server describes too are the same there. */
   #foreign(): Promise<readonly ForeignPart[]> {
     return foreignParts(this.#backends, new Set(this.#allParts().flatMap((part) => [...part.v2().names])));
   }
 
-  /** Makes every part in a turn of its own. */
+  /** Builds every part in its own turn of the event loop. */
   async #inTurns<T>(make: (part: DocumentPart, isFirst: boolean) => T): Promise<T[]> {
     const made: T[] = [];
     for (const [index, part] of this.#allParts().entries()) {
@@ -190,7 +190,7 @@ class DocumentStore {
     return part;
   }
 
-  /** Concurrent readers share one document. One whose kinds changed while it was made is not kept. */
+  /** Builds a document, which concurrent readers share. It is not kept if its kinds changed meanwhile. */
   async #once(key: string, make: () => Promise<OpenApiDocument>): Promise<OpenApiDocument> {
     const known = this.#made.get(key) ?? this.#making.get(key);
     if (known !== undefined) return known;
@@ -210,7 +210,9 @@ class DocumentStore {
     this.#making.delete(key);
   }
 
-  /** A document of everything is large, and its parts are kept: it is joined again if no reader holds it. */
+  /**
+   * Returns a document of everything. It is large and its parts are kept, so it is joined again if no reader holds it.
+   */
   async #whole(key: string, contentType: string, make: () => Promise<readonly Uint8Array[]>): Promise<OpenApiDocument> {
     const known = this.#wholes.get(key);
     const held = known?.body.deref();
@@ -218,13 +220,13 @@ class DocumentStore {
     const { chunks, generation } = { generation: this.#changes, chunks: await make() };
     const body = Buffer.concat(chunks);
     const etag = known?.etag ?? (await hashInTurns(chunks));
-    // A change meanwhile: this answer is as old as the request, and is not kept.
+    // After a change meanwhile, the answer is as old as the request and is not kept.
     if (generation === this.#changes) this.#wholes.set(key, { body: new WeakRef(body), etag });
     return { contentType, body, etag };
   }
 }
 
-/** A JSON document, kept compressed piece by piece. */
+/** A JSON document, compressed piece by piece. */
 class PackedDocument implements OpenApiDocument {
   readonly contentType = JSON_TYPE;
   readonly etag: string;
@@ -261,7 +263,7 @@ async function hashInTurns(chunks: readonly Uint8Array[]): Promise<string> {
   return `"${hash.digest('hex').toUpperCase()}"`;
 }
 
-/** The first form that the client takes, by its own order of preference. */
+/** Selects the encoding by the client's order of preference. */
 function acceptedForm(accept: string | undefined, forms: readonly string[]): string {
   const first = forms[0] ?? JSON_TYPE;
   if (accept === undefined || accept.trim() === '') return first;

@@ -58,13 +58,13 @@ const message =
   (get: () => Message): FieldWriter =>
   (writer, number, value) =>
     nested(writer, number, () => write(writer, get(), value));
-/** gnostic's Any: the value as YAML. */
+/** Writes gnostic's Any: the value as YAML. */
 const any: FieldWriter = (writer, number, value) =>
   nested(writer, number, () => text(writer, 2, `${JSON.stringify(value)}\n`));
 /** A message with a single repeated field of texts. */
 const texts: FieldWriter = (writer, number, value) =>
   nested(writer, number, () => repeated(text)(writer, 1, Array.isArray(value) ? value : [value]));
-/** One level of wrapping around a message, whose field `inner` it fills. */
+/** Writes a message that wraps another one in its field `inner`. */
 const within =
   (inner: number, field: FieldWriter): FieldWriter =>
   (writer, number, value) =>
@@ -131,7 +131,7 @@ const pathParameter: Message = {
   },
 };
 
-/** ParametersItem, Parameter and NonBodyParameter around the message that fits. */
+/** Writes ParametersItem, Parameter and NonBodyParameter around the matching message. */
 const parameter: FieldWriter = (writer, number, value) => {
   const place = asObject(value)['in'];
   const inner =

@@ -23,7 +23,7 @@ export const backendRoots = ({ all }: ApiBackends): Readonly<Record<string, obje
   );
 
 interface Rendered {
-  /** The names of its definitions that it may add, as one text. */
+  /** The names of the definitions that it may add, as one text. */
   readonly own: string;
   readonly part: ForeignPart | undefined;
 }
@@ -31,8 +31,9 @@ interface Rendered {
 const rendered = new WeakMap<BackendOpenApi, Rendered>();
 
 /**
- * Each server in a turn of its own. A server with an invalid document is left out, so that it does not break the
- * others. `known`: definitions that this server has; those of other servers do not replace them.
+ * Returns the parts of other servers, each in its own turn of the event loop. A server with an invalid document is left
+ * out, so that it does not break the others. `known` are the definitions of this server, which those of other servers
+ * do not replace.
  */
 export async function foreignParts({ all }: ApiBackends, known: ReadonlySet<string>): Promise<readonly ForeignPart[]> {
   const taken = new Set(known);

@@ -37,7 +37,7 @@ function kind(apiVersion: string, schema: ObjectSchema, more: Partial<ResourceDe
 }
 
 const never = (): never => assert.fail('documents are made from data alone');
-// Out of the order in which names must be given: core comes last here.
+// The order differs from that of the names, because core comes last here.
 const documents = createOpenApiDocuments(
   fixedDefinitions([
     kind('apps/v1', DeploymentSchema, {
@@ -95,7 +95,7 @@ async function read(path: string): Promise<Document> {
 const v2 = (): Promise<Document> => read('/openapi/v2');
 const core = async (): Promise<Readonly<Record<string, OpenApiSchema>>> =>
   (await read('/openapi/v3/api/v1')).components.schemas;
-/** Without what only people read. */
+/** Removes what is only for readers. */
 const bare = (schema: OpenApiSchema | undefined): OpenApiSchema => ({ ...schema, description: undefined });
 const withoutUndefined = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
@@ -401,7 +401,7 @@ describe('how the OpenAPI documents are served', () => {
 
 type Fields = ReadonlyMap<number, readonly (Uint8Array | number)[]>;
 
-/** A message without its description: its fields by number. */
+/** Decodes a message without its description: its fields by number. */
 function messageOf(bytes: Uint8Array): Fields {
   const fields = new Map<number, (Uint8Array | number)[]>();
   const reader = new BinaryReader(bytes);

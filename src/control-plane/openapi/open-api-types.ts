@@ -44,7 +44,7 @@ export interface Parameter {
   readonly description: string;
 }
 
-/** One method of one path, before it is written in a dialect. Names of schemas are full names of definitions. */
+/** One method of one path, independent of the dialect. Schemas are named by the full names of definitions. */
 export interface Operation {
   readonly path: string;
   readonly method: HttpMethod;
@@ -54,10 +54,10 @@ export interface Operation {
   readonly action: string;
   readonly kind: GroupVersionKind;
   readonly query: readonly Parameter[];
-  /** Of the path, and so the same for all its methods. */
+  /** The parameters of the path, which are the same for all its methods. */
   readonly pathParameters: readonly Parameter[];
   readonly body?: { readonly definition: string; readonly required: boolean; readonly patch?: boolean };
-  /** A string rather than an object where there is no definition. */
+  /** The response codes; a string instead of an object if there is no definition. */
   readonly answers: readonly { readonly code: number; readonly definition: string | undefined }[];
   readonly streams?: boolean;
 }

@@ -35,7 +35,7 @@ const CONNECT_METHODS: Readonly<Record<string, HttpMethod>> = lookupTable({
   delete: 'delete',
 });
 
-/** The start of all paths of a group and version: `/api/v1`, `/apis/apps/v1`. */
+/** Returns the prefix of all paths of a group and version: `/api/v1`, `/apis/apps/v1`. */
 export function basePath({ group, version }: { readonly group: string; readonly version: string }): string {
   return group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 }

@@ -27,7 +27,7 @@ const force = query('force', 'boolean', 'Takes fields over from their owners; fo
 
 export const createParameters: readonly Parameter[] = [dryRun, fieldManager, fieldValidation];
 export const updateParameters = createParameters;
-/** Of kinds that may have to be initialized. */
+/** A parameter of kinds that may have initializers. */
 export const uninitializedParameter = query(
   'includeUninitialized',
   'boolean',

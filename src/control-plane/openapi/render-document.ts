@@ -19,7 +19,7 @@ const info = (version: string): JsonObject => ({ title: 'Kubernetes', version })
 const unauthorized = { description: 'Unauthorized' };
 const words: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' };
 
-/** Everything in one document of OpenAPI 2. */
+/** Builds the OpenAPI 2 document of all kinds. */
 export function renderV2(
   definitions: readonly ResourceDefinition[],
   kinds: Kinds,
@@ -41,7 +41,7 @@ export function renderV2(
   };
 }
 
-/** One group and version in a document of OpenAPI 3. */
+/** Builds the OpenAPI 3 document of one group and version. */
 export function renderV3(
   definitions: readonly ResourceDefinition[],
   kinds: Kinds,

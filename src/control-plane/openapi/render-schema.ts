@@ -27,7 +27,7 @@ export function renderObject(context: RenderContext, name: string, schema: Objec
   };
 }
 
-/** Of the fields that every kind has, those of types that have a name: `metadata`. */
+/** Returns the common fields of all kinds whose types have a name: `metadata`. */
 export function sharedFields({ fields }: ObjectSchema): readonly ObjectSchema[] {
   const metadata = fields.metadata?.schema;
   return metadata?.kind === 'object' ? [metadata] : [];

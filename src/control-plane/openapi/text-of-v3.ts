@@ -11,7 +11,7 @@ export class TextOfV3 {
   #head: JsonObject = {};
   #components: JsonObject = {};
 
-  /** Serializes the part now, so that the whole never has to be. */
+  /** Serializes the part now, so that the whole document is never serialized at once. */
   add({ paths, components, ...head }: JsonObject): void {
     const { schemas, ...others } = components as JsonObject;
     this.#head = head;
@@ -37,7 +37,7 @@ export class TextOfV3 {
 
 const afterComma = (text: string, index: number): string => (index === 0 ? text : `,${text}`);
 
-/** The entries that are new, as they stand between braces; nothing if there are none. */
+/** Returns the new entries without the braces; empty if there are none. */
 function entriesOf(value: JsonObject, kind: string, written: Set<string>): readonly string[] {
   const added = Object.entries(value).filter(([name]) => !written.has(`${kind} ${name}`));
   if (added.length === 0) return [];

@@ -23,7 +23,7 @@ const shapes: readonly (readonly [string, ObjectSchema, (names: readonly string[
   ['ConfigMap', ConfigMapSchema, (names, value) => ({ data: Object.fromEntries(names.map((name) => [name, value])) })],
 ];
 
-/** Applies an object of so many parts, changes it, shares it with another manager, and leaves half of it. */
+/** Applies an object with this number of parts, changes it, shares it with another manager, and keeps half of it. */
 function applyAll(kind: string, schema: ObjectSchema, make: (typeof shapes)[number][2], count: number): ApiObject {
   const names = Array.from({ length: count }, (_, index) => `item-${index}`);
   const apply = (live: ApiObject | undefined, manager: string, parts: readonly string[], value: string): ApiObject =>

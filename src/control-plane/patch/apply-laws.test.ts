@@ -50,9 +50,7 @@ const anyMetadata = fc.record(
   { labels: entriesOf, finalizers: fc.uniqueArray(values, { minLength: 1 }) },
   { requiredKeys: [] },
 );
-/**
- * A configuration with something in it: every list and map that is there has something in it too, as in what is served.
- */
+/** A configuration in which no list or map is empty, as in served objects. */
 const anyConfig: fc.Arbitrary<Json> = fc
   .record({ metadata: anyMetadata, spec: anySpec })
   .map(({ metadata, spec }) =>
@@ -79,7 +77,7 @@ function ownership(
   return typeof entries === 'string' ? assert.fail(entries) : entries;
 }
 
-/** A history: who wrote what, by apply or by update. */
+/** A history of writers, each with apply or update. */
 const anyHistory = fc.array(fc.tuple(fc.constantFrom('m', 'n', 'o'), fc.constantFrom('apply', 'update'), anyConfig), {
   minLength: 1,
   maxLength: 5,
@@ -142,7 +140,7 @@ test('after any updates every field has an owner', () => {
       const object = replay(updates);
       const all = ownership(object).reduce<FieldSet | undefined>((set, { fields }) => union(set, fields), undefined);
       const values = difference(appliedFields(PodSchema, withoutEntries(object)), neverOwned);
-      // A spec is always there, even an empty one: alone it has no owner.
+      // A spec always exists, even an empty one. Alone it has no owner.
       for (const path of pathsOf(values))
         assert.ok(hasPath(all, path) || path.join('/') === 'f:spec', `no manager owns ${path.join('/')}`);
     }),

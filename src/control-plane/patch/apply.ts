@@ -31,16 +31,16 @@ import { formatConfigErrors, validateConfig } from './validate-config.ts';
 export interface ApplyOptions {
   readonly schema: ObjectSchema;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
-  /** Absent when applying creates the object. */
+  /** The existing object; absent if the apply creates it. */
   readonly live: ApiObject | undefined;
-  /** As the client sent it, not decoded. */
+  /** The configuration as the client sent it, not decoded. */
   readonly config: unknown;
   readonly manager: string;
-  /** Takes over fields of other managers. */
+  /** Whether fields of other managers are taken over. */
   readonly force: boolean;
   readonly subresource: string;
   readonly nowMs: number;
-  /** As for `trackWrite`. */
+  /** The same as for `trackWrite`. */
   readonly resetFields: readonly string[];
   readonly versions?: readonly string[];
 }
@@ -64,7 +64,7 @@ export function applyPatch(options: ApplyOptions): { readonly object: ApiObject 
   return runThrough(applyGradually(options));
 }
 
-/** `applyPatch`, for objects of any size: no step takes long. */
+/** Does the same as `applyPatch`, in short steps for objects of any size. */
 export function* applyGradually(options: ApplyOptions): Steps<{ readonly object: ApiObject }> {
   const config = checkedConfig(options);
   yield;
@@ -78,7 +78,7 @@ export function* applyGradually(options: ApplyOptions): Steps<{ readonly object:
     'conflicts' in outcome
       ? yield* afterConflicts(options, { base, config, entries, conflicts: outcome.conflicts })
       : outcome;
-  // What was merged is an object with metadata: both sides were checked to be of one schema.
+  // The result of the merge is an object with metadata, because both sides were checked against one schema.
   const object = done.object as unknown as ApiObject;
   const shown = options.manager === 'kubectl' ? refreshLastApplied(object, config) : object;
   return {
@@ -110,12 +110,15 @@ const textOr = (value: unknown): string => (typeof value === 'string' ? value : 
 const versionOf = ({ kind }: ApplyOptions): string =>
   kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;
 
-/** `apps/v1, Kind=Deployment`, and `/v1, Kind=Pod` in the core group, or `/, Kind=` when nothing is said. */
+/**
+ * Formats a kind as `apps/v1, Kind=Deployment`, as `/v1, Kind=Pod` in the core group, or as `/, Kind=` if it is
+ * missing.
+ */
 function formatKind({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): string {
   return `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
 }
 
-/** The managed fields. The fields of an object without tracking belong to `before-first-apply`. */
+/** Returns the managed fields. The fields of an object without them belong to `before-first-apply`. */
 function entriesBefore(options: ApplyOptions, base: ApiObject | undefined): readonly ManagerEntry[] {
   const apiVersion = versionOf(options);
   const read = readEntries(options.live?.metadata.managedFields);
@@ -211,7 +214,9 @@ interface Refused {
   readonly conflicts: readonly Conflict[];
 }
 
-/** kubectl may take over what it set by client-side apply: the annotation says what that was. */
+/**
+ * Returns the remaining conflicts. kubectl may take over what it set by client-side apply, according to the annotation.
+ */
 function* afterConflicts(
   options: ApplyOptions,
   { base, config, entries, conflicts }: Refused,
@@ -228,7 +233,7 @@ function* afterConflicts(
   return forced;
 }
 
-/** Limit of reported conflicts: every field may conflict with every other manager. */
+/** The maximum number of reported conflicts. Every field may conflict with every other manager. */
 const MOST_NAMED = 1000;
 
 function conflictError(conflicts: readonly Conflict[]): ApiStatusError {

@@ -18,8 +18,9 @@ export interface Comparison {
 const same: Comparison = { changed: undefined, removed: undefined };
 
 /**
- * Compares two values of one schema. Identical objects cost nothing. `emptied`: an atomic list or map that became empty
- * counts as changed (because it was applied) instead of removed (as in a stored object). Throws `PathElementError`.
+ * Compares two values of one schema. Identical objects cost nothing. With `emptied`, an atomic list or map that became
+ * empty counts as changed (because it was applied), and not as removed (as in a stored object). Throws
+ * `PathElementError`.
  */
 export function compareFields(
   schema: Schema,

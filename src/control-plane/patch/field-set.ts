@@ -11,7 +11,7 @@ export type FieldSet = { readonly [element: string]: FieldSet };
 export const leaf: FieldSet = Object.freeze({});
 const SELF = '.';
 
-/** Whether the element with this node is itself in the set, not only something below it. */
+/** Whether the element of this node is in the set itself, and not only its descendants. */
 export function isMember(node: FieldSet): boolean {
   return node === leaf || Object.hasOwn(node, SELF);
 }
@@ -21,15 +21,15 @@ export function hasChildren(node: FieldSet): boolean {
   return node !== leaf;
 }
 
-/** The node of an element, from whether it is a member and what is below it; undefined for neither. */
+/** Builds the node of an element from whether it is a member and from its children; undefined if it is neither. */
 export function makeNode(member: boolean, below: FieldSet | undefined): FieldSet | undefined {
   if (below === undefined) return member ? leaf : undefined;
   return !member || isMember(below) ? below : { [SELF]: leaf, ...below };
 }
 
 /**
- * Collects the elements below a node, which may be a member itself; `build` gives undefined when it is none and there
- * were none.
+ * Collects the children of a node, which may be a member itself. `build` returns undefined if it is not a member and
+ * has no children.
  */
 export class FieldSetBuilder {
   readonly #member: boolean;
@@ -79,7 +79,7 @@ function combineNodes(left: FieldSet, right: FieldSet): FieldSet {
   return combine(left, right);
 }
 
-/** The elements in `left` and not in `right`; removing a parent keeps its children. */
+/** Returns the elements of `left` that are not in `right`. Removing a parent keeps its children. */
 export function difference(left: FieldSet | undefined, right: FieldSet | undefined): FieldSet | undefined {
   return subtract(left, right, false);
 }
@@ -107,8 +107,8 @@ function subtract(left: FieldSet | undefined, right: FieldSet | undefined, recur
 }
 
 /**
- * Up to this many elements are deleted from a copy; more are skipped while copying, because deleting from large objects
- * is slow.
+ * Up to this number of elements are deleted from a copy. More are skipped while copying, because deleting from large
+ * objects is slow.
  */
 const FEW_ELEMENTS = 50;
 
@@ -173,7 +173,8 @@ export function equalSets(left: FieldSet | undefined, right: FieldSet | undefine
 }
 
 /**
- * Every member's path, parents before children, elements in the order of the API server: fields, keys, values, indexes.
+ * Returns the path of every member, parents before children, with elements in the order of the API server: fields,
+ * keys, values, indexes.
  */
 export function pathsOf(set: FieldSet | undefined, prefix: readonly string[] = []): (readonly string[])[] {
   if (set === undefined) return [];
@@ -195,12 +196,12 @@ function compareElements(left: string, right: string): number {
 }
 
 /**
- * The elements in the order in which the API server writes them: `.`, fields by name, keys and values by what they
- * stand for, so that 80 is before 8080 and 9 before both, indexes (upstream: structured-merge-diff PathElement.Compare).
- * Keys and values are parsed once each. The list itself when it is in order.
+ * Sorts the elements as the API server writes them: `.`, fields by name, keys and values by their decoded values (so 9
+ * comes before 80), then indexes (upstream: structured-merge-diff PathElement.Compare). Keys and values are parsed once
+ * each. Returns the same list if it is sorted.
  */
 export function inWrittenOrder(elements: readonly string[]): readonly string[] {
-  // Most sets have fields only: their texts are their order.
+  // Most sets contain only fields, whose texts are sorted directly.
   if (elements.every((element) => element === SELF || element.startsWith('f:')))
     return elements.every((element, at) => at === 0 || (elements[at - 1] ?? '') < element)
       ? elements
@@ -218,7 +219,7 @@ export function inWrittenOrder(elements: readonly string[]): readonly string[] {
 interface Ordered {
   readonly element: string;
   readonly kind: number;
-  /** What two elements of one kind are compared by, one after the other. */
+  /** The values by which two elements of one kind are compared, one after another. */
   readonly parts: readonly unknown[];
 }
 

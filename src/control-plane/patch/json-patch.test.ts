@@ -147,7 +147,7 @@ test('a copy and what it was copied from are changed one by one', () => {
 
 const escape = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** The operations that lead from one value to another, the plainest way. */
+/** Returns simple operations that convert one value to the other. */
 function operationsBetween(before: unknown, after: unknown, path = ''): object[] {
   if (equalJson(before, after)) return [];
   if (isRecord(before) && isRecord(after)) {

@@ -6,11 +6,11 @@ import type { JsonObject } from './json-value.ts';
 import { checkDepth, MAX_DEPTH } from './patch-limits.ts';
 
 const MAX_OPERATIONS = 10_000;
-/** Limit of the bytes of JSON that all copy operations of a patch may add (apiserver: JSONPatchMaxCopyBytes). */
+/** The maximum number of JSON bytes that all copy operations of a patch may add (apiserver: JSONPatchMaxCopyBytes). */
 const MAX_COPY_BYTES = 3 * 1024 * 1024;
 /**
- * Limit of list elements that insertions and removals may move; otherwise a patch of allowed size could keep the server
- * busy for minutes.
+ * The maximum number of list elements that insertions and removals may move. Otherwise a patch of allowed size could
+ * keep the server busy for minutes.
  */
 const MAX_MOVED_ELEMENTS = 25_000_000;
 
@@ -51,7 +51,7 @@ export function applyJsonPatch(document: JsonObject, patch: unknown): unknown {
   return patcher.document;
 }
 
-/** Fields of operations that do not exist, in the words of strict decoding: `json patch unknown field "[0].vaule"`. */
+/** Returns unknown fields of operations, in the words of strict decoding: `json patch unknown field "[0].vaule"`. */
 export function unknownOperationFields(patch: unknown): readonly string[] {
   if (!Array.isArray(patch)) return [];
   return patch.flatMap((operation: unknown, index) =>
@@ -104,7 +104,7 @@ interface Place {
   readonly key: string;
 }
 
-/** A document with copy-on-write containers, so that many operations cost no more than their sum. */
+/** A document with copy-on-write containers, so that the cost of many operations is the sum of their single costs. */
 class Patcher {
   document: unknown;
   readonly #own = new WeakSet<object>();
@@ -175,14 +175,14 @@ class Patcher {
     if (!equalJson(found ?? null, value)) throw new PatchFailure(`testing value ${path} failed`);
   }
 
-  /** The value at a path; undefined for a missing field. */
+  /** Returns the value at a path; undefined for a missing field. */
   #get(path: string, op: string): unknown {
     const { parent, key } = this.#find(path, op, 'read');
     if (Array.isArray(parent)) return parent[indexOf(key, parent.length, parent.length - 1)];
     return Object.hasOwn(parent, key) ? parent[key] : undefined;
   }
 
-  /** Deep copies: each may be changed independently afterwards. */
+  /** Copies deeply, because each copy may be changed independently afterwards. */
   #copyOf(value: unknown): unknown {
     if (value === undefined) return null;
     checkShallow(value);
@@ -200,7 +200,7 @@ class Patcher {
     if (this.#movedElements > MAX_MOVED_ELEMENTS) throw new PatchFailure('the patch moves too many elements');
   }
 
-  /** The container of a path; copied unless it is only read. */
+  /** Returns the container of a path. It is copied unless it is only read. */
   #find(path: string, op: string, purpose: 'change' | 'read' = 'change'): Place {
     const [first, ...keys] = path.split('/').map(unescapeKey);
     const key = keys.pop();
@@ -254,7 +254,7 @@ function indexOf(key: string, size: number, last: number): number {
   return index;
 }
 
-/** A sequence of operations can nest values without limit. */
+/** Checks the depth, because a sequence of operations can nest values without limit. */
 function checkShallow(value: unknown): void {
   if (isDeeperThan(value, MAX_DEPTH)) throw new PatchFailure(`nested deeper than ${MAX_DEPTH} levels`);
 }

@@ -6,7 +6,7 @@ export function isJsonArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** The value of an own property; undefined counts as absent. */
+/** Returns the value of an own property; undefined counts as absent. */
 export function own(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
@@ -35,7 +35,7 @@ function equalObjects(left: JsonObject, right: JsonObject): boolean {
   return shared === 0;
 }
 
-/** A whole number may come as a bigint or not. */
+/** Compares numbers. An integer may be a bigint or a number. */
 function equalNumbers(left: unknown, right: unknown): boolean {
   if (typeof left === 'bigint') return typeof right === 'number' && Number.isInteger(right) && BigInt(right) === left;
   return typeof left === 'number' && typeof right === 'bigint' && equalNumbers(right, left);
@@ -50,7 +50,7 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   );
 }
 
-/** What Go calls the JSON type of a value in its decoding errors. */
+/** Returns the JSON type of a value as Go's decoding errors name it. */
 export function jsonTypeName(value: unknown): string {
   if (Array.isArray(value)) return 'array';
   switch (typeof value) {
@@ -66,7 +66,7 @@ export function jsonTypeName(value: unknown): string {
   }
 }
 
-/** A value as Go's `%v` prints it, which some of the API server's messages do: `map[name:web ports:[80]]`. */
+/** Formats a value as Go's `%v`, which some of the API server's messages contain: `map[name:web ports:[80]]`. */
 export function formatGoValue(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(formatGoValue).join(' ')}]`;

@@ -10,13 +10,15 @@ import { PathElementError } from './path-element.ts';
 import { appliedFields } from './typed-fields.ts';
 import { validateConfig } from './validate-config.ts';
 
-/** All annotations of an object together, keys and values (apimachinery validation: TotalAnnotationSizeLimitB). */
+/**
+ * The size limit of all annotations of an object, keys and values (apimachinery validation: TotalAnnotationSizeLimitB).
+ */
 const ANNOTATIONS_LIMIT_BYTES = 256 * 1024;
 const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * Fields that kubectl set by client-side apply and that did not change since, from its annotation; undefined without a
- * usable annotation (upstream: lastAppliedManager).
+ * Returns the fields that kubectl set by client-side apply and that have not changed since, from its annotation;
+ * undefined without a usable annotation (upstream: lastAppliedManager).
  */
 export function forgiveLastApplied(
   schema: ObjectSchema,
@@ -69,7 +71,7 @@ function withoutAnnotation(config: JsonObject): JsonObject {
   return { ...config, metadata: { ...metadata, annotations: others } };
 }
 
-/** JSON as Go writes maps: keys in order. */
+/** Encodes JSON as Go does for maps, with sorted keys. */
 function sortedJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;

@@ -142,7 +142,7 @@ const { fieldsV1 } = fc.letrec<{ fieldsV1: object }>((tie) => ({
     .map((entries) => Object.fromEntries(entries)),
 }));
 
-/** Patches that are refused must be refused by a Status; anything else is a fault of the server. */
+/** Runs a patch. A refusal must be a Status; any other error is a fault of the server. */
 function refusedOrDone(act: () => unknown): void {
   try {
     act();

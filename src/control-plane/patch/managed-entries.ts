@@ -90,7 +90,7 @@ function managerKey({ manager, operation, subresource, apiVersion }: ManagerEntr
   return JSON.stringify(parts.map((part) => (typeof part === 'string' ? part : null)));
 }
 
-/** Whether two entries are one manager's: appliers are the same at any version. */
+/** Whether two entries belong to one manager. Entries of apply match in any version. */
 export function isSameManager(left: ManagerEntry, right: ManagerEntry): boolean {
   return (
     left.manager === right.manager &&
@@ -101,8 +101,8 @@ export function isSameManager(left: ManagerEntry, right: ManagerEntry): boolean 
 }
 
 /**
- * The entries as an object carries them: ordered by operation, time, manager; undefined for none. The list `before`
- * itself, when it says the same.
+ * Returns the entries for the object, sorted by operation, time and manager; undefined for none. If nothing changed, it
+ * is the list `before` itself.
  */
 export function writeEntries(
   entries: readonly ManagerEntry[],
@@ -160,7 +160,7 @@ export function compareTexts(left: string, right: string): number {
 const secondsOf = (time: string | undefined): number =>
   time === undefined ? 0 : Math.floor((Date.parse(time) || 0) / 1000);
 
-/** Makes one entry `ancient-changes` of the oldest updates, so that there are no more than ten. */
+/** Merges the oldest updates into one entry `ancient-changes`, so that there are at most ten. */
 export function capUpdates(entries: readonly ManagerEntry[]): readonly ManagerEntry[] {
   const updates = entries.filter((entry) => entry.operation === 'Update');
   if (updates.length <= MAX_UPDATE_ENTRIES) return entries;

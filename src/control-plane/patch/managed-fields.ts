@@ -20,28 +20,28 @@ export interface TrackOptions {
   /** The existing object; absent for a create. */
   readonly old: ApiObject | undefined;
   /**
-   * The decoded and defaulted object before strategy and admission change it: fields that those set have no manager.
+   * The decoded object with defaults, before strategy and admission change it. Fields that those set have no manager.
    */
   readonly new: ApiObject;
   /** The field manager; by default the user agent's name, and `unknown` for ''. */
   readonly manager: string;
-  /** '' for the object itself. Only there a client may set `managedFields`. */
+  /** The subresource; '' for the object itself. Only there a client may set `managedFields`. */
   readonly subresource: string;
   readonly nowMs: number;
   /**
-   * Whole fields that this way of writing does not change, by name: `status` for the object itself, `spec` and
+   * The names of whole fields that this kind of write does not change: `status` for the object itself, `spec` and
    * `metadata.labels` for some status.
    */
   readonly resetFields: readonly string[];
-  /** Other versions of the kind, in which the same fields have the same paths: entries of these count as well. */
+  /** Other versions of the kind, in which the same fields have the same paths. Their entries count as well. */
   readonly versions?: readonly string[];
 }
 
 /**
- * Updates `metadata.managedFields` after a create, an update or a patch other than apply: changed fields belong only to
- * the writer, and removed fields have no owner. Upstream: FieldManager.UpdateNoErrors; no errors, at worst there are no
- * managed fields afterwards. A write that changes nothing leaves the entries as they are, time included. `[]` clears
- * them, and no writes are tracked until the next apply.
+ * Updates `metadata.managedFields` after a create, an update or a patch other than apply. Changed fields belong only to
+ * the writer, and removed fields have no owner (upstream: FieldManager.UpdateNoErrors). It never fails; at worst there
+ * are no managed fields afterwards. A write that changes nothing leaves the entries unchanged, including their time.
+ * `[]` clears them, and no writes are tracked until the next apply.
  */
 export function trackWrite(options: TrackOptions): ApiObject {
   const { old, new: object, subresource } = options;
@@ -81,7 +81,7 @@ export function withManagedFields<T extends ApiObject>(object: T, managedFields:
   return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
 }
 
-/** The entries after an ordinary write from `old` to `new`. */
+/** Returns the entries after an ordinary write from `old` to `new`. */
 export function trackUpdate(
   entries: readonly ManagerEntry[],
   options: Omit<TrackOptions, 'manager'>,
@@ -116,7 +116,7 @@ export function trackUpdate(
   );
 }
 
-/** Entries of versions that are not served any more are forgotten, as upstream does. */
+/** Removes entries of versions that are no longer served, as upstream does. */
 export function ofVersions(
   entries: readonly ManagerEntry[],
   apiVersion: string,
@@ -127,7 +127,10 @@ export function ofVersions(
   return entries.every(isKnown) ? entries : entries.filter(isKnown);
 }
 
-/** The entries without fields that another manager than `writer` changed, or that are gone; empty entries are dropped. */
+/**
+ * Returns the entries without fields that another manager than `writer` changed or that were removed. Empty entries are
+ * dropped.
+ */
 export function withoutFields(
   entries: readonly ManagerEntry[],
   { changed, removed }: Comparison,
@@ -149,7 +152,7 @@ export function filtered({ changed, removed }: Comparison, filter: FieldSet | un
 
 const resetSets = new Map<string, FieldSet | undefined>();
 
-/** The fields to leave out, cached per list. */
+/** Returns the fields to leave out. The result is cached per list. */
 export function resetSet(names: readonly string[]): FieldSet | undefined {
   if (names.length === 0) return undefined;
   const key = names.join(' ');
@@ -180,8 +183,8 @@ export const neverOwned = fieldSetOfNames([
 ]);
 
 /**
- * The object to store: `old` if only the times of managed fields differ, so that nothing is written (upstream:
- * IgnoreManagedFieldsTimestampsTransformer). Asked after strategy and admission.
+ * Returns the object to store. It is `old` if only the times of managed fields differ, so that nothing is written
+ * (upstream: IgnoreManagedFieldsTimestampsTransformer). It is called after strategy and admission.
  */
 export function unlessOnlyTimes(old: ApiObject, object: ApiObject): ApiObject {
   if (old === object) return old;

@@ -7,9 +7,8 @@ interface FieldPlan {
   readonly element: string;
   readonly schema: Schema;
   /**
-   * Present even when it was not set, because the API's type holds it as a value and not by pointer: no manager owns
-   * the field as such, only what is in it. Known for each field by `default: {}` in the OpenAPI v3 documents; for
-   * lists, by being required.
+   * Whether the field always exists, because the Go type holds it as a value and not by pointer. No manager owns such a
+   * field itself, only its content. The OpenAPI v3 documents show this by `default: {}`, and for lists by `required`.
    */
   readonly alwaysThere: boolean;
 }
@@ -36,7 +35,7 @@ function planObject(schema: ObjectSchema): ObjectPlan {
   if (plan === undefined) {
     plan = new Map(
       Object.entries(schema.fields)
-        // Managed fields have no owner themselves; comparing them would be wasted.
+        // Managed fields have no owner, so comparing them would be wasted.
         .filter(([name]) => name !== 'managedFields')
         .map(([name, field]) => {
           const { kind } = field.schema;
@@ -68,8 +67,8 @@ export function planField(schema: ObjectSchema, name: string): FieldPlan | undef
 }
 
 /**
- * The schema of a map's values; what has no schema is any value, whose maps are owned entry by entry and whose lists as
- * a whole.
+ * Returns the schema of a map's values. Without a schema it is any value, whose maps are owned entry by entry and whose
+ * lists as a whole.
  */
 export function valuesOf(schema: Schema): Schema {
   return schema.kind === 'map' ? schema.values : opaque;

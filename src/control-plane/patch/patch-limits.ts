@@ -1,7 +1,7 @@
 import { badRequest } from '../../api/status/api-status-error.ts';
 import { isDeeperThan } from './json-value.ts';
 
-/** No valid object is nested this deeply; deeper ones would be refused later by decoding. */
+/** The maximum depth. No valid object is nested so deeply, and decoding would refuse deeper ones later. */
 export const MAX_DEPTH = 200;
 
 /** Refuses patches that are nested too deeply. */

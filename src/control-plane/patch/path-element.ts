@@ -7,14 +7,14 @@ import { FieldSetBuilder, leaf, makeNode, plainElement } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { own } from './json-value.ts';
 
-/** Why a list element has no path element; the text is the API server's. */
+/** The error of a list element without a path element, with the API server's text. */
 export class PathElementError extends Error {
   override readonly name = 'PathElementError';
 }
 
 export const fieldElement = (name: string): string => `f:${name}`;
 
-/** Lists whose elements are owned one by one. */
+/** Whether the elements of the list are owned one by one. */
 export function isAssociative(schema: ArraySchema): boolean {
   return schema.listType === 'set' || schema.mergeKeys !== undefined;
 }
@@ -77,7 +77,10 @@ function keyPlan(schema: ArraySchema): KeyPlan {
   return plan;
 }
 
-/** Go writes the zero value of a required field, and the API's schemas call that its default. */
+/**
+ * Returns the default of a missing key. Go writes the zero value of a required field, which the API's schemas call its
+ * default.
+ */
 function missingKey(schema: ArraySchema, name: string): unknown {
   const given = schema.keyDefaults?.[name];
   if (given !== undefined) return given;
@@ -95,7 +98,7 @@ function jsonText(value: unknown): string {
   return typeof value === 'bigint' ? String(value) : goJson(value);
 }
 
-/** A path element as messages show it: `.spec`, `[name="web"]`, `[="x"]`, `[3]`. */
+/** Formats a path element as in messages: `.spec`, `[name="web"]`, `[="x"]`, `[3]`. */
 export function formatElement(element: string): string {
   const content = element.slice(2);
   switch (element[0]) {
@@ -114,7 +117,7 @@ export function formatElement(element: string): string {
 
 const formatKeyValue = (value: unknown): string => (typeof value === 'string' ? goQuote(value) : JSON.stringify(value));
 
-/** `.spec.containers[name="web"].image`. */
+/** Formats a path: `.spec.containers[name="web"].image`. */
 export function formatPath(path: readonly string[]): string {
   return path.map(formatElement).join('');
 }
@@ -183,7 +186,7 @@ function tryParse(text: string): unknown {
   }
 }
 
-/** A set of whole fields by their names: `status`, `metadata.labels`. */
+/** Returns a set of whole fields by their names: `status`, `metadata.labels`. */
 export function fieldSetOfNames(names: readonly string[]): FieldSet | undefined {
   const out = new FieldSetBuilder();
   const below = new Map<string, string[]>();

@@ -3,8 +3,8 @@ import { inWrittenOrder, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 
 /**
- * Beyond this number of subtrees, or this size of their keys, the table is cleared: existing sets stay shared, but
- * later ones do not match them.
+ * The limits of the table: number of subtrees and size of their keys. Beyond them it is cleared: existing sets stay
+ * shared, but later ones do not match them.
  */
 const MAX_SETS = 20_000;
 const MAX_CHARACTERS = 8 * 1024 * 1024;

@@ -5,7 +5,7 @@ import type { JsonObject } from './json-value.ts';
 
 /** Lists of a strategic merge patch: matching and ordering of elements. */
 interface MergeRule {
-  /** Undefined for lists of scalars, which are merged as sets. */
+  /** The merge key; undefined for lists of scalars, which are merged as sets. */
   readonly mergeKey: string | undefined;
   readonly mergeItem: (original: JsonObject, patch: JsonObject) => JsonObject;
 }
@@ -14,8 +14,8 @@ const DIRECTIVE = '$patch';
 type ItemKind = 'map' | 'scalar';
 
 /**
- * The list with the patch's elements merged in. Elements of the patch come in its order, others keep their place among
- * themselves.
+ * Merges the patch's elements into a list. Elements of the patch come in its order, and other elements keep their
+ * relative positions.
  */
 export function mergeLists(
   original: readonly unknown[],
@@ -53,7 +53,7 @@ export function mergeLists(
   });
 }
 
-/** Limit of repeated merges into the same element, whose cost grows with its size. No client needs many. */
+/** The maximum number of repeated merges into the same element, whose cost grows with its size. */
 const MOST_REPEATS = 100;
 
 function mergeItems(
@@ -124,7 +124,7 @@ interface OrderRule {
   readonly merge: (() => readonly unknown[]) | undefined;
 }
 
-/** A merged list in the order that the patch defines for its elements. Undefined if there is no list. */
+/** Returns a merged list in the order that the patch defines; undefined if there is no list. */
 export function orderList(
   before: readonly unknown[] | undefined,
   change: readonly unknown[] | undefined,
@@ -149,7 +149,7 @@ export function orderList(
 }
 
 /**
- * The positions of elements as in upstream: added elements take the positions of deleted ones, at the end. So an
+ * Returns the positions of elements as in upstream: added elements take the positions of deleted ones at the end. So an
  * element that only the server has stays before a replacement.
  */
 function orderAfterDeletions(
@@ -169,7 +169,7 @@ function orderAfterDeletions(
   return [...kept, ...added.slice(0, before.length - kept.length)];
 }
 
-/** The elements of the patch must be in the order that it defines. */
+/** Checks that the elements of the patch are in the order that it defines. */
 function checkOrder(change: readonly unknown[], order: readonly unknown[], mergeKey: string | undefined): void {
   if (change.length === 0 || order.length === 0) return;
   const keyOf = (item: unknown): unknown => (mergeKey === undefined ? item : keyValue(asMap(item), mergeKey));
@@ -199,7 +199,7 @@ interface Orders {
 }
 
 /**
- * Two lists as one, each in its own order; an element only the server has comes first when it stood before the patch's
+ * Merges two lists, each in its own order. An element that only the server has comes first if it was before the patch's
  * next one.
  */
 function interleave(
@@ -241,7 +241,7 @@ function keyValue(item: JsonObject, mergeKey: string): unknown {
   throw new ApiStatusError('Unknown', `map: ${formatGoValue(item)} does not contain declared merge key: ${mergeKey}`);
 }
 
-/** All elements of lists that are merged are of one kind. */
+/** Returns the kind of the elements, which must be the same for all elements of merged lists. */
 function kindOfItems(lists: readonly (readonly unknown[])[]): ItemKind {
   let kind: ItemKind | undefined;
   for (const item of lists.flat(1)) {

@@ -13,10 +13,10 @@ const DELETE_FROM_LIST = '$deleteFromPrimitiveList';
 const ELEMENT_ORDER = '$setElementOrder';
 
 /**
- * The document with a strategic merge patch applied: as a merge patch, but lists are merged where the schema says so,
- * by key or as sets of scalars, and the patch may give directives: `$patch: replace | delete | merge`, `$retainKeys`,
+ * Applies a strategic merge patch. It works as a merge patch, but lists are merged by key or as sets of scalars where
+ * the schema says so, and the patch may contain directives: `$patch: replace | delete | merge`, `$retainKeys`,
  * `$deleteFromPrimitiveList/x`, `$setElementOrder/x`. The arguments are not changed. Throws `ApiStatusError`:
- * BadRequest or Invalid for malformed directives, and without a reason where upstream has none (an element without its
+ * BadRequest or Invalid for malformed directives, and without a reason if upstream has none (an element without its
  * merge key).
  */
 export function applyStrategicMergePatch(schema: ObjectSchema, document: JsonObject, patch: unknown): JsonObject {
@@ -45,7 +45,7 @@ function mergeStruct(schema: Schema, original: JsonObject, given: JsonObject): J
   return out;
 }
 
-/** `$patch: replace` makes the patch the value; `$patch: delete` leaves nothing. */
+/** Applies a directive: `$patch: replace` makes the patch the value, and `$patch: delete` removes the value. */
 function byDirective(patch: JsonObject): JsonObject {
   const { [DIRECTIVE]: wanted, ...rest } = patch;
   if (wanted === 'replace') return rest;
@@ -109,7 +109,7 @@ function applyDeletions(schema: Schema, out: Record<string, unknown>, { key, val
   setOwn(out, key, deleteScalars(before, value));
 }
 
-/** Lists with an order are merged first, and then put into it. */
+/** Applies the orders of elements. Lists are merged first, and then sorted. */
 function applyElementOrders(schema: Schema, out: Record<string, unknown>, patch: Record<string, unknown>): void {
   for (const directiveKey of Object.keys(patch)) {
     if (!directiveKey.startsWith(ELEMENT_ORDER)) continue;
@@ -156,8 +156,8 @@ function targetOf(key: string, prefix: string): string {
 }
 
 /**
- * A new value without directives. Undefined for an element or field that the patch deletes and that does not exist. In
- * maps null is dropped too; in lists it stays.
+ * Returns a new value without directives; undefined for an element or field that the patch deletes and that does not
+ * exist. In maps null is dropped too, but in lists it stays.
  */
 function withoutDirectives(value: unknown): unknown {
   if (isJsonArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
@@ -175,7 +175,7 @@ function withoutDirectives(value: unknown): unknown {
 
 type ListRule = 'replace' | { readonly mergeKey: string | undefined };
 
-/** How a list is merged: upstream's patchStrategy and patchMergeKey. */
+/** Returns how a list is merged: upstream's patchStrategy and patchMergeKey. */
 function listRule(list: ArraySchema | undefined): ListRule {
   if (list === undefined || list.patch === 'replace') return 'replace';
   if (list.patch === 'merge') return { mergeKey: undefined };

@@ -7,21 +7,21 @@ import type { JsonObject } from './json-value.ts';
 import { planField, valuesOf } from './object-plan.ts';
 import { fieldElement, isAssociative, itemElement } from './path-element.ts';
 
-/** A list or map that is owned as a whole; without a schema, lists only. */
+/** Whether the list or map is owned as a whole. Without a schema only lists are. */
 export function isAtomic(schema: Schema, value: unknown): boolean {
   if (!isRecord(value)) return !(isJsonArray(value) && schema.kind === 'array' && isAssociative(schema));
   return (schema.kind === 'object' || schema.kind === 'map') && schema.atomic === true;
 }
 
 /**
- * The fields of a configuration that its applier owns: scalars, whole atomic lists and maps, elements of lists, entries
- * of maps, and containers only when they are empty. Throws `PathElementError`. `undefined` when there are none.
+ * Returns the fields of a configuration that its applier owns: scalars, whole atomic lists and maps, elements of lists,
+ * entries of maps, and containers only if they are empty. Throws `PathElementError`. It is undefined if there are none.
  */
 export function appliedFields(schema: Schema, value: unknown): FieldSet | undefined {
   return applied(schema, value, false);
 }
 
-/** `member`: the element itself is in the set, not only what is in it. */
+/** `member` means that the element itself is in the set, and not only its content. */
 function applied(schema: Schema, value: unknown, member: boolean): FieldSet | undefined {
   if (isAtomic(schema, value)) return member ? leaf : undefined;
   const out = new FieldSetBuilder(member);
@@ -68,9 +68,9 @@ function isEmptyMap(value: unknown): boolean {
 }
 
 interface Whole {
-  /** The element itself is in the set. */
+  /** Whether the element itself is in the set. */
   readonly member: boolean;
-  /** The container already existed: fields that are always present count only through their members. */
+  /** Whether the container already existed. Then fields that always exist count only through their members. */
   readonly inherited: boolean;
 }
 const inside: Whole = { member: true, inherited: false };
@@ -80,7 +80,7 @@ export function wholeFields(schema: Schema, value: unknown, container: 'kept' | 
   return whole(schema, value, { member: false, inherited: container === 'kept' });
 }
 
-/** As `wholeFields`, for an element: with itself, unless it is kept. */
+/** Returns the same for an element, including itself unless it is kept. */
 export function wholeNode(schema: Schema, value: unknown, container: 'kept' | 'new'): FieldSet | undefined {
   return container === 'new'
     ? whole(schema, value, inside)
@@ -124,7 +124,7 @@ function addWholeItems(out: FieldSetBuilder, schema: Schema, items: readonly unk
   }
 }
 
-/** Lists and maps without anything in them are left out when the API server writes an object. */
+/** Whether the value is left out when the API server writes an object, as empty lists and maps are. */
 export function isAbsent(schema: Schema, value: unknown): boolean {
   if (value === undefined) return true;
   if (schema.kind === 'array') return schema.keepsEmpty !== true && isJsonArray(value) && value.length === 0;

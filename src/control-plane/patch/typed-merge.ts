@@ -10,9 +10,9 @@ import { fieldElement, isAssociative, itemElement } from './path-element.ts';
 import { isAtomic } from './typed-fields.ts';
 
 /**
- * Merges the applied configuration into the live value: scalars and atomic parts are replaced, the rest is merged by
- * the schema, and nothing is removed. List elements are in the order of the configuration; other elements keep their
- * position between them. Both values are valid by the schema. Throws `PathElementError`.
+ * Merges the applied configuration into the live value. Scalars and atomic parts are replaced, the rest is merged by
+ * the schema, and nothing is removed. List elements are in the order of the configuration, and other elements keep
+ * their position between them. Both values must be valid by the schema. Throws `PathElementError`.
  */
 export function mergeConfig(schema: Schema, live: unknown, config: unknown): unknown {
   if (live === undefined || live === config) return config;
@@ -64,8 +64,8 @@ function mergeItems(schema: ArraySchema, live: readonly unknown[], config: reado
 }
 
 /**
- * The order of a merged list. Applied elements come in the order they are applied; others as soon as the live list has
- * them, and before the next element that both have.
+ * Computes the order of a merged list. Applied elements come in the order of the configuration. Others come as soon as
+ * the live list has them, and before the next element that both have.
  */
 function interleave(
   live: readonly string[],
@@ -100,7 +100,7 @@ function interleave(
   return order;
 }
 
-/** The value without the members of the set; containers that become empty stay. */
+/** Returns the value without the members of the set. Containers that become empty are kept. */
 export function removeFields(schema: Schema, value: unknown, set: FieldSet): unknown {
   if (isAtomic(schema, value)) return value;
   if (isJsonArray(value)) return schema.kind === 'array' ? removeItems(schema, value, set) : value;
@@ -130,8 +130,8 @@ function removeItems(schema: ArraySchema, items: readonly unknown[], set: FieldS
 }
 
 /**
- * Adds the parents of members that are named fields of types, as removal requires: `spec` where there is
- * `spec.replicas`, but no list element and no entry of a map.
+ * Adds the parents of members that are named fields of types, as removal requires: `spec` if there is `spec.replicas`,
+ * but no list elements and no entries of maps.
  */
 export function withNamedFields(schema: Schema | undefined, set: FieldSet | undefined): FieldSet | undefined {
   return set === undefined ? undefined : withNamed(schema, set, false);

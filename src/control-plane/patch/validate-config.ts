@@ -7,9 +7,9 @@ import { planField, valuesOf } from './object-plan.ts';
 import { fieldElement, formatElement, isAssociative, itemElement, PathElementError } from './path-element.ts';
 
 /**
- * What is wrong with a configuration that is to be applied, as `.spec.replicas: expected numeric (int or float), got
- * string`. It is judged by the types of the API before anything is merged, strictly whatever field validation the
- * request asks for; values are judged afterwards (upstream: structured-merge-diff typed).
+ * Returns the errors of a configuration to apply, such as `.spec.replicas: expected numeric (int or float), got
+ * string`. It is checked by the types of the API before anything is merged, and strictly, independent of the requested
+ * field validation. Values are validated afterwards (upstream: structured-merge-diff typed).
  */
 export function validateConfig(schema: Schema, value: unknown): readonly string[] {
   const errors: string[] = [];
@@ -17,7 +17,7 @@ export function validateConfig(schema: Schema, value: unknown): readonly string[
   return errors;
 }
 
-/** A place in the configuration. Its path is formatted only for an error, because formatting takes long. */
+/** A position in the configuration. Its path is formatted only for an error, because formatting is slow. */
 interface Place {
   readonly parent?: Place;
   /** A path element; absent for the whole. */
@@ -99,14 +99,14 @@ function fail(at: Place, message: string): void {
   at.errors.push(path === '' ? message : `${path}: ${message}`);
 }
 
-/** One problem stands alone; more of them one below the other. */
+/** Formats one error on its line, and several errors as a list. */
 export function formatConfigErrors(errors: readonly string[]): string {
   return errors.length === 1 ? (errors[0] ?? '') : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
 }
 
 const describe = (value: unknown): string => (typeof value === 'string' ? goQuote(value) : formatGoValue(value));
 
-/** A value as Go's `%#v` prints it. */
+/** Formats a value as Go's `%#v`. */
 function formatGoSyntax(value: unknown): string {
   if (typeof value === 'string') return goQuote(value);
   if (value === null) return 'interface {}(nil)';

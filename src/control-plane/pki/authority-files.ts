@@ -9,13 +9,13 @@ import { readIfThere, writePublicFile, writeSecretFile } from '../../pki/pki-fil
 
 const AUTHORITY_YEARS = 10;
 const YEAR_MS = 365 * 86_400_000;
-/** Tolerates clocks that are behind. */
+/** The time by which certificates are backdated, for clocks that are slow. */
 const BACKDATE_MS = 5 * 60_000;
 
 export interface Authority {
   readonly certificatePem: string;
   readonly certificate: X509Certificate;
-  /** `undefined`: the key is kept elsewhere, so this process cannot sign. */
+  /** The key; undefined if it is stored elsewhere, and then this process cannot sign. */
   readonly key: KeyObject | undefined;
 }
 
@@ -25,12 +25,12 @@ export interface AuthoritySpec {
   readonly commonName: string;
 }
 const clusterAuthority: AuthoritySpec = { file: 'ca', commonName: 'kubernetes' };
-/** Signs only the certificates of authenticating proxies (kubeadm's names). */
+/** The authority that signs only the certificates of authenticating proxies (kubeadm's names). */
 export const frontProxyAuthority: AuthoritySpec = { file: 'front-proxy-ca', commonName: 'front-proxy-ca' };
 
 /**
- * An authority from `ca.crt` and `ca.key`; created only if neither file exists. Existing files are never replaced,
- * because all issued certificates depend on them. Rejects with `Invalid`, which names the file and what to do.
+ * Reads an authority from `ca.crt` and `ca.key`. It is created only if neither file exists. Existing files are never
+ * replaced, because all issued certificates depend on them. Rejects with `Invalid`, naming the file and what to do.
  */
 export async function ensureAuthority(
   folder: string,

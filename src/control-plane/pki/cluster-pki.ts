@@ -11,28 +11,28 @@ import { privateKeyPem, publicKeyPem } from '../../pki/pem.ts';
 import { readIfThere, writePublicFile, writeSecretFile } from '../../pki/pki-files.ts';
 
 export interface ClusterPkiOptions {
-  /** Gets `admin.conf` and the other kubeconfigs; `pki` below it the certificates: kubeadm's layout. */
+  /** The folder of `admin.conf` and the other kubeconfigs, with the certificates in `pki`, as kubeadm does. */
   readonly folder: string;
   readonly nowMs: number;
   readonly log: Logger;
-  /** Where clients on this machine reach the API server. */
+  /** The URL of the API server for clients on this machine. */
   readonly serverUrl: string;
-  /** Names and addresses of the API server, beside the default ones. */
+  /** The name of the API server's host, in addition to the default names and addresses. */
   readonly hostname: string;
   readonly addresses: readonly string[];
   readonly extraNames?: readonly string[];
-  /** The first address of each service range: what `kubernetes.default` resolves to. */
+  /** The first address of each service range, to which `kubernetes.default` resolves. */
   readonly serviceAddresses: readonly string[];
-  /** `cluster.local` unless said otherwise. */
+  /** The domain of the cluster; default `cluster.local`. */
   readonly clusterDomain?: string;
 }
 
 export interface ClusterPki {
   readonly authority: Authority;
   readonly authorityKeyPem: string | undefined;
-  /** What the API server shows to its clients. */
+  /** The API server's certificate for its clients. */
   readonly serving: Issued;
-  /** What it shows to kubelets. */
+  /** Its certificate for kubelets. */
   readonly kubeletClient: Issued;
   /** The client certificate for aggregated API servers, and the authority that signed it. */
   readonly frontProxy: { readonly authorityPem: string; readonly client: Issued };
@@ -80,7 +80,8 @@ export async function ensureClusterPki(options: ClusterPkiOptions): Promise<Clus
 }
 
 /**
- * kubeadm's group of administrators: bound to cluster-admin, so that, unlike system:masters, its rights can be revoked.
+ * kubeadm's group of administrators. It is bound to cluster-admin, so that, unlike those of system:masters, its rights
+ * can be revoked.
  */
 const ADMINISTRATORS = 'kubeadm:cluster-admins';
 
@@ -125,7 +126,7 @@ function servingSpec({
   };
 }
 
-/** `sa.key` and `sa.pub`. RSA, which every verifier of tokens supports. */
+/** Ensures `sa.key` and `sa.pub`. They are RSA, which every verifier of tokens supports. */
 async function ensureServiceAccountKey(folder: string): Promise<KeyObject> {
   const [privateFile, publicFile] = [path.join(folder, 'sa.key'), path.join(folder, 'sa.pub')];
   const [privatePem, publicPem] = await Promise.all([readIfThere(privateFile), readIfThere(publicFile)]);

@@ -33,9 +33,9 @@ export interface Issued {
 }
 
 /**
- * `name.crt` and `name.key`. A certificate that expires soon or lacks a name is renewed, with the key it has, so that
- * certificate and key fit together at every moment; one that is not of this authority or does not fit its key is left
- * as it is, and rejected with `Invalid`.
+ * Ensures `name.crt` and `name.key`. A certificate that expires soon or lacks a name is renewed with its existing key,
+ * so that certificate and key match at every moment. If it is from another authority or does not match its key, it is
+ * left unchanged and the call rejects with `Invalid`.
  */
 export async function ensureIssuedFiles(
   folder: string,
@@ -106,14 +106,14 @@ async function issue(
 export interface KubeconfigSpec {
   readonly commonName: string;
   readonly organizations: readonly string[];
-  /** `https://host:port`. */
+  /** For example `https://host:port`. */
   readonly server: string;
 }
 
 /**
- * A kubeconfig with a client certificate of its own. An existing one is recreated when its certificate expires soon
- * or it names another server; one without a certificate belongs to a user and is kept; one for another
- * authority is rejected with `Invalid`.
+ * Ensures a kubeconfig with its own client certificate. An existing one is recreated when its certificate expires soon
+ * or it names another server. One without a certificate belongs to a user and is kept. For another authority, the call
+ * rejects with `Invalid`.
  */
 export async function ensureKubeconfig(file: string, spec: KubeconfigSpec, context: IssueContext): Promise<void> {
   const { commonName, organizations, server } = spec;
@@ -184,7 +184,7 @@ export interface KubeconfigParts {
   readonly key: string;
 }
 
-/** As kubeadm writes it: cluster `kubernetes`, context `user@kubernetes`. */
+/** Formats a kubeconfig as kubeadm does: cluster `kubernetes`, context `user@kubernetes`. */
 function formatKubeconfig({ user, server, authority, certificate, key }: KubeconfigParts): string {
   const data = (pem: string): string => Buffer.from(pem).toString('base64');
   return [

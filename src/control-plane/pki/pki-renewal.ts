@@ -9,17 +9,17 @@ import type { Issued } from './issued-files.ts';
 import { WatchedFile } from '../../pki/watched-file.ts';
 
 /**
- * Certificates are renewed months before they end: looking twice a day is often enough, and soon enough after a
+ * The interval of checks. Certificates are renewed months before they expire, so two checks a day suffice, even after a
  * failure.
  */
 const LOOK_MS = 12 * 3_600_000;
 
 export interface PkiRenewalOptions {
-  /** Where `apiserver.crt` and its key are. */
+  /** The folder of `apiserver.crt` and its key. */
   readonly folder: string;
-  /** `ensureClusterPki` with the options of the start, at the time of the call. */
+  /** Calls `ensureClusterPki` with the options of the start, at the current time. */
   readonly ensure: () => Promise<unknown>;
-  /** The API server's certificate changed: renewed here, or replaced by hand. */
+  /** Called when the API server's certificate was renewed here or replaced manually. */
   readonly servingChanged: (pair: Issued) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -28,7 +28,7 @@ export interface PkiRenewalOptions {
 
 /**
  * Renews certificates while the server runs, and notices when its own was replaced. If a certificate cannot be renewed
- * or used, this is logged, and the old one stays in use.
+ * or used, this is logged and the old one stays in use.
  */
 export function createPkiRenewal(options: PkiRenewalOptions): { start(): void; stop(): Promise<void> } {
   const { folder, ensure, servingChanged, clock, random, log } = options;

@@ -19,7 +19,7 @@ export interface RequestFacts extends AltNames {
 }
 
 /**
- * Why the signer refuses, in upstream's words; `undefined` when it does not (upstream:
+ * Returns why the signer refuses, in upstream's words; undefined if it does not (upstream:
  * pkg/apis/certificates/helpers.go, signer.go).
  */
 export function refuseRequest(
@@ -53,8 +53,7 @@ export function issuedNames(signer: SignerName, { dnsNames, ipAddresses, emailAd
 }
 
 /**
- * A certificate for `system:masters` is never signed. Admission refuses it too (CertificateSubjectRestriction), but may
- * be off.
+ * Refuses a certificate for `system:masters`. Admission refuses it too (CertificateSubjectRestriction), but may be off.
  */
 function refuseMasters({ organizations }: RequestFacts): string | undefined {
   return organizations.includes('system:masters') ? 'subject organization system:masters is not allowed' : undefined;
@@ -92,7 +91,7 @@ function refuseKubeletServing(
 
 const NOT_NODES = 'subject organization is not system:nodes';
 const NOT_A_NODE = 'subject common name does not begin with system:node:';
-/** Upstream checks only the prefix, and so accepts names that no Node object can have. */
+/** Whether the name can be that of a Node object. Upstream checks only the prefix. */
 function isNodeName(commonName: string): boolean {
   const prefix = 'system:node:';
   const name = commonName.slice(prefix.length);
@@ -123,7 +122,7 @@ const SHORTEST_MS = 2 * BACKDATE_MS;
 const SHORT_MS = 8 * 60 * 60 * SECOND_MS;
 
 export interface ValidityQuestion {
-  /** What the request asks for. */
+  /** The requested validity. */
   readonly expirationSeconds: number | undefined;
   /** The signer's longest validity (--cluster-signing-duration). */
   readonly longestMs: number;
@@ -132,7 +131,7 @@ export interface ValidityQuestion {
 }
 
 /**
- * The validity: it never ends after the authority's, and begins five minutes ago for clocks that are behind. Only
+ * Computes the validity. It never ends after the authority's, and begins five minutes ago for slow clocks. Only
  * short-lived certificates are extended by these five minutes (upstream: authority/policies.go).
  */
 export function requestValidity(
@@ -184,7 +183,7 @@ const extended: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The usages of a request in the terms of a certificate; `unknown` is a usage without a meaning. */
+/** Converts the usages of a request to those of a certificate; `unknown` is a usage without a meaning. */
 export function usagesOf(words: readonly string[]): {
   readonly keyUsages: readonly KeyUsageName[];
   readonly extendedKeyUsages: readonly string[];

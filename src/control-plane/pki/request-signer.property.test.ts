@@ -1,5 +1,4 @@
-// Whatever a request looks like: what OpenSSL reads from the certificate is what was judged, or there is no
-// certificate.
+// For any request, OpenSSL reads from the certificate exactly what was checked, or there is no certificate.
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';

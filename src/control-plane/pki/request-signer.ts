@@ -18,13 +18,13 @@ export interface SigningRequest {
 export type SigningOutcome =
   /** PEM. */
   | { readonly kind: 'signed'; readonly certificate: string }
-  /** For the condition Failed, with reason SignerValidationFailure. */
+  /** The message for the condition Failed, with reason SignerValidationFailure. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** Another program's signer. */
+  /** The signer belongs to another program. */
   | { readonly kind: 'ignored' };
 
 export interface RequestSignerOptions {
-  /** Called for each request, so that a replaced authority is used at once. Both are PEM. */
+  /** Returns the authority in PEM. It is called for each request, so that a replaced authority is used immediately. */
   readonly authority: () => { readonly certificate: string; readonly key: string };
   readonly nowMs: () => number;
   /** The longest validity of a certificate; default: a year (--cluster-signing-duration). */
@@ -32,9 +32,9 @@ export interface RequestSignerOptions {
 }
 
 /**
- * Judges and signs approved CertificateSigningRequests. All rules are checked again in spite of the approval, because
- * no admission plugin may have checked the request. Rejects if it cannot sign now (the authority is invalid); the
- * caller may retry.
+ * Creates the signer of approved CertificateSigningRequests. It checks all rules again in spite of the approval,
+ * because admission may not have checked the request. It rejects if it cannot sign now (the authority is invalid), and
+ * the caller may retry.
  */
 export function createRequestSigner(
   options: RequestSignerOptions,

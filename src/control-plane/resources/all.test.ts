@@ -57,7 +57,7 @@ test('a PUT creates what upstream lets it create, and asks for a version where u
   ]);
 });
 
-/** All object types that a schema is made of, by their fields. */
+/** Adds all object types of a schema, by their fields. */
 function addTypes(schema: Schema, types: Map<ObjectSchema['fields'], string>): void {
   if (schema.kind === 'array') return addTypes(schema.items, types);
   if (schema.kind === 'map') return addTypes(schema.values, types);

@@ -16,7 +16,7 @@ function decoded({ schema }: ResourceDefinition, plain: unknown): ApiObject {
   return value as ApiObject;
 }
 
-/** Runs everything a request to the kind could run, apart from storing. */
+/** Runs everything that a request to the kind could run, except the store. */
 function exercise(
   { rules, columns, views, selectableFields }: ResourceDefinition,
   given: ApiObject,

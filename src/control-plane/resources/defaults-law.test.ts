@@ -47,7 +47,7 @@ const template = fc
   }));
 const selector = { matchLabels: { app: 'web' } };
 
-/** Kinds with arbitrary objects that are valid once they are defaulted. */
+/** Kinds with arbitrary objects that are valid with defaults. */
 const kinds: readonly (readonly [apiVersion: string, kind: string, fc.Arbitrary<object>])[] = [
   [
     'apps/v1',

@@ -4,12 +4,12 @@ import type { ObjectReader } from '../object-reader.ts';
 
 type Listener = (before: ApiObject | undefined, after: ApiObject | undefined) => void;
 
-/** The cache that authorizers and admission read, filled by tests. Listeners are called as the objects change. */
+/** The cache of authorizers and admission, which tests fill. Listeners are called at each change. */
 export class FakeObjectReader implements ObjectReader {
   readonly #objects = new Map<string, Map<string, ApiObject>>();
   readonly #listeners = new Map<string, Set<Listener>>();
 
-  /** Adds or replaces. */
+  /** Adds or replaces an object. */
   put<T extends ApiObject>(type: ResourceType<T>, ...objects: readonly T[]): void {
     for (const object of objects) this.#change(type, formatKey(object.metadata), object);
   }
@@ -38,7 +38,7 @@ export class FakeObjectReader implements ObjectReader {
     return () => void known.delete(listener as Listener);
   }
 
-  /** How many listen: a leak check. */
+  /** The number of listeners, to detect leaks. */
   get listeners(): number {
     return [...this.#listeners.values()].reduce((sum, { size }) => sum + size, 0);
   }

@@ -1,6 +1,6 @@
 import type { AuthorizationAttributes, UserInfo } from '../user-info.ts';
 
-/** The question whether the user may get pods, with whatever else a test wants to ask. */
+/** The attributes for whether the user may get pods, with the changes of a test. */
 export function podQuestion(user: UserInfo, changes: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes {
   return {
     user,

@@ -3,7 +3,10 @@ import { setOwn } from '../../../api/schema/decode.ts';
 
 const keys = fc.constantFrom('a', 'b', 'c', 'a/b', '~', '0', '__proto__', 'constructor');
 
-/** Any JSON object, of few names so that two have much in common; with or without null as a value of fields. */
+/**
+ * Any JSON object with few different names, so that two objects have much in common, with or without null as a value of
+ * fields.
+ */
 export function anyObject({ nulls }: { readonly nulls: boolean }): fc.Arbitrary<Record<string, unknown>> {
   const { object } = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie) => ({
     value: fc.oneof(
@@ -23,7 +26,7 @@ function objectOf(entries: readonly (readonly [string, unknown])[]): Record<stri
   return object;
 }
 
-/** The value itself, which throws from here on when anybody changes it. */
+/** Freezes the value, so that any change of it throws. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

@@ -3,7 +3,7 @@ import { setOwn } from '../../../api/schema/decode.ts';
 import { equalJson } from '../json-value.ts';
 import type { JsonObject } from '../json-value.ts';
 
-/** The merge patch that leads from one document to the other, which must not hold null as a value. */
+/** Returns the merge patch from one document to the other. The documents must not contain null as a value. */
 export function diffMergePatch(before: JsonObject, after: JsonObject): JsonObject {
   const patch: Record<string, unknown> = {};
   for (const key of Object.keys(after)) {

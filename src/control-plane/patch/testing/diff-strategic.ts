@@ -4,8 +4,8 @@ import { equalJson, isJsonArray } from '../json-value.ts';
 import type { JsonObject } from '../json-value.ts';
 
 /**
- * The strategic merge patch between two objects as kubectl makes it: merged lists carry their order, and what went is
- * said by directives.
+ * Returns the strategic merge patch between two objects as kubectl makes it: merged lists contain their order, and
+ * removals are directives.
  */
 export function diffStrategic(schema: Schema, before: JsonObject, after: JsonObject): Record<string, unknown> {
   const patch: Record<string, unknown> = {};

@@ -68,7 +68,9 @@ async function checkRules(
   return errors;
 }
 
-/** Every earlier storage version may have stored objects, until a migration removes it from the status. */
+/**
+ * Adds the storage version. Every earlier one may have stored objects, until a migration removes it from the status.
+ */
 function withStoredVersion(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { status } = definition;
   const stored = storageVersionOf(definition);
@@ -86,8 +88,8 @@ function withStoredVersion(definition: CustomResourceDefinition): CustomResource
 }
 
 /**
- * The first deletion leaves the definition to be emptied (upstream: registry/customresourcedefinition/etcd.go Delete);
- * with the condition that says so, nothing but finalizers holds it.
+ * Returns the definition after its first deletion, which then waits until its objects are deleted (upstream:
+ * registry/customresourcedefinition/etcd.go Delete). When the condition exists, only finalizers block its deletion.
  */
 function heldForCleanup(definition: CustomResourceDefinition): CustomResourceDefinition | undefined {
   if (findCrdCondition(definition, 'Terminating') !== undefined) return undefined;

@@ -46,7 +46,7 @@ function withPort(service: APIService): APIService {
   return { ...service, spec: { ...spec, service: { ...spec.service, port: HTTPS_PORT } } };
 }
 
-/** A version that this server serves is available at once. */
+/** Sets the condition: a version that this server serves is available immediately. */
 function withLocalCondition(service: APIService, { nowMs }: RequestFacts): APIService {
   if (service.spec.service !== undefined) return service;
   return {

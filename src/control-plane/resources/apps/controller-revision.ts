@@ -30,7 +30,7 @@ export const controllerRevisionResource = defineResource<ControllerRevision>({
   ],
 });
 
-/** `daemonset.apps/name`. */
+/** Returns `daemonset.apps/name`. */
 function controllerOf({ metadata }: ControllerRevision): string {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined) return '<none>';

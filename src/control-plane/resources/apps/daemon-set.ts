@@ -15,7 +15,7 @@ import { ageColumn, formatLabels } from '../print-cells.ts';
 import { templateColumns } from './template-columns.ts';
 
 /**
- * Counts changes of the template; what was a field once is an annotation in apps/v1 (upstream:
+ * The annotation that counts changes of the template. It replaces an earlier field in apps/v1 (upstream:
  * DeprecatedTemplateGeneration).
  */
 const TEMPLATE_GENERATION_ANNOTATION = 'deprecated.daemonset.template.generation';

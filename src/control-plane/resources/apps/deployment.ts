@@ -61,7 +61,7 @@ export const deploymentResource = defineResource<Deployment>({
   views: [replicaScale(validateDeploymentUpdate)],
 });
 
-/** Writers of a deployment's status cannot change its labels. */
+/** Restores the labels, which writers of a deployment's status cannot change. */
 function withLabelsOf(deployment: Deployment, old: Deployment): Deployment {
   const { labels: _, ...metadata } = deployment.metadata;
   const { labels } = old.metadata;

@@ -14,7 +14,7 @@ interface WithReplicas extends ApiObject {
   readonly status?: { readonly replicas?: number; readonly readyReplicas?: number };
 }
 
-/** How many pods a set wants and has, and its age. */
+/** The columns with the desired and actual number of pods and the age. */
 export const replicaColumns: readonly TableColumn<WithReplicas>[] = [
   { name: 'Desired', type: 'integer', description: 'Pods that are wanted.', cell: ({ spec }) => spec.replicas ?? 0 },
   {
@@ -32,7 +32,7 @@ export const replicaColumns: readonly TableColumn<WithReplicas>[] = [
   ageColumn,
 ];
 
-/** What `-o wide` adds for every kind that makes pods of a template. */
+/** The columns that `-o wide` adds for every kind with a pod template. */
 export const templateColumns: readonly TableColumn<WithTemplate>[] = [
   {
     name: 'Containers',
@@ -57,7 +57,7 @@ export const templateColumns: readonly TableColumn<WithTemplate>[] = [
   },
 ];
 
-/** Names of controllers become parts of their pods' names. */
+/** Warns of controller names that cannot be part of their pods' host names. */
 export function hostnameWarnings({ metadata }: ApiObject): string[] {
   const complaints = checkDnsLabel(metadata.name);
   return complaints.length === 0

@@ -19,7 +19,7 @@ async function reviewToken({ spec }: TokenReview, access: ReviewAccess): Promise
         ...(result.audiences !== undefined && { audiences: [...result.audiences] }),
       };
     case 'none':
-      // No authenticator knows it; upstream's bearer tokens say so in these words.
+      // No authenticator knows the token. The message is that of upstream's bearer tokens.
       return { user: {}, error: 'invalid bearer token' };
     case 'failed':
       return { user: {}, error: result.error };

@@ -20,8 +20,8 @@ interface Asked {
 }
 
 /**
- * The parts of a selector that authorizers can use, as text. Leaving out the rest can only widen the requested access,
- * never narrow it.
+ * The parts of a selector that authorizers can use, as text. Leaving out other parts can only widen the requested
+ * access.
  */
 interface Selection {
   readonly text?: string;

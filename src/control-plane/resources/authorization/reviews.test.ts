@@ -6,7 +6,7 @@ import type { ReviewAccess } from '../../model/resource-definition.ts';
 import type { AuthorizationAttributes } from '../../model/user-info.ts';
 import { nowMs, RulesFixture } from '../testing/rules-fixture.ts';
 
-/** Lets `ann` and the group `ops` read; there is no opinion on others, and `evil` is denied. */
+/** Allows `ann` and the group `ops` to read, denies `evil`, and has no opinion on others. */
 class FakeReviewAccess implements ReviewAccess {
   readonly user = { name: 'ann', groups: ['system:authenticated'], extra: { why: ['because'] } };
   readonly asked: AuthorizationAttributes[] = [];
@@ -45,7 +45,7 @@ class FakeReviewAccess implements ReviewAccess {
 const authorization = 'authorization.k8s.io/v1';
 const pods = { resourceAttributes: { verb: 'get', resource: 'pods', namespace: 'default' } };
 
-/** The status of the answer, or the refusal. */
+/** Returns the status of the answer, or the refusal. */
 async function ask(
   apiVersion: string,
   kind: string,

@@ -38,7 +38,7 @@ const dropped: readonly string[] = [
 ];
 const ConditionsSchema = array(HorizontalPodAutoscalerConditionSchema);
 
-/** An autoscaler of autoscaling/v2 as autoscaling/v1 shows it (upstream: autoscaling/v1 conversion.go). */
+/** Converts an autoscaler of autoscaling/v2 to autoscaling/v1 (upstream: autoscaling/v1 conversion.go). */
 export function toV1Autoscaler({ spec, status, ...autoscaler }: HorizontalPodAutoscaler): V1Autoscaler {
   const { metrics = [], behavior, ...shared } = spec;
   const cpu = metrics.find(isCpuUtilization)?.resource?.target.averageUtilization;
@@ -63,7 +63,7 @@ export function toV1Autoscaler({ spec, status, ...autoscaler }: HorizontalPodAut
   };
 }
 
-/** The same the other way. Annotations with invalid JSON are ignored. */
+/** Converts in the other direction. Annotations with invalid JSON are ignored. */
 export function fromV1Autoscaler({ spec, status, ...autoscaler }: V1Autoscaler): HorizontalPodAutoscaler {
   const { targetCPUUtilizationPercentage: cpu, ...shared } = spec;
   const texts = autoscaler.metadata.annotations ?? {};
@@ -130,7 +130,7 @@ const annotatedCondition = ({ type, status, lastTransitionTime, reason, message 
   ...(message !== undefined && { message }),
 });
 
-/** With the names that the fields have in Go: upstream's internal type has no others. */
+/** Returns the behavior with Go's field names, because upstream's internal type has no others. */
 const annotatedBehavior = ({ scaleUp, scaleDown }: HorizontalPodAutoscalerBehavior) => ({
   ScaleUp: annotatedRules(scaleUp),
   ScaleDown: annotatedRules(scaleDown),
@@ -151,7 +151,7 @@ const annotatedRules = (rules: HPAScalingRules | undefined) =>
         Tolerance: rules.tolerance ?? null,
       };
 
-/** Go finds fields whatever the case of their names. */
+/** Reads the behavior. Go matches field names without regard to case. */
 function readBehavior(text: string | undefined): HorizontalPodAutoscalerBehavior | undefined {
   const behavior = read<HorizontalPodAutoscalerBehavior>(HorizontalPodAutoscalerBehaviorSchema, text, (value) =>
     lowered(value, (rules) =>
@@ -168,7 +168,7 @@ function lowered(value: unknown, inner: (value: unknown) => unknown = (same) => 
   );
 }
 
-/** `T` is what `schema` decodes to; the compiler would unfold every schema there is to see that. */
+/** `T` is the type that `schema` decodes. The compiler would have to expand all schemas to infer it. */
 function read<T>(
   schema: Schema,
   text: string | undefined,

@@ -15,7 +15,7 @@ import { autoscalerColumns } from './autoscaler-columns.ts';
 import { annotations, fromV1Autoscaler, toV1Autoscaler } from './autoscaler-forms.ts';
 import { autoscalerNames } from './horizontal-pod-autoscaler.ts';
 
-/** Every rule is that of version 2, in which these are stored. */
+/** All rules are those of version 2, in which the objects are stored. */
 export const v1HorizontalPodAutoscalerResource = defineResource<HorizontalPodAutoscaler>({
   ...autoscalerNames,
   type: v1HorizontalPodAutoscalers,

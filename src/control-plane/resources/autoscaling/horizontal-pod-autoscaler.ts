@@ -11,7 +11,7 @@ import {
 import { defineResource } from '../define-resource.ts';
 import { autoscalerColumns } from './autoscaler-columns.ts';
 
-/** What `kubectl` and lists of kinds say of both versions. */
+/** The names of both versions for `kubectl` and discovery. */
 export const autoscalerNames = {
   singular: 'horizontalpodautoscaler',
   shortNames: ['hpa'],

@@ -7,7 +7,7 @@ import {
 } from '../../../api/autoscaling/horizontal-pod-autoscaler.ts';
 import { LabelSelectorSchema } from '../../../api/core/meta.ts';
 
-/** Metrics as autoscaling/v1 has them: never as fields, only as JSON in an annotation. */
+/** Metrics in the form of autoscaling/v1: as JSON in an annotation, not as fields. */
 const AnnotatedMetricSchema = object('MetricSpec', {
   type: required(knownValues(...metricSourceTypes)),
   object: object('ObjectMetricSource', {
@@ -45,7 +45,7 @@ export const AnnotatedMetricsSchema = array(AnnotatedMetricSchema);
 
 export const selected = <Selector>(selector: Selector | undefined) => (selector === undefined ? {} : { selector });
 
-/** In the order of upstream's fields: the text is compared by clients. */
+/** Converts a metric. The fields have upstream's order, because clients compare the text. */
 export function annotatedMetric(metric: MetricSpec): AnnotatedMetric {
   const { object: ofObject, pods, resource, containerResource, external } = metric;
   return {
@@ -135,14 +135,14 @@ export function metricOf(metric: AnnotatedMetric): MetricSpec {
   };
 }
 
-/** In version 1 the value is required: next to an average, 0 means that it is absent. */
+/** In version 1 the value is required. Beside an average, 0 means that it is absent. */
 function objectTarget({ targetValue, averageValue }: NonNullable<AnnotatedMetric['object']>): MetricTarget {
   const value = amountOf(targetValue);
   if (averageValue === undefined) return { type: 'Value', value };
   return { type: 'AverageValue', ...(value !== '0' && { value }), averageValue };
 }
 
-/** Absent values are zero, as in a Go struct. */
+/** Returns the amount. An absent value is zero, as in a Go struct. */
 export const amountOf = (amount: string): string => (amount === '' ? '0' : amount);
 
 function resourceTarget({

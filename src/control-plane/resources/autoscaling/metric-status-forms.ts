@@ -8,7 +8,7 @@ import {
 import { LabelSelectorSchema } from '../../../api/core/meta.ts';
 import { amountOf, orderedReference, selected } from './metric-forms.ts';
 
-/** Values of metrics as autoscaling/v1 has them: as JSON in an annotation. */
+/** Values of metrics in the form of autoscaling/v1: as JSON in an annotation. */
 const AnnotatedStatusSchema = object('MetricStatus', {
   type: required(knownValues(...metricSourceTypes)),
   object: object('ObjectMetricStatus', {

@@ -15,7 +15,7 @@ const MANY_COMPLETIONS = 100_000;
 
 const MUCH_PARALLELISM = 10_000;
 
-/** Pods of a job are identified by the job's uid; with a manual selector the user is responsible for that. */
+/** Sets the selector. Pods of a job are identified by the job's UID. With a manual selector the user is responsible. */
 function withSelector(job: Job): Job {
   const { metadata, spec } = job;
   if (spec.manualSelector === true) return job;

@@ -15,14 +15,14 @@ import { userBody } from '../authentication/user-body.ts';
 import { defineResource } from '../define-resource.ts';
 import { ageColumn, humanDuration } from '../print-cells.ts';
 
-/** The authenticated user is written into the request; clients cannot set another one. */
+/** Writes the authenticated user into the request. Clients cannot set another one. */
 function withRequester(request: CertificateSigningRequest, { user }: RequestFacts): CertificateSigningRequest {
   const { username: _, uid: __, groups: ___, extra: ____, ...spec } = request.spec;
   const { username = '', ...others } = userBody(user);
   return { ...request, spec: { ...spec, username, ...others }, status: {} };
 }
 
-/** Times that the writer leaves out are now, or those of the condition that was there. */
+/** Sets missing times to those of the existing condition, or to now. */
 function withTimes(
   conditions: readonly CertificateSigningRequestCondition[],
   old: CertificateSigningRequest,
@@ -42,7 +42,7 @@ function withTimes(
   });
 }
 
-/** The signer may write everything except approvals, which are kept. */
+/** Prepares a write of the signer, which may change everything except approvals. */
 function prepareStatus(
   request: CertificateSigningRequest,
   old: CertificateSigningRequest,

@@ -6,8 +6,8 @@ import { validateLease } from '../../../api/validation/validate-lease.ts';
 import { defineResource } from '../define-resource.ts';
 
 /**
- * Fields of coordinated leader election are behind a gate that is off (upstream: CoordinatedLeaderElection); existing
- * values are kept.
+ * Drops new values of the fields of coordinated leader election, whose gate is off (upstream:
+ * CoordinatedLeaderElection). Existing values are kept.
  */
 function withoutCoordination(lease: Lease, old?: Lease): Lease {
   const { strategy, preferredHolder, ...spec } = lease.spec;

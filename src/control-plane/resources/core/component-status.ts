@@ -5,7 +5,7 @@ import { defineResource } from '../define-resource.ts';
 
 const healthOf = ({ conditions = [] }: ComponentStatus) => conditions.find(({ type }) => type === 'Healthy');
 
-/** Not stored: each request checks the health of the components. */
+/** A kind that is not stored: each request checks the health of the components. */
 export const componentStatusResource = defineResource<ComponentStatus>({
   type: componentStatuses,
   singular: 'componentstatus',

@@ -9,7 +9,7 @@ import { validateEndpoints } from '../../../api/validation/network/validate-endp
 import { defineResource } from '../define-resource.ts';
 import { listSome } from '../print-cells.ts';
 
-/** Ready ones only. */
+/** Formats the ready endpoints. */
 function endpointsText({ subsets = [] }: Endpoints): string {
   if (subsets.length === 0) return '<none>';
   const shown = subsets.flatMap(({ addresses = [], ports = [] }) =>
@@ -20,7 +20,7 @@ function endpointsText({ subsets = [] }: Endpoints): string {
   return listSome(shown, '');
 }
 
-/** The controller's own are spared the check. */
+/** Returns warnings, except for the controller's own objects. */
 function warnings({ metadata, subsets = [] }: Endpoints): string[] {
   if (metadata.labels?.[endpointLabels.endpointsManagedBy] === 'endpoint-controller') return [];
   return subsets.flatMap((subset, index) =>

@@ -55,7 +55,7 @@ export const eventColumns: readonly EventColumn[] = [
   },
 ];
 
-/** The object's fields under the name that the group has for the reference to it. */
+/** Returns the selectable fields of an event. The name of its object reference differs between the groups. */
 export function eventFields(
   { involvedObject, reason = '', type = '' }: Event,
   reference: string,

@@ -12,7 +12,7 @@ import { defineResource } from '../define-resource.ts';
 
 const LIFECYCLE_FINALIZER = 'kubernetes';
 
-/** Every namespace has the finalizer of the controller that empties it. */
+/** Adds the finalizer of the controller that empties namespaces. */
 function withLifecycle(namespace: Namespace): Namespace {
   const { finalizers = [] } = namespace.spec;
   return finalizers.includes(LIFECYCLE_FINALIZER)
@@ -20,7 +20,7 @@ function withLifecycle(namespace: Namespace): Namespace {
     : { ...namespace, spec: { ...namespace.spec, finalizers: [...finalizers, LIFECYCLE_FINALIZER] } };
 }
 
-/** Only `finalize` changes `spec.finalizers`. */
+/** Restores `spec.finalizers`, which only `finalize` changes. */
 function keepFinalizers(namespace: Namespace, { spec }: Namespace): Namespace {
   const { finalizers: _, ...rest } = namespace.spec;
   return { ...namespace, spec: { ...rest, ...(spec.finalizers !== undefined && { finalizers: spec.finalizers }) } };

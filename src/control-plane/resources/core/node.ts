@@ -30,7 +30,7 @@ function pairRanges(spec: NodeSpec): NodeSpec {
   return spec.podCIDR === first ? spec : { ...spec, podCIDRs: [spec.podCIDR] };
 }
 
-/** Dynamic kubelet configuration was removed. */
+/** Drops the dynamic kubelet configuration, which was removed. */
 function dropConfigSource(node: Node, old?: Node): Node {
   const { configSource, ...spec } = node.spec ?? {};
   return configSource === undefined || old?.spec?.configSource !== undefined ? node : { ...node, spec };

@@ -16,7 +16,7 @@ import { defineResource } from '../define-resource.ts';
 import { ageColumn } from '../print-cells.ts';
 import { formatAccessModes } from './access-modes.ts';
 
-/** When the phase last changed; a writer may set another time. */
+/** Sets the time of the last change of the phase, unless the writer sets another one. */
 function keepTransitionTime(
   volume: PersistentVolume,
   old: PersistentVolume,

@@ -37,7 +37,7 @@ const connects: readonly SubresourceConnect[] = [
   { name: 'proxy', verbs: proxyVerbs, kind: 'PodProxyOptions' },
 ];
 
-/** Only at creation: users rarely update pods, and controllers do it often. */
+/** Returns warnings, only for creates: users rarely update pods, but controllers do so often. */
 function warningsOf(pod: Pod, old: Pod | undefined): readonly string[] {
   if (old !== undefined) return [];
   const complaints = checkDnsLabel(pod.metadata.name);

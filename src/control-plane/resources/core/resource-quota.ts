@@ -12,7 +12,7 @@ import {
 import { defineResource } from '../define-resource.ts';
 import { ageColumn } from '../print-cells.ts';
 
-/** `cpu: 1/2, pods: 3/10`: used of allowed, with limits in a column of their own. */
+/** Formats the usage: `cpu: 1/2, pods: 3/10`. Limits have their own column. */
 function usageText({ status }: ResourceQuota, ofLimits: boolean): string {
   const names = Object.keys(status?.hard ?? {}).sort();
   return names
@@ -21,7 +21,7 @@ function usageText({ status }: ResourceQuota, ofLimits: boolean): string {
     .join(', ');
 }
 
-/** Requests that limits do not allow. */
+/** Warns of requests that the limits do not allow. */
 function quotaWarnings({ spec: { hard = {} } }: ResourceQuota, old: ResourceQuota | undefined): string[] {
   if (old !== undefined) return [];
   return ['cpu', 'memory', 'storage', 'ephemeral-storage'].flatMap((name) => {

@@ -13,7 +13,10 @@ const DEFAULT_SECONDS = 3600;
 const SHORTEST_SECONDS = 600;
 const LONGEST_SECONDS = 2 ** 32;
 
-/** POST of a TokenRequest: a token for the account, bound to an object if asked so. Upstream: TokenREST. */
+/**
+ * Handles the POST of a TokenRequest: returns a token for the account, bound to an object if requested. Upstream:
+ * TokenREST.
+ */
 export const serviceAccountToken: SubresourceAction<ServiceAccount> = {
   name: 'token',
   kind,
@@ -81,7 +84,7 @@ function bind(access: ActionAccess<ServiceAccount>, reference: BoundObjectRefere
   throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${boundKind}`);
 }
 
-/** Such a token also contains the pod's node. */
+/** Binds the token to a pod. It also contains the pod's node. */
 function bindToPod(access: ActionAccess<ServiceAccount>, reference: BoundObjectReference, name: string): Bound {
   const pod = find(access, pods, access.namespace, name);
   if (pod.spec.serviceAccountName !== access.name)

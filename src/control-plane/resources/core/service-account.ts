@@ -7,7 +7,7 @@ import { serviceAccountToken } from './service-account-token.ts';
 
 const ENFORCE_MOUNTABLE = 'kubernetes.io/enforce-mountable-secrets';
 
-/** Only the names of the secrets are kept. */
+/** Keeps only the names of the secrets. */
 function withPlainSecrets(account: ServiceAccount): ServiceAccount {
   return account.secrets === undefined
     ? account

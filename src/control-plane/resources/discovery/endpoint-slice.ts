@@ -15,14 +15,14 @@ import { listSome } from '../print-cells.ts';
 
 const managers = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io'];
 
-/** `deprecatedTopology` cannot be set any more (upstream: dropTopologyOnV1). */
+/** Drops `deprecatedTopology`, which can no longer be set (upstream: dropTopologyOnV1). */
 function withoutTopology(slice: EndpointSlice, old?: EndpointSlice): EndpointSlice {
   if (old !== undefined && semanticEqual(old.endpoints, slice.endpoints)) return slice;
   if (slice.endpoints.every(({ deprecatedTopology }) => deprecatedTopology === undefined)) return slice;
   return { ...slice, endpoints: slice.endpoints.map(({ deprecatedTopology: _, ...endpoint }) => endpoint) };
 }
 
-/** Controllers' own slices are spared the check. */
+/** Returns warnings, except for the controllers' own slices. */
 function warnings({ metadata, addressType, endpoints }: EndpointSlice, old: EndpointSlice | undefined): string[] {
   const deprecated =
     old === undefined && addressType === 'FQDN' ? ['spec.addressType: FQDN endpoints are deprecated'] : [];

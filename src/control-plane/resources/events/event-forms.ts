@@ -1,7 +1,9 @@
 import type { Event } from '../../../api/core/event.ts';
 import type { Event as EventsV1Event } from '../../../api/events/event.ts';
 
-/** An event of events.k8s.io/v1 as the core event it is stored as (upstream: events/v1 conversion.go). */
+/**
+ * Converts an event of events.k8s.io/v1 to the core event as which it is stored (upstream: events/v1 conversion.go).
+ */
 export function eventToStored(event: EventsV1Event): Event {
   const {
     regarding,

@@ -5,11 +5,11 @@ import { isRestartableInit, isTerminalPod } from '../../../../api/pod.ts';
 import type { TableColumn } from '../../../model/resource-definition.ts';
 import { ageColumn, humanDuration } from '../../print-cells.ts';
 
-/** What `kubectl get pods` tells about a pod in its first columns. */
+/** The first columns of `kubectl get pods`. */
 export interface PodSummary {
   readonly ready: number;
   readonly total: number;
-  /** One word for the state: the phase, or what explains it better. */
+  /** One word for the state: the phase, or a more precise reason. */
   readonly status: string;
   readonly restarts: number;
   /** When a container last ended before it was started again. */
@@ -56,8 +56,8 @@ function summarizePod(pod: Pod): PodSummary {
 }
 
 /**
- * Whether an init container still keeps the others from starting. Its restarts count only as long as it does, those of
- * sidecars always.
+ * Whether an init container still delays the other containers. Its restarts count only during that time; those of
+ * sidecars always count.
  */
 function judgeInitContainers(pod: Pod, all: Progress, sidecars: Progress): boolean {
   const containers = pod.spec.initContainers ?? [];
@@ -136,7 +136,7 @@ function readinessGates({ spec, status }: Pod): string {
   return `${open.length}/${gates.length}`;
 }
 
-/** Three columns say parts of one summary, which is made once for each version of a pod. */
+/** The summaries by version of a pod, because three columns use them. */
 const summaries = new WeakMap<Pod, PodSummary>();
 
 function summaryOf(pod: Pod): PodSummary {

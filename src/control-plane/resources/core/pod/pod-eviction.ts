@@ -92,12 +92,12 @@ async function evict(access: ActionAccess<Pod>, options: DeleteOptions): Promise
 
 const isDryRun = ({ dryRun = [] }: DeleteOptions): boolean => dryRun.length > 0;
 
-/** A budget without a selector selects nothing, one with an empty selector everything. */
+/** Whether the budget selects the pod. Without a selector it selects nothing, and with an empty one everything. */
 function matchesBudget({ selector }: PodDisruptionBudget['spec'], pod: Pod): boolean {
   return selector !== undefined && matchesLabelSelector(selector, pod.metadata.labels ?? {});
 }
 
-/** Its deletion is no disruption: it is pending, has finished, or is being deleted. */
+/** Whether the deletion is no disruption, because the pod is pending, has finished, or is being deleted. */
 function needsNoBudget(pod: Pod): boolean {
   return isTerminalPod(pod) || pod.status?.phase === 'Pending' || pod.metadata.deletionTimestamp !== undefined;
 }
@@ -127,8 +127,8 @@ async function spend(access: ActionAccess<Pod>, budget: PodDisruptionBudget, dry
 }
 
 /**
- * The budget with one disruption less, for this pod; throws TooManyRequests if none is allowed. Upstream:
- * checkAndDecrement.
+ * Returns the budget with one disruption less, for this pod. Throws TooManyRequests if none is allowed (upstream:
+ * checkAndDecrement).
  */
 function spendDisruption(budget: PodDisruptionBudget, podName: string, nowMs: number): PodDisruptionBudget {
   const { metadata, status = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 } } =

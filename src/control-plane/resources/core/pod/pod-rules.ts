@@ -9,7 +9,7 @@ import { isTerminalPhase } from '../../../../api/pod.ts';
 import { computePodQos } from '../../../../api/qos.ts';
 import { formatTime } from '../../../../api/time.ts';
 
-/** Upstream: the pod strategy's PrepareForCreate. */
+/** Prepares a new pod (upstream: the pod strategy's PrepareForCreate). */
 export function preparePodForCreate(pod: Pod, { nowMs }: { readonly nowMs: number }): Pod {
   const gated = (pod.spec.schedulingGates ?? []).length > 0;
   const conditions: PodCondition[] = [
@@ -28,7 +28,7 @@ export function preparePodForCreate(pod: Pod, { nowMs }: { readonly nowMs: numbe
   };
 }
 
-/** Label keys of affinity and spreading become requirements on the labels the pod has now. */
+/** Adds label keys of affinity and spreading as requirements, with the pod's current labels. */
 function withLabelKeys(spec: PodSpec, labels: Readonly<Record<string, string>>): PodSpec {
   const { affinity, topologySpreadConstraints } = spec;
   const { podAffinity, podAntiAffinity } = affinity ?? {};
@@ -74,7 +74,7 @@ function withLabelKeys(spec: PodSpec, labels: Readonly<Record<string, string>>):
   };
 }
 
-/** A missing selector selects nothing and stays so. */
+/** Adds the keys to a selector. A missing selector selects nothing and stays missing. */
 function selectKeys(
   selector: LabelSelector | undefined,
   keys: readonly string[] | undefined,
@@ -91,8 +91,8 @@ function selectKeys(
 }
 
 /**
- * Upstream: the pod status strategy's PrepareForUpdate. Old kubelets know neither the class nor generations; values
- * that they omit are kept.
+ * Prepares a status update (upstream: the pod status strategy's PrepareForUpdate). Old kubelets know neither the class
+ * nor generations, so values that they leave out are kept.
  */
 export function preparePodStatusUpdate(pod: Pod, old: Pod): Pod {
   const { ownerReferences: _, ...metadata } = pod.metadata;
@@ -123,7 +123,7 @@ function pairAddresses(status: PodStatus): void {
 }
 
 function keepGenerations(conditions: readonly PodCondition[], old: readonly PodCondition[]): PodCondition[] {
-  // There may be several of one type; the first of them stands for the first.
+  // There may be several of one type. They are paired in order.
   const left = Map.groupBy(old.toReversed(), ({ type }) => type);
   return conditions.map((condition) => {
     const before = left.get(condition.type)?.pop();
@@ -136,14 +136,17 @@ function keepGenerations(conditions: readonly PodCondition[], old: readonly PodC
 /** Times after the year 9999 cannot be formatted; this limit is 4355 years. */
 const LONGEST_GRACE_SECONDS = 2 ** 37;
 
-/** Seconds a deleted pod stays: a pod that runs nowhere is removed at once. Upstream: CheckGracefulDelete. */
+/**
+ * Returns the seconds for which a deleted pod stays. A pod that runs nowhere is removed immediately (upstream:
+ * CheckGracefulDelete).
+ */
 export function podGraceSeconds({ spec, status }: Pod, asked: number | undefined): number {
   if (!spec.nodeName || isTerminalPhase(status?.phase)) return 0;
   const seconds = asked ?? Number(spec.terminationGracePeriodSeconds ?? 0);
   return seconds < 0 ? 1 : Math.min(seconds, LONGEST_GRACE_SECONDS);
 }
 
-/** The pod with one condition as given; its time changes only with its status (upstream: UpdatePodCondition). */
+/** Sets one condition of the pod. Its time changes only with its status (upstream: UpdatePodCondition). */
 export function withPodCondition(status: PodStatus, condition: PodCondition, nowMs: number): PodStatus {
   return { ...status, conditions: withCondition(status.conditions, condition, nowMs) };
 }
@@ -177,7 +180,10 @@ export function writeResize(current: Pod, body: Pod): Pod {
   };
 }
 
-/** Templates keep what they say (upstream: core/v1/conversion.go Convert_v1_Pod_To_core_Pod). */
+/**
+ * Sets negative grace periods to their minimum. Templates are not changed (upstream: core/v1/conversion.go
+ * Convert_v1_Pod_To_core_Pod).
+ */
 export function withoutNegativeGrace(pod: Pod): Pod {
   const { terminationGracePeriodSeconds = 0 } = pod.spec;
   return terminationGracePeriodSeconds >= 0 ? pod : { ...pod, spec: { ...pod.spec, terminationGracePeriodSeconds: 1 } };

@@ -6,12 +6,12 @@ export interface AddressRange {
   readonly family: 'IPv4' | 'IPv6';
   /** The number of addresses that can be allocated, beginning after the network address. */
   readonly size: number;
-  /** The address with that number, from 0. */
+  /** Returns the address with that number, from 0. */
   at(index: number): string;
   contains(ip: string): boolean;
 }
 
-/** At most this many addresses of a range are allocated (upstream: RangeSize for IPv6). */
+/** The maximum number of allocated addresses of a range (upstream: RangeSize for IPv6). */
 const MAX_IPV6_ADDRESSES = 65_536;
 
 export function parseAddressRange(cidr: string): AddressRange {
@@ -40,7 +40,7 @@ export function familyOf(ip: string): 'IPv4' | 'IPv6' {
   return ip.includes(':') ? 'IPv6' : 'IPv4';
 }
 
-/** 0 for what is no address. */
+/** Parses an address; 0 for an invalid one. */
 const parseAddress = (text: string): bigint =>
   [...(parseSloppyIp(text) ?? [])].reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
 
@@ -52,9 +52,9 @@ function formatAddress(value: bigint, family: 'IPv4' | 'IPv6'): string {
 }
 
 /**
- * The numbers below `size` in the order of the attempts: first the upper part, from a random number on, then likewise
- * the first `reserved` ones, which are kept free for explicitly chosen addresses as long as possible (upstream: KEP
- * 3070).
+ * Generates the numbers below `size` in the order of attempts: first the upper part, from a random number on, and then
+ * in the same way the first `reserved` ones, which stay free as long as possible for explicitly requested addresses
+ * (upstream: KEP 3070).
  */
 export function* candidates(size: number, reserved: number, random: () => number): Generator<number> {
   for (const [first, end] of [
@@ -68,7 +68,7 @@ export function* candidates(size: number, reserved: number, random: () => number
   }
 }
 
-/** How many addresses at the beginning of the range are allocated last. */
+/** Returns how many addresses at the beginning of the range are allocated last. */
 export function reservedAddresses(size: number): number {
   return size <= 16 ? 0 : Math.min(256, Math.max(16, Math.floor(size / 16)));
 }

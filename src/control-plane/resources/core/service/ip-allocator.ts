@@ -7,7 +7,7 @@ import type { AddressRange } from './address-range.ts';
 import { spaces } from './reservation.ts';
 import type { Reservation } from './reservation.ts';
 
-/** Cluster IPs of one service: those that it requests, else free ones. */
+/** Allocates the cluster IPs of one service: those that it requests, else free ones. */
 export class IpAllocator {
   readonly #service: Service;
   readonly #ranges: readonly AddressRange[];

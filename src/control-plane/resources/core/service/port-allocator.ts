@@ -6,7 +6,7 @@ import { candidates, reservedPorts } from './address-range.ts';
 import { holdingsOf, spaces } from './reservation.ts';
 import type { Reservation } from './reservation.ts';
 
-/** Node ports of one service: those that it requests, else free ones. */
+/** Allocates the node ports of one service: those that it requests, else free ones. */
 export class PortAllocator {
   readonly #service: Service;
   readonly #store: AllocationStore;
@@ -19,7 +19,7 @@ export class PortAllocator {
     this.#reservation = reservation;
   }
 
-  /** Ports of one number but several protocols share their node port. */
+  /** Allocates node ports. Ports with the same number and different protocols share one. */
   async allocate({ ports = [], type, allocateLoadBalancerNodePorts }: ServiceSpec): Promise<ServicePort[]> {
     const wantsPorts = type === 'NodePort' || allocateLoadBalancerNodePorts !== false;
     const asked = new Map(
@@ -71,7 +71,10 @@ export class PortAllocator {
     throw internalError(new Error(`failed to allocate a ${what}: range is full`));
   }
 
-  /** From the cache, with the ports of this service. A port that another write takes meanwhile is refused by the store. */
+  /**
+   * Returns the used ports from the cache, with those of this service. The store refuses a port that another write
+   * allocates meanwhile.
+   */
   #usedPorts(): ReadonlySet<string> {
     const own = [...this.#reservation.before.servicenodeports, ...holdingsOf(this.#service).servicenodeports];
     return new Set([

@@ -52,8 +52,8 @@ export class Reservation {
   }
 
   /**
-   * Undefined on success. A name that the service already has, or that this write has allocated, is not allocated
-   * again.
+   * Allocates a name. Returns undefined on success. A name that the service already has, or that this write has
+   * allocated, is not allocated again.
    */
   async take(space: Space, name: string): Promise<'used' | undefined> {
     if (this.before[space].has(name) || this.taken[space].has(name)) return undefined;

@@ -18,7 +18,7 @@ export async function recordAddress(ip: string, service: Service, store: Allocat
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error;
     const there = await readAddress(address, store);
-    // Deleted meanwhile: the caller tries the next address.
+    // It was deleted meanwhile, so the caller tries the next address.
     return there !== undefined && belongsTo(there, service.metadata) ? undefined : 'used';
   }
 }

@@ -33,14 +33,14 @@ export async function allocateService(
   }
 }
 
-/** Everything that a service holds in the store. */
+/** Returns everything that a service has allocated in the store. */
 export function allocationsOfService(service: Service): readonly HeldAllocation[] {
   const holdings = holdingsOf(service);
   const owner = ownerOf(service);
   return Object.values(spaces).flatMap((space) => [...holdings[space]].map((name) => ({ space, name, owner })));
 }
 
-/** The IPAddresses that stand for the cluster IPs of a service. */
+/** Returns the IPAddresses that represent the cluster IPs of a service. */
 export const addressesOfService = (service: Service): readonly IPAddress[] =>
   [...holdingsOf(service).serviceips].map((ip) => newServiceAddress(ip, service.metadata));
 
@@ -76,7 +76,7 @@ async function complete(
   return { ...service, spec };
 }
 
-/** Ranges of ServiceCIDRs; that of the flags has an object of its own and comes before them. */
+/** Returns the ranges of ServiceCIDRs. That of the flags has its own object and comes before them. */
 function moreRanges(store: AllocationStore): AddressRange[] {
   return store
     .list(serviceCidrs, '')

@@ -6,7 +6,7 @@ export const isHeadless = ({ spec }: Service): boolean =>
   spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === 'None';
 export const needsAddress = ({ spec }: Service): boolean => spec.type !== 'ExternalName';
 export const needsPorts = ({ spec }: Service): boolean => spec.type === 'NodePort' || spec.type === 'LoadBalancer';
-/** A load balancer that reaches pods without node ports may give them back. */
+/** Whether the service needs node ports. A load balancer that reaches pods without them may release them. */
 const wantsPorts = ({ spec }: Service): boolean =>
   spec.type !== 'LoadBalancer' || spec.allocateLoadBalancerNodePorts !== false;
 export const needsHealthPort = ({ spec }: Service): boolean =>

@@ -16,14 +16,14 @@ const services = new RulesFixture<Service>('v1', 'Service', {
 });
 const nodePort = { 'spec.type': 'NodePort' };
 
-/** A service that is stored, with the addresses and ports it got. */
+/** Stores a service, and returns it with its addresses and ports. */
 async function stored(claims: FakeAllocationStore, changes: Changes = {}): Promise<Service> {
   const { object, settle } = await allocateService(services.created(changes), undefined, claims);
   await settle(true);
   return object;
 }
 
-/** The stored service after a write of the example with `changes`, which carries nothing that was given out. */
+/** Writes the example with `changes` and without allocated values, and returns the stored service. */
 async function rewritten(claims: FakeAllocationStore, old: Service, changes: Changes): Promise<Service> {
   const { rules } = services.definition;
   const request = { user: { name: 'tester', groups: [] }, nowMs: claims.nowMs };
@@ -363,7 +363,7 @@ test('the address of a service stays', () => {
     services.updateRefusals({ 'spec.clusterIP': 'None', 'spec.clusterIPs': ['None'] }, at('10.96.0.4')),
     ['spec.clusterIPs[0]: Invalid value: ["None"]: may not change once set'],
   );
-  // The first check that fails is the answer: nothing is given out for what is not clear.
+  // The first failed check is the answer. Nothing is allocated for an ambiguous service.
   assert.deepEqual(services.updateRefusals({ 'spec.ipFamilies': ['IPv6'] }, at('10.96.0.4')), [
     'spec.clusterIPs[0]: Invalid value: "10.96.0.4": expected an IPv6 value as indicated by `ipFamilies[0]`',
   ]);
@@ -393,7 +393,7 @@ test('ranges of callers are checked in the field and in the annotation that came
       { 'metadata.annotations': { [rangesKey]: '10.0.0.0/8' } },
       [`${field}: Forbidden: may only be used when \`type\` is 'LoadBalancer'`],
     ],
-    // The field wins: the annotation is not read then.
+    // The field has precedence, and the annotation is not read.
     [{ ...annotated('all'), 'spec.loadBalancerSourceRanges': [' 10.0.0.0/8 '] }, []],
     [
       { ...balanced, 'spec.loadBalancerSourceRanges': ['all'] },
