@@ -37,7 +37,8 @@ function initializedRules({ type }: ResourceDefinition, rules: ResourceRules<Api
       ...validateInitializers(initializersOf(object.metadata)),
     ],
     validateUpdate: (object, old, policy) => [
-      // An uninitialized pod runs nowhere yet, so all its fields may change (upstream: isUpdatingUninitializedPod).
+      // An uninitialized pod does not run anywhere yet, so all its fields may change (upstream:
+      // isUpdatingUninitializedPod).
       ...(type.kind === 'Pod' && isPending(old)
         ? rules.validate(object, policy)
         : rules.validateUpdate(object, old, policy)),
@@ -47,7 +48,7 @@ function initializedRules({ type }: ResourceDefinition, rules: ResourceRules<Api
   };
 }
 
-/** Types in which metadata has the field. A type without metadata is returned unchanged. */
+/** The types whose metadata has the field. A type without metadata is returned unchanged. */
 class SchemaVariants {
   readonly #known = new Map<Schema, Schema>(initializableMeta);
 

@@ -3,7 +3,9 @@ import type { ObjectMeta } from '../../api/core/meta.ts';
 
 const kept = ['deletionTimestamp', 'generation', 'labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
 
-/** For status writes that leave the rest of the metadata alone (upstream: ResetObjectMetaForStatus). */
+/**
+ * Restores the metadata, for status writes that must not change the rest of it (upstream: ResetObjectMetaForStatus).
+ */
 export function keepMetadata<T extends ApiObject>(object: T, old: T): T {
   const metadata: Record<string, unknown> = { ...object.metadata };
   for (const field of kept)

@@ -6,7 +6,7 @@ import type { TableColumn } from '../model/resource-definition.ts';
 /** Common cells of `kubectl get`, in upstream's formats (pkg/printers/internalversion). */
 
 /**
- * Human-readable durations: the largest unit, and the next smaller one if the number is small (upstream:
+ * Formats a duration for users: the largest unit, and the next smaller one if the number is small (upstream:
  * duration.HumanDuration).
  */
 export function humanDuration(durationMs: number): string {
@@ -31,13 +31,13 @@ function withRest(large: number, largeUnit: string, small: number, smallUnit: st
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** How long ago an RFC 3339 time was. */
+/** Formats the time since an RFC 3339 time. */
 export function formatAge(timestamp: string | undefined, nowMs: number): string {
   const atMs = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
   return Number.isNaN(atMs) ? '<unknown>' : humanDuration(nowMs - atMs);
 }
 
-/** For kinds that show their age before other columns. */
+/** The column of kinds that show their age before other columns. */
 export const ageColumn: TableColumn<ApiObject> = {
   name: 'Age',
   type: 'string',
@@ -45,7 +45,7 @@ export const ageColumn: TableColumn<ApiObject> = {
   cell: ({ metadata }, nowMs) => formatAge(metadata.creationTimestamp, nowMs),
 };
 
-/** For kinds that do not begin with their name; a kind with the name elsewhere defines all columns. */
+/** The name column of kinds whose first column is another one. Such a kind defines all columns. */
 export const wideNameColumn: TableColumn<ApiObject> = {
   name: 'Name',
   type: 'string',
@@ -60,16 +60,13 @@ export const joinNames = (template: { readonly spec: PodSpec }): string =>
 export const joinImages = (template: { readonly spec: PodSpec }): string =>
   template.spec.containers.map(({ image }) => image ?? '').join(',');
 
-/** `a=1,b=2`, sorted; `<none>` for no labels (upstream: labels.FormatLabels). */
+/** Formats labels as `a=1,b=2`, sorted; `<none>` if there are none (upstream: labels.FormatLabels). */
 export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
   const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
   return pairs.length === 0 ? '<none>' : pairs.sort().join(',');
 }
 
-/**
- * A selector in the text form of label selectors: `app=web,tier in (a,b),!gone`. '' when it selects everything or
- * nothing.
- */
+/** Formats a selector: `app=web,tier in (a,b),!gone`. It is '' if it selects everything or nothing. */
 export function selectorText(selector: LabelSelector | undefined): string {
   const clauses = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => ({ key, text: `${key}=${value}` }));
   for (const { key, operator, values = [] } of selector?.matchExpressions ?? [])
@@ -91,7 +88,7 @@ export function formatSelector(selector: LabelSelector | undefined): string {
   return selectorText(selector) || '<none>';
 }
 
-/** The first three, and how many more. */
+/** Formats the first three items and the number of others. */
 export function listSome(items: readonly string[], empty: string): string {
   const shown = 3;
   if (items.length === 0) return empty;
@@ -100,14 +97,14 @@ export function listSome(items: readonly string[], empty: string): string {
     : `${items.slice(0, shown).join(',')} + ${items.length - shown} more...`;
 }
 
-/** How many entries a map has. */
+/** Returns the number of entries of a map. */
 export const countEntries = (map: Readonly<Record<string, string>> | undefined): number =>
   map === undefined ? 0 : Object.keys(map).length;
 
-/** Longer lists of addresses are cut in the narrow table. */
+/** The length at which lists of addresses are cut in the narrow table. */
 const SHOWN_CHARACTERS = 16;
 
-/** The addresses of a load balancer as one text, or nothing. */
+/** Formats the addresses of a load balancer; empty if there are none. */
 export function balancerAddresses(
   ingress: readonly { readonly ip?: string; readonly hostname?: string }[],
 ): readonly string[] {

@@ -10,7 +10,7 @@ import type { ResourceDefinition } from '../model/resource-definition.ts';
 import { allResources } from './all.ts';
 import { arbitraryOf } from './testing/schema-arbitrary.ts';
 
-/** As a request's body is read. */
+/** Decodes a value as the body of a request is decoded. */
 const read = (schema: ObjectSchema, plain: unknown): object => {
   const { value } = decodeAny(schema, plain, { mode: 'lenient', noHints: true });
   const { kind: _, apiVersion: __, ...rest } = value as Fields;
@@ -20,7 +20,7 @@ const read = (schema: ObjectSchema, plain: unknown): object => {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * What Go makes no difference of: an empty list or map and none, a port of 0 and none, and zeros that are no pointers,
+ * Removes what Go does not distinguish: empty and missing lists and maps, a port of 0, and zeros that are not pointers,
  * which `dropZeros` keeps in objects of one owner.
  */
 function withoutEmpty(value: unknown, schema: Schema): unknown {

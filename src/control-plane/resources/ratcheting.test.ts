@@ -18,9 +18,9 @@ const jobSpec = {
 interface Kind {
   readonly name: string;
   readonly fixture: RulesFixture;
-  /** Where pods of it are described. */
+  /** The path of the pod's description. */
   readonly at: string;
-  /** A write that touches neither pods nor templates. */
+  /** A write that changes neither pods nor templates. */
   readonly harmless: Changes;
 }
 
@@ -63,7 +63,7 @@ const expression = { key: 'app', operator: 'In', values: [notLabel] };
 const spread = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' };
 const badValue = /a valid label must be an empty string or consist of/;
 
-/** Each fault: how it gets into a pod, and the error of a creation. */
+/** For each fault, how it gets into a pod, and the error of a create. */
 const faults: Readonly<Record<OldFault, { readonly changes: Changes; readonly refusal: RegExp }>> = {
   comparingToleration: {
     changes: { 'spec.tolerations': [{ key: 'load', operator: 'Gt', value: '5', effect: 'NoSchedule' }] },
@@ -152,7 +152,10 @@ const faults: Readonly<Record<OldFault, { readonly changes: Changes; readonly re
 
 const placed = (at: string, changes: Changes): Changes =>
   Object.fromEntries(Object.entries(changes).map(([path, value]) => [`${at}${path}`, value]));
-/** Pods of controllers restart always; only the fault that needs another policy would say so. */
+/**
+ * Whether the changes are possible for the kind: pods of controllers always restart, so only a fault that needs another
+ * policy is left out.
+ */
 const suits = ({ name }: Kind, changes: Changes): Changes =>
   Object.fromEntries(
     Object.entries(changes).filter(([path]) => path !== 'spec.restartPolicy' || name === 'Job' || name === 'Pod'),

@@ -1,2 +1,2 @@
-/** Reviews are answered, not stored; the answer checks them. */
+/** The rules of reviews, which are answered and not stored. The answer validates them. */
 export const reviewRules = { applyDefaults: <T>(object: T): T => object, validate: () => [], validateUpdate: () => [] };

@@ -94,7 +94,7 @@ test('where the cluster has no privileged containers, no pod or template may hav
     refusal('spec.initContainers[0]'),
   );
   assert.deepEqual(strictSets.refusals(inTemplate(main)), refusal('spec.template.spec.containers[0]'));
-  // Upstream has no exception for those that are there: they can be deleted, not written.
+  // Upstream makes no exception for existing objects: they can be deleted, but not written.
   assert.deepEqual(
     strictPods.updateRefusals({ 'metadata.labels.touched': 'yes' }, main),
     refusal('spec.containers[0]'),

@@ -6,7 +6,7 @@ import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { recordingLog } from '../../base/testing/recording-log.ts';
 import { createCompactor } from './compactor.ts';
 
-/** A store that counts, and can be away. */
+/** A store that counts calls, and can be unavailable. */
 class CountingStore {
   newest = 1;
   compacted: number[] = [];

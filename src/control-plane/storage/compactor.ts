@@ -5,7 +5,7 @@ import type { Loop } from '../../base/loop.ts';
 import type { Random } from '../../base/random.ts';
 import type { Storage } from './storage.ts';
 
-/** Upstream: --etcd-compaction-interval. */
+/** The interval of compaction (upstream: --etcd-compaction-interval). */
 const COMPACT_EVERY_MS = 5 * 60_000;
 
 export interface CompactorOptions {
@@ -13,14 +13,14 @@ export interface CompactorOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** How much history is kept, and the interval of compaction. */
+  /** The age of the history that is kept, and the interval of compaction, in milliseconds. */
   readonly keepMs?: number;
 }
 
 /**
- * Forgets the past of the store in the end, so that it does not grow without bound: each pass forgets what was before
- * the last one, so everything can be read and watched from for at least `keepMs`. Several API servers on one store may
- * each have one; none forgets anything younger than that.
+ * Compacts the history of the store, so that it does not grow without limit. Each pass compacts up to the revision of
+ * the previous one, so reads and watches can start at any revision of the last `keepMs`. Several API servers with one
+ * store may each run one: none compacts anything younger.
  */
 export function createCompactor({ storage, clock, random, log, keepMs = COMPACT_EVERY_MS }: CompactorOptions): Loop {
   let before: number | undefined;

@@ -1,15 +1,15 @@
 import type { Storage, StoredValue, WriteGuard, WriteResult } from './storage.ts';
 
-/** How keys begin in this program. */
+/** The prefix of keys in this program. */
 const OWN_PREFIX = '/registry/';
 
-/** Normalizes a prefix: it begins and ends with one slash, as in upstream. */
+/** Normalizes a prefix, so that it begins and ends with one slash, as in upstream. */
 export function normalizePrefix(prefix: string): string {
   const words = prefix.split('/').filter((word) => word !== '');
   return words.length === 0 ? '/' : `/${words.join('/')}/`;
 }
 
-/** A store whose keys begin with `prefix` instead of `/registry/`. Keys of others are not seen. */
+/** Wraps a store whose keys begin with `prefix` instead of `/registry/`. Other keys are not visible. */
 export function prefixedStorage(storage: Storage, prefix: string): Storage {
   if (prefix === OWN_PREFIX) return storage;
   const outer = (key: string): string => {

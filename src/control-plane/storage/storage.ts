@@ -1,32 +1,33 @@
 /**
- * The port to the store of the cluster's state: an ordered map of keys to values. Every write gets a new revision, which
- * is greater than all earlier ones over the whole life of the store. The contract suite `testing/storage-contract.ts`
- * defines the behaviour; SQLite and etcd pass it.
- *
- * 1. A write is acknowledged only when it survives the death of the process and of the machine.
- * 2. Revisions only grow, across restarts too; the revision of the store is that of its newest write.
+ * The interface to the store of the cluster's state: an ordered map of keys to values. Every write gets a new revision,
+ * which is greater than all earlier ones in the life of the store. The contract suite `testing/storage-contract.ts`
+ * defines the behaviour; SQLite and etcd pass it. Invariants:
+ * 1. A write is acknowledged only when it survives a failure of the process and of the machine.
+ * 2. Revisions only grow, also across restarts. The revision of the store is that of its newest write.
  * 3. A watch from revision r delivers every write after r exactly once, in order of revision, or ends with `Compacted`.
- * 4. Conditional writes are atomic: of two with the same condition one wins.
+ * 4. Conditional writes are atomic: of two with the same condition one succeeds.
  * 5. Watches that are not behind receive a write before the promise of its writer resolves, so that a writer finds its
- *    write in the caches that watches feed. (If the watch of a remote store is broken at that moment, the writer waits
- *    for it only for a limited time.)
+ *    write in the caches that watches update. (If the watch of a remote store is broken at that moment, the writer
+ *    waits only for a limited time.)
  */
 export interface Storage {
-  /** The newest value, or undefined. Linearizable: sees every acknowledged write. */
+  /**
+   * Returns the newest value; undefined if there is none. It is linearizable, so it includes every acknowledged write.
+   */
   get(key: string): Promise<StoredValue | undefined>;
-  /** All keys with the prefix, in byte order, as of one revision. */
+  /** Returns all keys with the prefix, in byte order, at one revision. */
   list(prefix: string, options?: StorageListOptions): Promise<StoredList>;
-  /** The revision of the newest write; linearizable. 0 on an empty store is never returned: it starts at 1. */
+  /** Returns the revision of the newest write; linearizable. It is never 0: an empty store starts at 1. */
   revision(): Promise<number>;
-  /** Writes if the key's newest revision is `expected` (0: does not exist). */
+  /** Writes if the key's newest revision is `expected` (0 means that it must not exist). */
   put(key: string, value: string, options: PutOptions): Promise<WriteResult>;
   /** Deletes if the key's newest revision is `expected`. */
   delete(key: string, expected: number, guard?: WriteGuard): Promise<WriteResult>;
   /**
-   * Every write to keys with the prefix after revision `after`. `listener` is called in order, never before the write
-   * is durable, and never again after `close`. Writes of one transaction come in one call. `revision` is the
-   * progress of the watch; `events` is empty if all writes went to other keys, and then the call only tells a cache how
-   * new it is. Calls never come from within `watch` itself. Without `stop` it ends only through `onEnd`.
+   * Watches every write to keys with the prefix after revision `after`. `listener` is called in order, never before the
+   * write is durable, and never after `close`. The writes of one transaction are delivered in one call. `revision` is
+   * the progress of the watch. `events` is empty if all writes were to other keys; then the call only informs a cache
+   * of its progress. `watch` itself never calls the listener. Without `close` the watch ends only through `onEnd`.
    */
   watch(
     prefix: string,
@@ -35,43 +36,43 @@ export interface Storage {
     onEnd: (error: StorageWatchEnd) => void,
   ): StorageWatch;
   /**
-   * Removes values that were overwritten or deleted before `revision`; lists and watches of earlier revisions get
+   * Removes values that were overwritten or deleted before `revision`. Lists and watches of earlier revisions get
    * `Compacted`.
    */
   compact(revision: number): Promise<void>;
-  /** For `/readyz` and `/metrics`: rejects when writes are not possible now. */
+  /** Rejects if writes are not possible now, for `/readyz` and `/metrics`. */
   check(): Promise<void>;
-  /** Bytes the store takes on disk. */
+  /** Returns the bytes of the store on disk. */
   sizeBytes(): Promise<number>;
   close(): Promise<void>;
 }
 
 export interface StoredValue {
   readonly key: string;
-  /** UTF-8 text; the API server keeps JSON here. */
+  /** UTF-8 text. The API server stores JSON here. */
   readonly value: string;
-  /** The revision of the write that made this value. */
+  /** The revision of the write of this value. */
   readonly revision: number;
 }
 
 export interface StorageListOptions {
   readonly limit?: number;
-  /** Only keys after this one (exclusive), for the next page. */
+  /** Returns only keys after this one, for the next page. */
   readonly afterKey?: string;
-  /**
-   * The state as of this revision rather than the newest. Rejects with kind `Conflict` (compacted) when it is
-   * forgotten.
-   */
+  /** The revision of the requested state; by default the newest. Rejects with kind `Conflict` if it was compacted. */
   readonly revision?: number;
-  /** False: `remaining` is 1 when there is more. Counting costs as much as there are keys. Default true. */
+  /**
+   * If it is false, `remaining` is 1 if there are more keys, because the cost of counting depends on their number. The
+   * default is true.
+   */
   readonly isCounted?: boolean;
 }
 
 export interface StoredList {
   readonly items: readonly StoredValue[];
-  /** The revision the list shows. */
+  /** The revision of the list. */
   readonly revision: number;
-  /** How many keys come after the last item; 0 when this is all. */
+  /** The number of keys after the last item; 0 if there are none. */
   readonly remaining: number;
 }
 
@@ -83,17 +84,21 @@ export interface WriteGuard {
 
 export interface PutOptions {
   readonly expected: number;
-  /** Checked in the same transaction as `expected`. */
+  /** A condition that is checked in the same transaction as `expected`. */
   readonly guard?: WriteGuard;
-  /** Seconds until the store deletes the key (events). Expirations are writes like others. */
+  /** The seconds until the store deletes the key (events). Such deletions are ordinary writes. */
   readonly ttlSeconds?: number;
   /**
-   * May wait a moment to share its disk write with others (events, leases); acknowledged no earlier than it is durable.
+   * Whether the write may wait a moment to share its disk write with others (events, leases). It is acknowledged only
+   * when it is durable.
    */
   readonly unhurried?: boolean;
 }
 
-/** `conflict` tells what stands there instead, if anything. `fenced`: the guard has another revision, or is gone. */
+/**
+ * `conflict` contains the current value, if there is one. `fenced` means that the guard has another revision or does
+ * not exist.
+ */
 export type WriteResult =
   | { readonly outcome: 'done'; readonly revision: number }
   | { readonly outcome: 'fenced' }
@@ -102,7 +107,7 @@ export type WriteResult =
 export interface StorageEvent {
   readonly type: 'put' | 'delete';
   readonly key: string;
-  /** After a put the value; after a delete ''. */
+  /** The value after a put; '' after a delete. */
   readonly value: string;
   readonly revision: number;
 }

@@ -1,7 +1,9 @@
-/** How a store of bytes keeps values, which are text to all others. */
+/** Encodes values, which are text, for a store of bytes. */
 export interface ValueCodec {
   encode(text: string): Uint8Array;
-  /** Never throws: what cannot be read becomes text that is no JSON, and is reported where it is used. */
+  /**
+   * Decodes a value. Never throws: an invalid value becomes text that is not JSON, and is reported where it is used.
+   */
   decode(bytes: Uint8Array): string;
 }
 

@@ -7,7 +7,7 @@ export interface WatchListener {
   readonly listener: (events: readonly StorageEvent[], revision: number) => void;
 }
 
-/** Tells one listener what concerns it. One that throws loses its own call and nothing else. */
+/** Notifies one listener of its events. If it throws, only its own call is lost. */
 export function tell(
   { prefix, listener }: WatchListener,
   events: readonly StorageEvent[],

@@ -45,5 +45,5 @@ const pods: ResourceDefinition<PodMetrics> = {
   columns: columns(({ containers }) => containers.map(({ usage }) => usage)),
 };
 
-/** Not stored: they are computed on request, and only the HTTP front knows of them. */
+/** The kinds of usage, which are not stored but computed on request. Only the HTTP front end uses them. */
 export const usageResources: readonly ResourceDefinition[] = [defineResource(nodes), defineResource(pods)];

@@ -8,7 +8,7 @@ const LONGEST_EXPRESSION = 10 * 1024;
 
 type Place = readonly [path: string, selectors: readonly DeviceSelector[] | undefined];
 
-/** Where a claim has selectors. */
+/** Returns the selectors of a claim with their paths. */
 export function selectorsOfClaim(path: string, devices: DeviceClaim): readonly Place[] {
   return (devices.requests ?? []).flatMap(({ exactly, firstAvailable = [] }, index): readonly Place[] => {
     const at = `${path}.requests[${index}]`;
@@ -19,7 +19,7 @@ export function selectorsOfClaim(path: string, devices: DeviceClaim): readonly P
   });
 }
 
-/** The errors of selector expressions. Stored expressions (`before`) are not checked again. */
+/** Returns the errors of selector expressions. Stored expressions (`before`) are not checked again. */
 export function checkDeviceSelectors(places: readonly Place[], before: readonly Place[] = []): FieldError[] {
   const stored = new Set(before.flatMap(([, selectors = []]) => selectors.map(({ cel }) => cel?.expression)));
   const errors = new FieldErrors();

@@ -12,7 +12,7 @@ import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { defineResource } from '../define-resource.ts';
 import { checkDeviceSelectors, selectorsOfClaim } from './device-expressions.ts';
 
-/** The status of devices that are no longer allocated is removed. */
+/** Removes the status of devices that are no longer allocated. */
 function dropDeallocatedDevices(claim: ResourceClaim, old: ResourceClaim): ResourceClaim {
   if (claim.status?.devices === undefined) return claim;
   const freed = new Set((old.status?.allocation?.devices.results ?? []).map(deviceKey));
@@ -22,7 +22,7 @@ function dropDeallocatedDevices(claim: ResourceClaim, old: ResourceClaim): Resou
   return { ...claim, status: { ...status, ...(devices.length > 0 && { devices }) } };
 }
 
-/** As kubectl shows it (upstream: printers resourceClaimState). */
+/** Returns the state as kubectl shows it (upstream: printers resourceClaimState). */
 function stateOf({ metadata, status }: ResourceClaim): string {
   const states = metadata.deletionTimestamp === undefined ? [] : ['deleted'];
   if (status?.allocation === undefined) return [...states, ...(states.length === 0 ? ['pending'] : [])].join(',');

@@ -10,7 +10,7 @@ import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import type { RequestFacts } from '../../model/resource-definition.ts';
 import { defineResource } from '../define-resource.ts';
 
-/** Fields behind gates that are off by default: DRAListTypeAttributes, DRANodeAllocatableResources. */
+/** Drops fields whose gates are off by default: DRAListTypeAttributes, DRANodeAllocatableResources. */
 function dropAlpha({ nodeAllocatableResourceMappings: _, ...device }: Device): Device {
   if (device.attributes === undefined) return device;
   const single = ({ ints: _i, bools: _b, strings: _s, versions: _v, ...rest }: DeviceAttribute): DeviceAttribute =>
@@ -21,7 +21,7 @@ function dropAlpha({ nodeAllocatableResourceMappings: _, ...device }: Device): D
   return { ...device, attributes };
 }
 
-/** The time of a taint defaults to the time of the request. */
+/** Sets the time of taints without one to the time of the request. */
 function prepare(slice: ResourceSlice, { nowMs }: RequestFacts): ResourceSlice {
   if (slice.spec.devices === undefined) return slice;
   const devices = slice.spec.devices.map(dropAlpha).map((device) => {

@@ -7,7 +7,7 @@ import { validateCsiDriver } from '../../../api/validation/volumes/validate-csi-
 import { validateCsiDriverUpdate } from '../../../api/validation/volumes/validate-storage.ts';
 import { defineResource } from '../define-resource.ts';
 
-/** Known, but behind a gate that is off by default (VolumeLimitScaling). */
+/** Drops a field whose gate is off by default (VolumeLimitScaling). */
 function dropAlpha(driver: CSIDriver): CSIDriver {
   const { preventPodSchedulingIfMissing, ...spec } = driver.spec;
   return preventPodSchedulingIfMissing === undefined ? driver : { ...driver, spec };

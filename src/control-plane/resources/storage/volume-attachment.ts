@@ -9,7 +9,7 @@ import {
 } from '../../../api/validation/volumes/validate-storage.ts';
 import { defineResource } from '../define-resource.ts';
 
-/** A status that was never written says that nothing is attached. */
+/** Adds the initial status, in which nothing is attached. */
 const withStatus = (attachment: VolumeAttachment): VolumeAttachment =>
   attachment.status === undefined ? { ...attachment, status: { attached: false } } : attachment;
 

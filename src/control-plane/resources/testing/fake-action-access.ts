@@ -11,20 +11,18 @@ interface DeleteOptions {
   readonly resourceVersion?: string;
 }
 
-/**
- * A pod and disruption budgets behind the interface that actions have of the server. Every write makes a new version.
- */
+/** A pod and disruption budgets for the actions of the server. Every write creates a new version. */
 export class FakeActionAccess implements ActionAccess<Pod> {
   readonly namespace = 'default';
   readonly name = 'web';
   readonly user = { name: 'tester', groups: [] };
   readonly nowMs = nowMs;
   readonly dryRun: boolean;
-  /** Absent once it is deleted. */
+  /** The pod; undefined after its deletion. */
   pod: Pod | undefined;
   budgets: readonly PodDisruptionBudget[];
   readonly deletions: DeleteOptions[] = [];
-  /** Runs before each write: what others do meanwhile. */
+  /** Called before each write, for concurrent changes of other clients. */
   meanwhile: () => void = () => undefined;
   readonly services: ActionServices = {
     apiAudiences: [],

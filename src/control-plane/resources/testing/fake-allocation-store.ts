@@ -12,10 +12,10 @@ export class FakeAllocationStore implements AllocationStore {
   readonly nowMs = nowMs;
   /** Owners by `space/name`. */
   readonly held = new Map<string, string>();
-  /** What the cache shows, which may be behind. */
+  /** The content of the cache, which may be outdated. */
   cached: readonly Service[] = [];
   ranges: readonly ServiceCIDR[] = [];
-  /** Has the IPAddresses. */
+  /** Stores the IPAddresses. */
   readonly objects = new FakeApiClient({ clock: new FakeClock() });
   next = 0;
 

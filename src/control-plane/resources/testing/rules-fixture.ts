@@ -14,7 +14,7 @@ import { allResources } from '../all.ts';
 export const nowMs = Date.parse('2026-01-01T12:00:00Z');
 const request = { user: { name: 'tester', groups: [] }, nowMs };
 
-/** By what stands in objects: `apps/v1`, `Deployment`. */
+/** Returns the definition with this apiVersion and kind, such as `apps/v1`, `Deployment`. */
 function definitionOf(apiVersion: string, kind: string): ResourceDefinition {
   const found = allResources.find(({ type }) => apiVersionOf(type) === apiVersion && type.kind === kind);
   if (found === undefined) throw new Error(`no kind ${apiVersion} ${kind}`);
@@ -22,14 +22,14 @@ function definitionOf(apiVersion: string, kind: string): ResourceDefinition {
 }
 
 /**
- * One kind as its writers meet it, without a server: what becomes of objects, what is refused, and what tables show.
+ * One kind from the view of its writers, without a server: what objects become, what is refused, and what tables show.
  */
 export class RulesFixture<T extends ApiObject = ApiObject> {
   readonly definition: ResourceDefinition;
   readonly #example: object;
   readonly #policy: ClusterPolicy;
 
-  /** `example` is an object that is accepted. */
+  /** `example` must be an object that is accepted. */
   constructor(apiVersion: string, kind: string, example: object, policy: ClusterPolicy = permissivePolicy) {
     this.#policy = policy;
     this.definition = definitionOf(apiVersion, kind);
@@ -47,7 +47,7 @@ export class RulesFixture<T extends ApiObject = ApiObject> {
     };
   }
 
-  /** The example with fields set by path, decoded as the server does, not defaulted. */
+  /** Returns the example with fields set by path, decoded as the server does, without defaults. */
   given(changes: Changes = {}): T {
     const plain: unknown = structuredClone(this.#example);
     for (const [path, value] of Object.entries(changes)) setAt(plain, path, value);
@@ -60,14 +60,14 @@ export class RulesFixture<T extends ApiObject = ApiObject> {
     return this.definition.rules.applyDefaults(this.given(changes)) as T;
   }
 
-  /** As it would be stored by a creation. */
+  /** Returns the object as a create would store it. */
   created(changes: Changes = {}): T {
     const { rules } = this.definition;
     const object = this.defaulted(changes);
     return (rules.prepareForCreate?.(object, request) ?? object) as T;
   }
 
-  /** Why it cannot be created, its metadata included. */
+  /** Returns the errors of a create, including those of metadata. */
   refusals(changes: Changes = {}): string[] {
     const object = this.created(changes);
     const { rules, type } = this.definition;
@@ -86,7 +86,7 @@ export class RulesFixture<T extends ApiObject = ApiObject> {
     return (rules.prepareForUpdate?.(object, old, request) ?? object) as T;
   }
 
-  /** Why a creation with `before` cannot become one with `changes` as well. */
+  /** Returns the errors of an update from a create with `before` to one that also has `changes`. */
   updateRefusals(changes: Changes, before: Changes = {}): string[] {
     return this.definition.rules
       .validateUpdate(this.updated(changes, before), this.created(before), this.#policy)
@@ -108,7 +108,7 @@ export class RulesFixture<T extends ApiObject = ApiObject> {
     return this.definition.rules.warnings?.(this.created(changes), undefined) ?? [];
   }
 
-  /** Cells by column, without name and age. */
+  /** Returns the cells by column, without name and age. */
   cells(changes: Changes = {}): Record<string, string | number | boolean | null> {
     const object = this.defaulted(changes);
     return Object.fromEntries((this.definition.columns ?? []).map(({ name, cell }) => [name, cell(object, nowMs)]));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ObjectSchema, Schema, StringSchema } from '../../../api/schema/schema.ts';
 
-/** What strings may be, apart from what their schema lists. */
+/** The possible values of strings, apart from those that their schema lists. */
 export type Words = readonly string[];
 
 const plainWords: Words = [
@@ -18,7 +18,7 @@ const plainWords: Words = [
   'IPv4',
   'kubernetes.io/x',
 ];
-/** What every object has without having been given it, some of it valid as a name, a label's key or a resource. */
+/** The properties that every object inherits. Some are valid as a name, a label's key or a resource. */
 export const inheritedWords: Words = [
   'constructor',
   '__proto__',
@@ -34,8 +34,8 @@ const opaques: readonly unknown[] = ['x', 1, {}, [], { a: [1] }];
 const maxDepth = 7;
 
 /**
- * Anything that a schema lets pass, right or wrong: strings that mean nothing, numbers of every sign, lists of few
- * elements, fields present or not.
+ * Generates all values that a schema accepts, valid or not: meaningless strings, numbers of every sign, short lists,
+ * and fields that are present or missing.
  */
 export function arbitraryOf(schema: Schema, words = plainWords, depth = 0): fc.Arbitrary<unknown> {
   switch (schema.kind) {
@@ -76,7 +76,9 @@ function stringOf({ values, format, micros }: StringSchema, words: Words): fc.Ar
   return fc.constantFrom(...words, ...(values ?? []));
 }
 
-/** Each field is there in one of a few objects, so that many combinations come up and objects stay small. */
+/**
+ * Generates objects in which each field is seldom present, so that there are many combinations and objects stay small.
+ */
 function objectOf(schema: ObjectSchema, words: Words, depth: number): fc.Arbitrary<object> {
   const fields = Object.entries(schema.fields);
   if (depth > maxDepth || fields.length === 0) return fc.constant({});
@@ -91,7 +93,7 @@ function objectOf(schema: ObjectSchema, words: Words, depth: number): fc.Arbitra
   return fc.tuple(...each).map((pairs) => Object.fromEntries(pairs.filter((pair) => pair !== undefined)));
 }
 
-/** Arbitraries of the deep parts are made when they are needed, and once. */
+/** The arbitraries of nested parts, each created once when it is first needed. */
 const made = new WeakMap<Schema, WeakMap<Words, Map<number, fc.Arbitrary<unknown>>>>();
 
 function lazily(schema: Schema, words: Words, depth: number): fc.Arbitrary<unknown> {

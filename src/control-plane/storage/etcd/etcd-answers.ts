@@ -3,9 +3,9 @@ import type { StoredValue } from '../storage.ts';
 import type { ValueCodec } from '../value-codec.ts';
 import type { KeyValue, RangeResponse, ResponseHeader } from './generated/etcd-v3.ts';
 
-/** What was asked of a range of keys. */
+/** The request for a range of keys. */
 export interface PageQuestion {
-  /** The first key that may come. */
+  /** The first possible key. */
   readonly from: string;
   readonly prefix: string;
   readonly limit: number;
@@ -15,7 +15,7 @@ export interface PageQuestion {
 const malformed = (what: string): KubeletError =>
   new KubeletError('Internal', `etcd answered with ${what}`, { op: 'etcd' });
 
-/** Throws `Internal` for what is no revision that a number holds exactly. */
+/** Returns the revision. Throws `Internal` if a number cannot represent it exactly. */
 export function revisionOf({ header }: { header?: ResponseHeader | undefined }): number {
   return revisionNumber(header?.revision ?? 0n);
 }
@@ -26,7 +26,7 @@ function revisionNumber(revision: bigint): number {
   return number;
 }
 
-/** Throws `Internal` for a value of another key. */
+/** Returns the value. Throws `Internal` for a value of another key. */
 export function valueOf(kv: KeyValue | undefined, key: string, codec: ValueCodec): StoredValue | undefined {
   if (kv === undefined) return undefined;
   if (kv.key !== key) throw malformed('the value of another key');
@@ -34,8 +34,9 @@ export function valueOf(kv: KeyValue | undefined, key: string, codec: ValueCodec
 }
 
 /**
- * The values of a page. Throws `Internal` for more than was asked, for keys outside of the prefix, and for keys that do
- * not go up: a list that goes by the last key of each page would come to no end, or show objects of others.
+ * Returns the values of a page. Throws `Internal` for more values than requested, for keys outside of the prefix, and
+ * for keys that do not increase. With such keys a list that continues after the last key of each page would never end,
+ * or would contain other objects.
  */
 export function valuesOf({ kvs }: RangeResponse, { from, prefix, limit, codec }: PageQuestion): StoredValue[] {
   if (kvs.length > limit) throw malformed('more keys than were asked for');

@@ -12,37 +12,43 @@ import { AnswerTimes } from './answer-times.ts';
 import { callRepeatedly } from './repeated-call.ts';
 
 export interface EtcdClientOptions {
-  /** `http://127.0.0.1:2379`, `https://etcd-0:2379`, ...: members of one cluster. */
+  /** The members of one cluster: `http://127.0.0.1:2379`, `https://etcd-0:2379`, ... */
   readonly endpoints: readonly string[];
-  /** For https endpoints. */
+  /** The TLS settings for https endpoints. */
   readonly tls?: GrpcTls;
   readonly clock: Clock;
 }
 
 const STATUS_PATH = '/etcdserverpb.Maintenance/Status';
 const CALL_TIMEOUT_MS = 10_000;
-/** How long a member may take to be reached before the next is tried. */
+/** The time limit of a connection to a member before the next one is tried. */
 const CONNECT_TIMEOUT_MS = 2000;
-/** Well below that: a caller finds a member that is back, however long it was away. */
+/** The maximum pause between connection attempts, short enough that a member that is available again is found soon. */
 const RECONNECT_MS = 500;
-/** What etcd's own client accepts; a list is fetched in pages, but one page of the largest objects is large. */
+/**
+ * The maximum size of an answer, as in etcd's own client. Lists are fetched in pages, but a page of the largest objects
+ * is large.
+ */
 const MAX_ANSWER_BYTES = 2 ** 31 - 1;
-/** etcd refuses clients that ask more often than every 5 s (--grpc-keepalive-min-time). */
+/**
+ * The interval of keepalive pings. etcd refuses clients that ping more often than every 5 s
+ * (--grpc-keepalive-min-time).
+ */
 const SILENCE_MS = 6000;
 /**
- * Calls that change nothing may be made again on another member. Lease grants too: an unknown one ends by
- * itself.
+ * Calls that change nothing, and can be repeated on another member. Lease grants are included, because an unknown lease
+ * expires.
  */
 const repeatable: ReadonlySet<string> = new Set(['Range', 'Status', 'LeaseGrant']);
-/** An election of etcd takes up to 2 s; no attempt starts later than this. */
+/** No attempt starts later than this after the first one. An election of etcd takes up to 2 s. */
 const REPEAT_LIMIT_MS = 4000;
 
 /**
- * Calls to a cluster: to one member as long as it answers, then to the next.
- * 1. Reads, and transactions that are safe to repeat (`txn`), are sent to the next member when one fails or is silent,
- *    for a few seconds: long enough for an election.
- * 2. Any other call is sent at most once, and only over a connection that stands: if it fails after that, its outcome
- *    is unknown and the call fails accordingly (`Unavailable`, `Timeout`); before that, another member is tried.
+ * Calls an etcd cluster: one member as long as it answers, then the next one. Invariants:
+ * 1. Reads, and transactions that can be repeated (`txn`), are sent to the next member when one fails or is silent, for
+ *    a few seconds, which is long enough for an election.
+ * 2. Any other call is sent at most once, and only over an established connection. If it fails after that, its outcome
+ *    is unknown and the call fails accordingly (`Unavailable`, `Timeout`). Before that, another member is tried.
  */
 export class EtcdClient {
   readonly kv: ApiOf<KVDefinition>;
@@ -87,8 +93,8 @@ export class EtcdClient {
   }
 
   /**
-   * A transaction whose condition ends with its success, so that only one of several attempts has an effect.
-   * `isRepeated`: there were several, and the answer is that of one of them.
+   * Runs a transaction whose condition becomes false by its own success, so that only one of several attempts takes
+   * effect. `isRepeated` means that there were several attempts, and the answer is that of one of them.
    */
   async txn(request: object): Promise<{ readonly answer: TxnResponse; readonly isRepeated: boolean }> {
     const { txn } = KVDefinition.methods;
@@ -97,14 +103,15 @@ export class EtcdClient {
     return { answer: answer as TxnResponse, isRepeated: sent > 1 };
   }
 
-  /** The connection to a member that can be reached now. */
+  /** Connects to a member that can be reached now. */
   async connect(): Promise<GrpcChannel> {
     let reason = '';
     for (let tries = 1; tries <= this.#channels.length; tries++) {
       const channel = memberOf(this.#channels, this.#current);
       if (channel.connected) return channel;
       try {
-        // A call rather than waiting for the connection: it fails as soon as an attempt does, and says why.
+        // A call is made instead of waiting for the connection, because it fails as soon as an attempt does, with the
+        // reason.
         await channel.unary({
           op: 'Status',
           path: STATUS_PATH,
@@ -122,7 +129,7 @@ export class EtcdClient {
     return this.#lastTry(reason);
   }
 
-  /** gRPC waits a while between its attempts: one that has just come back is given the time to be found. */
+  /** Waits for gRPC's next connection attempt, so that a member that has just become available is found. */
   async #lastTry(reason: string): Promise<GrpcChannel> {
     const channel = memberOf(this.#channels, this.#current);
     try {
@@ -138,7 +145,7 @@ export class EtcdClient {
     }
   }
 
-  /** This member is of no use now: others go to the next one. */
+  /** Stops using this member for now. Later calls go to the next one. */
   leave(channel: GrpcChannel): void {
     if (memberOf(this.#channels, this.#current) === channel)
       this.#current = (this.#current + 1) % this.#channels.length;
@@ -214,7 +221,7 @@ function parseEndpoint(endpoint: string, tls: GrpcTls | undefined): { address: s
 const NO_SPACE = 'etcd takes no writes, its space is used up';
 const isOutOfSpace = (error: unknown): boolean => errorMessage(error).startsWith(NO_SPACE);
 
-/** etcd tells these apart by words alone: they are part of its API (rpctypes). */
+/** Converts an error of etcd. Some differ only in their texts, which are part of etcd's API (rpctypes). */
 function etcdError(error: unknown): KubeletError {
   const message = errorMessage(error);
   const options = { op: 'etcd', cause: error instanceof KubeletError ? error.cause : error };
@@ -227,7 +234,8 @@ function etcdError(error: unknown): KubeletError {
       options,
     );
   }
-  // The deadline of a call is ours; that etcd gave up on one is its own state (no leader, too slow a disk).
+  // The deadline of a call is that of this client. If etcd itself gave up, that is a state of the server (no leader, a
+  // slow disk).
   const isState = ['etcdserver: request timed out', 'raft proposal dropped'].some((words) => message.includes(words));
   if (isState || grpcCodeOf(error) === 'Unavailable') return new KubeletError('Unavailable', message, options);
   return error instanceof KubeletError ? error : new KubeletError('Internal', message, options);

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { EtcdClient } from './etcd-client.ts';
 
-/** Keys on one lease at most: etcd deletes them in one go (upstream: leaseMaxObjectCount). */
+/** The maximum number of keys per lease, because etcd deletes them all at once (upstream: leaseMaxObjectCount). */
 const KEYS_PER_LEASE = 1000;
 /**
- * How much longer than asked keys may live so that they can share a lease: a twentieth, a minute at most (upstream:
+ * How much longer than requested keys may live so that they share a lease: a twentieth, at most a minute (upstream:
  * lease_manager.go).
  */
 const SHARED_FRACTION = 0.05;
@@ -12,14 +12,14 @@ const SHARED_SECONDS = 60;
 
 interface SharedLease {
   readonly id: Promise<bigint>;
-  /** On the monotonic clock: until when keys of this time to live may still join. */
+  /** The monotonic time until which keys with this lifetime may join the lease. */
   readonly joinUntilMs: number;
   keys: number;
 }
 
 /**
- * One lease for all keys of the same time to live that are written within a while, because etcd pays for each lease and
- * not for the keys on it.
+ * Shares one lease between keys with the same lifetime that are written within some time, because etcd's cost depends
+ * on the number of leases.
  */
 export class EtcdLeases {
   readonly #client: EtcdClient;
@@ -31,7 +31,7 @@ export class EtcdLeases {
     this.#clock = clock;
   }
 
-  /** A lease that lives at least `ttlSeconds` from now. */
+  /** Returns a lease that lives at least `ttlSeconds` from now. */
   leaseFor(ttlSeconds: number): Promise<bigint> {
     const nowMs = this.#clock.monotonicMs();
     for (const [ttl, { joinUntilMs }] of this.#shared) if (joinUntilMs < nowMs) this.#shared.delete(ttl);
@@ -43,7 +43,7 @@ export class EtcdLeases {
     return this.#grant(ttlSeconds, nowMs);
   }
 
-  /** After etcd said that it does not know a lease: the next key gets a new one. */
+  /** Drops a lease that etcd does not know. The next key gets a new one. */
   forget(ttlSeconds: number): void {
     this.#shared.delete(ttlSeconds);
   }
@@ -54,7 +54,7 @@ export class EtcdLeases {
     const lease: SharedLease = { id, joinUntilMs: nowMs + spareSeconds * 1000, keys: 1 };
     this.#shared.set(ttlSeconds, lease);
     id.catch(() => {
-      // The caller gets the error; the next call tries again.
+      // The caller gets the error, and the next call tries again.
       if (this.#shared.get(ttlSeconds) === lease) this.#shared.delete(ttlSeconds);
     });
     return id;

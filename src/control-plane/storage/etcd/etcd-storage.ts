@@ -24,13 +24,13 @@ import { EtcdWatches } from './etcd-watches.ts';
 import { Compare_CompareResult, Compare_CompareTarget } from './generated/etcd-v3.ts';
 import type { RangeResponse } from './generated/etcd-v3.ts';
 
-/** Keys fetched with one call; a list without a limit is as many calls at one revision. */
+/** The number of keys per call. A list without a limit makes several calls at one revision. */
 const PAGE_KEYS = 500;
 
 export interface EtcdStorageOptions extends EtcdClientOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** How values are stored in etcd. Absent: as plain text. */
+  /** The encoding of values in etcd; by default plain text. */
   readonly codec?: ValueCodec;
 }
 
@@ -46,7 +46,7 @@ export class EtcdStorage implements Storage {
   readonly #codec: ValueCodec;
   #closed = false;
 
-  /** Connects with the first call. */
+  /** The first call connects. */
   constructor(options: EtcdStorageOptions) {
     this.#codec = options.codec ?? plainText;
     this.#client = new EtcdClient(options);
@@ -99,7 +99,8 @@ export class EtcdStorage implements Storage {
     try {
       return await write(await this.#leases.leaseFor(ttlSeconds));
     } catch (error) {
-      // The lease is gone (revoked by hand, or ended while etcd could not be reached); nothing was written.
+      // The lease no longer exists (revoked manually, or expired while etcd could not be reached), and nothing was
+      // written.
       if (!isKind(error, 'NotFound')) throw error;
       this.#leases.forget(ttlSeconds);
       return write(await this.#leases.leaseFor(ttlSeconds));
@@ -132,7 +133,8 @@ export class EtcdStorage implements Storage {
   }
 
   /**
-   * A linearizable read needs what a write needs, a leader and a majority; an alarm means that etcd takes no writes.
+   * Makes a linearizable read, which like a write needs a leader and a majority. An alarm means that etcd accepts no
+   * writes.
    */
   async check(): Promise<void> {
     await this.revision();
@@ -151,8 +153,8 @@ export class EtcdStorage implements Storage {
   }
 
   /**
-   * `value` is what stands there afterwards, undefined if nothing does. If an answer is lost, the transaction is sent
-   * again, which has no effect if the first one had: then its own value stands there.
+   * Writes. `value` is the value afterwards; undefined if there is none. If an answer is lost, the transaction is sent
+   * again. It has no effect if the first one succeeded, because the key then has the written value.
    */
   async #write(
     key: string,

@@ -8,19 +8,19 @@ import type { EtcdClient } from './etcd-client.ts';
 import { Event_EventType, WatchRequest, WatchResponse } from './generated/etcd-v3.ts';
 
 const PATH = '/etcdserverpb.Watch/Watch';
-/** A range over all keys is written as two zero bytes. */
+/** etcd's notation of a range over all keys: two zero bytes. */
 const allKeys = { key: '\0', rangeEnd: '\0' };
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 3000;
 
 export interface Feed {
-  /** Everything up to here has been delivered. */
+  /** The revision up to which everything was delivered. */
   readonly position: number;
   close(): void;
 }
 
 export interface FeedHandlers {
-  /** Whole revisions, in order. */
+  /** Delivers whole revisions, in order. */
   readonly deliver: (events: readonly StorageEvent[]) => void;
   readonly compacted: () => void;
 }
@@ -28,17 +28,16 @@ export interface FeedHandlers {
 interface OpenFeed extends FeedHandlers {
   readonly id: number;
   position: number;
-  /** Parts of an answer that etcd sends in several because of its size. */
+  /** The parts of an answer that etcd splits because of its size. */
   parts: StorageEvent[];
 }
 
 /**
- * One gRPC stream that carries any number of feeds; a feed is every write to every key, in order.
- *
- * 1. A feed begins at its position itself and drops what is not newer: so etcd refuses it when a write after the
- *    position may be forgotten (it would otherwise leave out a deletion at the very revision of a compaction).
- * 2. After a break the stream is opened again, on another member if need be, and each feed goes on from its position:
- *    nothing is lost or repeated.
+ * One gRPC stream for any number of feeds. A feed delivers every write to every key, in order. Invariants:
+ * 1. A feed requests its own position and drops events that are not newer. So etcd refuses it if a write after the
+ *    position may have been compacted (otherwise a deletion at exactly the compacted revision would be missing).
+ * 2. After an interruption the stream is opened again, if necessary on another member, and each feed continues from its
+ *    position. No event is lost or repeated.
  * 3. Only the handlers of open feeds are called.
  */
 export class EtcdWatchStream {
@@ -85,7 +84,7 @@ export class EtcdWatchStream {
     };
   }
 
-  /** On another member. */
+  /** Opens the stream on another member. */
   restart(why: string): void {
     if (this.#state.kind !== 'open') return;
     this.#state.call.cancel();

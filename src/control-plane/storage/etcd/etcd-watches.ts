@@ -9,29 +9,28 @@ import { EtcdWatchStream } from './etcd-watch-stream.ts';
 import type { Feed } from './etcd-watch-stream.ts';
 import { WatchPatience } from './watch-patience.ts';
 
-/** How long an answer to a writer waits for the watch to catch up with its write. */
+/** How long an answer to a writer waits until the watch delivers its write. */
 const LONGEST_WAIT_MS = 2000;
 
 interface Watcher extends WatchListener {
   readonly onEnd: (error: StorageWatchEnd) => void;
-  /** It knows all up to here. */
+  /** The revision up to which the watcher received everything. */
   position: number;
   state: 'live' | 'behind' | 'closed';
-  /** While behind: its own feed, and what the main feed brought meanwhile. */
+  /** Set while the watcher is behind: its own feed, and the events of the main feed since then. */
   feed: Feed | undefined;
   waiting: { readonly events: readonly StorageEvent[]; readonly revision: number }[];
 }
 
 /**
- * All watches of a process as one watch of etcd, over all keys. Because every revision of etcd is made by a write to
- * some key, having seen a write means to have come to its revision: watchers of quiet prefixes know how far they are
- * without asking, and a writer knows when its write has been delivered. (etcd before 3.4.25 and 3.5.8 answers progress
- * requests with revisions it has not delivered yet; this does not need them.)
- *
+ * Implements all watches of a process with one watch of etcd over all keys. Every revision of etcd is made by a write
+ * to a key, so after a write has arrived, its revision is complete. So watchers of prefixes without changes know their
+ * progress, and a writer knows when its write was delivered, without progress requests. (etcd before 3.4.25 and 3.5.8
+ * answers these with revisions that it has not delivered yet.) Invariants:
  * 1. The main feed begins with the first watcher and ends with the last.
- * 2. A watcher that begins before the main feed's position has a feed of its own up to there, and the main feed's
- *    events wait for it meanwhile.
- * 3. After a compaction that outran a feed its watchers end with `Compacted`.
+ * 2. A watcher that begins before the main feed's position has its own feed up to there. The main feed's events wait
+ *    for it meanwhile.
+ * 3. After a compaction beyond the position of a feed, its watchers end with `Compacted`.
  */
 export class EtcdWatches {
   readonly #clock: Clock;
@@ -67,8 +66,8 @@ export class EtcdWatches {
   }
 
   /**
-   * Resolves when live watchers have received the write, or when there is nothing to wait for: no watchers, or the
-   * watch is broken.
+   * Resolves when live watchers have received the write, or if there is nothing to wait for: there are no watchers, or
+   * the watch is broken.
    */
   heard(revision: number): Promise<void> {
     if (this.#main === undefined || !this.#stream.open || this.#main.position >= revision) return Promise.resolve();
@@ -88,7 +87,10 @@ export class EtcdWatches {
     });
   }
 
-  /** The store has this revision: if the watch neither reaches it nor gets on, it is opened on another member. */
+  /**
+   * Records that the store has this revision. If the watch neither reaches it nor makes progress, it is opened on
+   * another member.
+   */
   expect(revision: number): void {
     this.#patience.expect(revision);
   }
@@ -118,7 +120,7 @@ export class EtcdWatches {
     tell(watcher, first > known ? events : events.filter((event) => event.revision > known), revision, this.#log);
   }
 
-  /** Reads the past up to `until`, which is the revision of a write, so the feed is sure to come to it. */
+  /** Reads the past up to `until`. That is the revision of a write, so the feed will reach it. */
   #catchUp(watcher: Watcher, until: number): void {
     watcher.state = 'behind';
     watcher.feed = this.#stream.add(watcher.position, {

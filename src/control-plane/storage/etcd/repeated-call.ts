@@ -1,29 +1,32 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 
-/** After this a second look is taken: a busy process has read what has arrived by then. */
+/** The delay of a second check. A busy process has then read what had arrived. */
 const SECOND_LOOK_MS = 20;
-/** The pause before a failed attempt is repeated while no other one is under way; doubles up to the longest. */
+/**
+ * The first pause before a failed attempt is repeated if no other one is in progress. It is doubled up to the longest
+ * one.
+ */
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 400;
 
 export interface RepeatedCall<T> {
   readonly clock: Clock;
-  /** How long after an attempt the first look is taken at whether it is lost; doubles with each attempt. */
+  /** The time after an attempt until the first check whether it is lost. It is doubled with each attempt. */
   readonly silenceMs: number;
-  /** Whether no attempt that is under way can be expected to be answered: the next one starts beside them. */
+  /** Whether no attempt in progress is likely to be answered, so that the next one starts in parallel. */
   readonly isLost: () => boolean;
-  /** No attempt starts later than this after the first. */
+  /** No attempt starts later than this after the first one. */
   readonly limitMs: number;
-  /** One attempt; `isNext` tells that the attempts before it failed or seem lost. */
+  /** Makes one attempt. `isNext` means that the attempts before it failed or seem lost. */
   readonly attempt: (isNext: boolean, signal: AbortSignal) => Promise<T>;
   /** Whether another attempt may succeed after this error. */
   readonly mayRepeat: (error: unknown) => boolean;
 }
 
 /**
- * The first answer of several attempts. An attempt that seems lost is not abandoned: it may be the one that is answered
- * first. When one is answered, the others are cancelled. Rejects with the first error if none is answered, or at once
- * with an error that no attempt can mend. Only for calls that may be carried out more than once.
+ * Returns the first answer of several attempts. An attempt that seems lost is not abandoned, because it may still be
+ * answered first. When one is answered, the others are cancelled. Rejects with the first error if none is answered, or
+ * immediately with an error that no attempt can resolve. It is only for calls that may be executed more than once.
  */
 export function callRepeatedly<T>(call: RepeatedCall<T>): Promise<T> {
   return new Promise((resolve, reject) => new Attempts(call, resolve, reject).start());
@@ -61,7 +64,7 @@ class Attempts<T> {
     this.#silenceMs *= 2;
   }
 
-  /** Calls `ifLost` after the delay if all attempts seem lost then, else looks again. */
+  /** Calls `ifLost` after the delay if all attempts seem lost then, else checks again. */
   #look(delayMs: number, ifLost: () => void): void {
     this.#later(delayMs, () => {
       if (this.#call.isLost()) ifLost();
@@ -79,7 +82,7 @@ class Attempts<T> {
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
   }
 
-  /** Unless it would be too late; then what is under way decides. */
+  /** Runs work after a delay, unless that is too late. Then the attempts in progress decide. */
   #later(delayMs: number, work: () => void): void {
     this.#timer?.cancel();
     const { clock, limitMs } = this.#call;

@@ -1,27 +1,30 @@
 import { backoffDelayMs } from '../../../base/backoff.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 
-/** Ticks rather than one timer, so that a busy process has read what has arrived before it judges. */
+/**
+ * The interval of ticks. They are used instead of one timer, so that a busy process has read what has arrived before it
+ * decides.
+ */
 const TICK_MS = 150;
 const curve = { initialMs: 5 * TICK_MS, maxMs: 80 * TICK_MS, factor: 2 };
 
 export interface WatchPatienceOptions {
   readonly clock: Clock;
-  /** The revision that the watch has reached; undefined while there is no watch that could reach one. */
+  /** The revision that the watch has reached; undefined while no watch is open. */
   readonly position: () => number | undefined;
   /** Opens the watch on another member. */
   readonly onStalled: () => void;
 }
 
 /**
- * Finds a watch that is behind the store and brings nothing: its member is paused or cut off. Each time that another
- * member brings nothing either, it waits twice as long, because a watch that is opened again and again on a busy machine
- * would never bring anything.
+ * Detects a watch that is behind the store and receives nothing, because its member is paused or disconnected. Each
+ * time that another member delivers nothing either, it waits twice as long, because on a busy machine a watch that is
+ * reopened repeatedly would never receive anything.
  */
 export class WatchPatience {
   readonly #options: WatchPatienceOptions;
   #expected = 0;
-  /** Watches in a row that brought nothing. */
+  /** The number of consecutive watches that received nothing. */
   #stalls = 0;
   #timer: Timer | undefined;
 
@@ -29,7 +32,7 @@ export class WatchPatience {
     this.#options = options;
   }
 
-  /** The store has this revision. */
+  /** Records that the store has this revision. */
   expect(revision: number): void {
     this.#expected = Math.max(this.#expected, revision);
     const position = this.#options.position();

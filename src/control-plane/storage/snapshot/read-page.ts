@@ -1,31 +1,31 @@
 import { Buffer } from 'node:buffer';
 import type { Storage, StoredList, StoredValue } from '../storage.ts';
 
-/** A page ends when it holds so much text, so with the object that reaches it. An object has at most 1.5 MiB. */
+/** A page ends with the object that reaches this size. An object has at most 1.5 MiB. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 const PAGE_ITEMS = 512;
-/** Values that are read at once. */
+/** The number of values that are read at once. */
 const CHUNK_ITEMS = 16;
 
-/** A part of the store as of one revision. */
+/** A part of the store at one revision. */
 export interface SnapshotPage {
-  /** Of the whole snapshot; the next pages are asked for with it. */
+  /** The revision of the whole snapshot, with which the next pages are requested. */
   readonly revision: number;
-  /** Key, revision of the write, value. */
+  /** The key, the revision of the write, and the value. */
   readonly items: readonly (readonly [key: string, revision: number, value: string])[];
-  /** The key after which the next page begins; absent on the last one. */
+  /** The key after which the next page begins; absent on the last page. */
   readonly next?: string;
 }
 
 export interface PagePosition {
-  /** Absent: the newest. */
+  /** The revision; absent for the newest. */
   readonly revision?: number;
   readonly after?: string;
 }
 
 /**
- * The page of the keys below `prefix` at a position, without the keys below `skipped` (what the store deletes after a
- * time). Rejects with `Conflict` when the revision is compacted by now.
+ * Returns the page of the keys below `prefix` at a position, without the keys below `skipped`, which the store deletes
+ * after some time. Rejects with `Conflict` if the revision has been compacted.
  */
 export async function readSnapshotPage(
   storage: Pick<Storage, 'list'>,

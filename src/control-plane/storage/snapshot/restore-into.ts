@@ -2,13 +2,13 @@ import { KubeletError } from '../../../base/errors.ts';
 import type { Storage } from '../storage.ts';
 import type { SnapshotHead, SnapshotItem } from './snapshot-file.ts';
 
-/** Writes under way at once. */
+/** The number of concurrent writes. */
 const WRITES_AT_ONCE = 64;
 const KEYS_OF_PAGE = 500;
 
 export interface RestoredCounts {
   written: number;
-  /** Those whose value was the same: they keep their resource version. */
+  /** The number of keys whose value was the same, and which keep their resource version. */
   kept: number;
   deleted: number;
 }
@@ -17,14 +17,14 @@ export type StoreToRestore = Pick<Storage, 'revision' | 'get' | 'put' | 'delete'
 
 export interface RestoreTarget {
   readonly storage: StoreToRestore;
-  /** What keys of the cluster begin with; those that are not in the snapshot go. */
+  /** The prefix of the cluster's keys. Those that are not in the snapshot are deleted. */
   readonly prefix: string;
 }
 
 /**
- * Brings a store that lives on back to a snapshot: the way for etcd, whose revisions no client can set. They go on
- * growing, so that no resource version is used twice, and the history before is compacted: watches from before get 410.
- * Nothing else may write meanwhile. Interrupted, it is run again. `items` are read as they are written.
+ * Restores a snapshot into a store in use. This is the way for etcd, whose revisions clients cannot set. They continue
+ * to grow, so that no resource version is used twice, and the earlier history is compacted: older watches get 410. No
+ * other client may write meanwhile. After an interruption, run it again. `items` are read while they are written.
  */
 export async function restoreInto(
   { storage, prefix }: RestoreTarget,
@@ -59,7 +59,7 @@ export async function restoreInto(
   }
   await Promise.all(batch.map(put));
   counts.deleted = await deleteOthers(storage, prefix, wanted);
-  // Also when nothing changed: who watches from before the restore begins again.
+  // This is done even if nothing changed, so that clients with older watches begin again.
   await storage.compact(await storage.revision());
   return counts;
 }

@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto';
 import { KubeletError } from '../../../base/errors.ts';
 
-/** The format of the file. A later one gets the next number, and this one stays readable. */
+/** The version of the format. A later format gets the next number, and this one stays readable. */
 export const SNAPSHOT_FORMAT = 1;
 
 /** The first line of the file. */
 export interface SnapshotHead {
   readonly format: number;
-  /** The revision that the store had. */
+  /** The revision of the store. */
   readonly revision: number;
-  /** RFC 3339. */
+  /** An RFC 3339 time. */
   readonly createdAt: string;
-  /** Of the control plane that wrote it. */
+  /** The version of the control plane that wrote it. */
   readonly version: string;
 }
 
-/** Key, revision of its newest write, value: one line each. */
+/** The key, the revision of its newest write, and the value, one line each. */
 export type SnapshotItem = readonly [key: string, revision: number, value: string];
 
 /**
- * Renders a snapshot: a line of JSON for the head, one for each item, and one with their number and the SHA-256 of all
- * before it. A file that was cut short or changed is recognized by its last line.
+ * Writes a snapshot: a line of JSON for the head, one for each item, and one with their number and the SHA-256 of
+ * everything before it. The last line shows whether a file was truncated or changed.
  */
 export class SnapshotWriter {
   readonly #hash = createHash('sha256');
@@ -47,8 +47,8 @@ export class SnapshotWriter {
 }
 
 /**
- * Reads the lines of a snapshot, one after the other. Throws `Invalid` for what is no snapshot, is of a later format, was
- * cut short or was changed; the last two are known at the end only.
+ * Reads the lines of a snapshot one after another. Throws `Invalid` for another file, a later format, or a truncated or
+ * changed file. The last two are detected only at the end.
  */
 export class SnapshotReader {
   readonly #hash = createHash('sha256');
@@ -56,7 +56,7 @@ export class SnapshotReader {
   #items = 0;
   #isWhole = false;
 
-  /** What the line holds: an item, or nothing for the head and the end. */
+  /** Returns the item of a line; undefined for the head and the end. */
   read(line: string): SnapshotItem | undefined {
     if (this.#isWhole) throw invalid('there is more after its end');
     const value = parseLine(line);
@@ -79,7 +79,7 @@ export class SnapshotReader {
     return undefined;
   }
 
-  /** To be called after the last line. */
+  /** Must be called after the last line. */
   finish(): { readonly head: SnapshotHead; readonly items: number } {
     if (this.#head === undefined || !this.#isWhole) throw invalid('it was cut short: its last line is missing');
     return { head: this.#head, items: this.#items };

@@ -1,13 +1,13 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 
-/** Writes deleted with one commit. */
+/** The number of writes that are deleted with one commit. */
 const BATCH_WRITES = 256;
-/** Commits of expired keys begin at most this often. */
+/** The minimum time between two commits of expired keys. */
 const PAUSE_MS = 1000;
 
 /**
- * Rounded up, never before its time, so that keys of one minute share a commit: by a twentieth of their life, a minute
- * at most, as upstream's leases do.
+ * Computes when a key expires. The time is rounded up, so that keys of one minute share a commit: by a twentieth of
+ * their lifetime, at most a minute, as upstream's leases.
  */
 export function expiryOf(nowSeconds: number, ttlSeconds: number): number {
   const stepSeconds = Math.min(Math.max(Math.floor(ttlSeconds / 20), 1), 60);
@@ -17,16 +17,16 @@ export function expiryOf(nowSeconds: number, ttlSeconds: number): number {
 export interface ExpiryBucketsOptions {
   readonly clock: Clock;
   /**
-   * Deletes those of these writes that are still the newest of their keys. False when it could not: they are handed in
-   * again.
+   * Deletes those of these writes that are still the newest of their keys. Returns false if that failed; they are
+   * passed again then.
    */
   readonly expire: (revisions: readonly number[]) => boolean;
 }
 
 /**
- * Which writes end when. Kept in memory alone: on disk the time stands in the row of the key, which is written anyway,
- * and an index on it would be one more page per event. Writes that were replaced since stay in their bucket until its
- * time; `expire` knows them.
+ * The writes by the time when they expire, in memory only. On disk the time is in the row of the key, which is written
+ * anyway, and an index would cost one more page per event. Writes that were replaced stay in their bucket until its
+ * time; `expire` ignores them.
  */
 export class ExpiryBuckets {
   readonly #clock: Clock;
@@ -80,7 +80,7 @@ export class ExpiryBuckets {
     if (next !== Infinity) this.#arm(next);
   }
 
-  /** True when they were deleted; what the bucket has beyond them stays. */
+  /** Returns true if they were deleted. The other writes of the bucket stay. */
   #take(atSeconds: number, revisions: readonly number[]): boolean {
     if (!this.#expire(revisions)) return false;
     const rest = this.#buckets.get(atSeconds)?.slice(revisions.length) ?? [];

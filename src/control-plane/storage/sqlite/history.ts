@@ -3,7 +3,7 @@ import { KubeletError } from '../../../base/errors.ts';
 import { keyAfter, prefixEnd } from '../key-range.ts';
 import type { StorageEvent, StorageListOptions, StoredList, StoredValue, WriteGuard, WriteResult } from '../storage.ts';
 
-/** A write with a waiting caller. `value` undefined deletes. */
+/** A write with a waiting caller. If `value` is undefined, it deletes the key. */
 export interface Write {
   readonly key: string;
   readonly expected: number;
@@ -25,13 +25,13 @@ interface HistoryRow {
   readonly value: string;
 }
 
-/** After all keys: no text begins with this noncharacter twice. */
+/** A text after all keys, because no key begins with this noncharacter twice. */
 const LAST_KEY = '\u{10ffff}\u{10ffff}';
 
 /**
- * All SQL on the tables of `sqlite-database.ts` that reads and writes keys. Writing methods belong inside
- * `transaction`; nothing here waits. The revision and the compacted revision are kept beside the tables and are right
- * again after a transaction that failed.
+ * Contains all SQL that reads and writes keys in the tables of `sqlite-database.ts`. Writing methods must be called in
+ * `transaction`. All calls are synchronous. The revision and the compacted revision are also kept in memory, and are
+ * correct after a failed transaction.
  */
 export class History {
   readonly #database: DatabaseSync;
@@ -54,8 +54,8 @@ export class History {
   }
 
   /**
-   * Everything `work` wrote is in the log when this returns, and durable when that is flushed; nothing of it is there
-   * when this throws.
+   * Runs `work` in a transaction. When it returns, the changes are in the log, and they are durable when the log is
+   * flushed. When it throws, there are no changes.
    */
   transaction<T>(work: () => T): T {
     this.#statements.begin.run();
@@ -76,7 +76,7 @@ export class History {
     return row === undefined ? undefined : storedValue(row);
   }
 
-  /** Checks the conditions and writes. `events` gets the events for watchers. */
+  /** Checks the conditions and writes. The events for watchers are added to `events`. */
   write(write: Write, events: StorageEvent[]): WriteResult {
     const { key, expected, value, guard } = write;
     if (guard !== undefined && this.get(guard.key)?.revision !== guard.revision) return { outcome: 'fenced' };
@@ -102,7 +102,7 @@ export class History {
     }
   }
 
-  /** All keys with an end, as they stand. */
+  /** Iterates over all keys that expire. */
   *expiries(): Generator<{ readonly revision: number; readonly atSeconds: number }> {
     for (const row of this.#statements.expiries.iterate())
       yield row as unknown as { revision: number; atSeconds: number };
@@ -137,7 +137,7 @@ export class History {
     return { items, revision: this.#revision, remaining };
   }
 
-  /** Walks from each key's newest write back to the one that stood at `revision`. */
+  /** Lists keys at an earlier revision, by following each key's writes back from the newest one. */
   #listAsOf(
     from: string,
     end: string,
@@ -158,7 +158,10 @@ export class History {
     return { items, revision, remaining };
   }
 
-  /** The write in the chain that ends with `newest` that stood at `revision`; undefined when the key was not there. */
+  /**
+   * Returns the write that was valid at `revision`, from the chain that ends with `newest`; undefined if the key did
+   * not exist.
+   */
   #standingAt(newest: number, revision: number): number | undefined {
     let at = newest;
     for (;;) {
@@ -174,7 +177,8 @@ export class History {
   }
 
   /**
-   * The first `limit` writes after `after` and up to `last`, of all keys; the last one's revision is where to go on.
+   * Returns the first `limit` writes after `after` and up to `last`, of all keys. The revision of the last one is the
+   * position for the next call.
    */
   eventsAfter(after: number, last: number, limit: number): StorageEvent[] {
     const rows = this.#statements.since.all(after, last, limit) as unknown as HistoryRow[];
@@ -186,7 +190,7 @@ export class History {
     }));
   }
 
-  /** Lists and watches from before `revision` are refused from now on; `sweep` takes the rows away. */
+  /** Makes lists and watches before `revision` fail from now on. `sweep` deletes the rows. */
   compact(revision: number): void {
     if (revision > this.#revision)
       throw new KubeletError('Invalid', `revision ${revision} is in the future, the newest is ${this.#revision}`, {
@@ -197,15 +201,15 @@ export class History {
     this.#compacted = revision;
   }
 
-  /** True when nothing is compacted that is still there. */
+  /** Whether no compacted rows are left. */
   get swept(): boolean {
     return this.#sweptTo() >= this.#compacted;
   }
 
   /**
-   * Takes away what the next `limit` writes replaced, and those of them that are deletions; true when all up to the
-   * compacted revision is swept. Each write is checked once in its life, so forgetting costs as much as was written
-   * and not as much as is there.
+   * Deletes what the next `limit` writes replaced, and those of them that are deletions. Returns true when everything
+   * up to the compacted revision is deleted. Each write is checked once, so the cost depends on the number of writes
+   * and not on the size of the store.
    */
   sweep(limit: number): boolean {
     const swept = this.#sweptTo();
@@ -227,7 +231,7 @@ export class History {
     return done;
   }
 
-  /** A write that changes nothing, to see whether writing works. */
+  /** Makes a write that changes nothing, to check whether writes work. */
   touch(): void {
     this.#statements.setMark.run(this.#compacted, 'compacted');
   }
@@ -259,8 +263,8 @@ export class History {
   }
 
   /**
-   * The compacted revision counts too: after everything was deleted and forgotten, no row knows how far the store had
-   * come.
+   * Reads the revisions. It includes the compacted revision, because after everything was deleted and swept, no row
+   * contains the store's last revision.
    */
   #readMarks(): void {
     const { newest } = this.#statements.newestRevision.get() as { newest: number | null };
@@ -269,7 +273,7 @@ export class History {
   }
 }
 
-/** An ordinary object: the rows have no prototype. */
+/** Copies the row to an ordinary object, because rows have no prototype. */
 function storedValue({ key, value, revision }: StoredValue): StoredValue {
   return { key, value, revision };
 }

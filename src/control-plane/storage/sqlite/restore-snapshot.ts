@@ -4,21 +4,21 @@ import type { SnapshotItem } from '../snapshot/snapshot-file.ts';
 import { openDatabase, storageError } from './sqlite-database.ts';
 
 /**
- * Revisions that clients may have seen and that the snapshot does not have: the restored store begins beyond them, so
- * that no resource version is ever used twice (etcdutl recommends the same number for its --bump-revision).
+ * The number of skipped revisions. Clients may have seen revisions after the snapshot, so the restored store begins
+ * beyond them, and no resource version is used twice (etcdutl recommends the same number for its --bump-revision).
  */
 const SKIPPED_REVISIONS = 1_000_000_000;
 const ITEMS_PER_TRANSACTION = 1_000;
 
 export interface RestoredStore {
   put(item: SnapshotItem): void;
-  /** Ends the store: all is compacted, so lists and watches from before get 410 and list again. */
+  /** Completes the store. Everything is compacted, so earlier lists and watches get 410 and clients list again. */
   finish(revision: number): void;
   /** Removes what was written so far. */
   abandon(): void;
 }
 
-/** Makes a store at `file`, which must not be there. Objects keep their resource versions. */
+/** Creates a store at `file`, which must not exist. Objects keep their resource versions. */
 export function restoreSqlite(file: string): RestoredStore {
   if (existsSync(file))
     throw new KubeletError('Conflict', `${file} already exists: move it aside before restoring`, { op: 'restore' });

@@ -3,25 +3,28 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { errorMessage, KubeletError } from '../../../base/errors.ts';
 
-/** The mark of our files ('kcps'), so that no other program's database is taken for the cluster's state. */
+/**
+ * The application id of our files ('kcps'), so that the database of another program is never used as the cluster's
+ * state.
+ */
 const APPLICATION_ID = 0x6b637073;
 const FORMAT_VERSION = 1;
 
-/** Bytes of the page cache, as SQLite wants them: kibibytes below zero. */
+/** The size of the page cache; negative values are kibibytes. */
 const PAGE_CACHE = -6144;
 /**
- * The write-ahead log is copied into the file whenever it has grown to so many pages of 4 KiB, and keeps at most so
- * many bytes after that.
+ * The write-ahead log is copied to the file when it has grown to this number of 4 KiB pages, and is truncated to this
+ * number of bytes then.
  */
 const CHECKPOINT_PAGES = 1000;
 const KEPT_LOG_BYTES = 8 * 1024 * 1024;
 
 /**
- * - `history`: one row per write not yet forgotten; `previous` is the revision it replaced (0: none), so the versions
- *   of a key are a chain. `value` stands last: what does not need it does not read it.
- * - `keys`: the newest write of each key, deletions too until they are forgotten; `expires` in seconds since 1970, for
- *   keys with an end.
- * - `meta`: `compacted` and how far forgetting has come (`swept`).
+ * - `history`: one row per write that is not swept. `previous` is the revision that it replaced (0 for none), so the
+ *   versions of a key are a chain. `value` is the last column, so that queries without it do not read it.
+ * - `keys`: the newest write of each key, including deletions until they are swept. `expires` is in seconds since 1970,
+ *   for keys that expire.
+ * - `meta`: `compacted`, and the revision up to which rows were swept (`swept`).
  */
 const TABLES = `
   CREATE TABLE history (revision INTEGER PRIMARY KEY, key TEXT NOT NULL, previous INTEGER NOT NULL, deleted INTEGER NOT NULL, value TEXT NOT NULL);
@@ -31,9 +34,9 @@ const TABLES = `
 `;
 
 /**
- * Opens the store's file, making it and its folder where missing, and keeps every other process out until it is closed
- * or this process dies. Rejections say which file and what to do: kind `Conflict` when another process has it,
- * `Invalid` when it is no store of ours, `Internal` when damaged.
+ * Opens the store's file. It creates missing files and folders, and excludes every other process until it is closed or
+ * this process ends. Errors name the file and what to do. Their kind is `Conflict` if another process uses it,
+ * `Invalid` if it is not such a store, and `Internal` if it is damaged.
  */
 export function openDatabase(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
@@ -41,16 +44,15 @@ export function openDatabase(file: string): DatabaseSync {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     createFile(file);
     database = new DatabaseSync(file, { timeout: 0 });
-    // The lock on the file is the kernel's and ends with the process; with it the index of the log needs no shared
-    // memory.
+    // The kernel's lock on the file ends with the process. With it the index of the log needs no shared memory.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
     checkMark(database, file);
     const isNew = pragma(database, 'user_version') === 0;
-    // How free pages are given back can be chosen only before the first table; said later it would be a write, and a
-    // full disk would not open.
+    // The vacuum mode can only be set before the first table. Later it would be a write, and a full disk would prevent
+    // opening the store.
     if (isNew) database.exec('PRAGMA auto_vacuum = INCREMENTAL');
-    // NORMAL: SQLite flushes where the file could be damaged otherwise (checkpoints); commits are flushed by the code
-    // that waits for them.
+    // With NORMAL, SQLite flushes only where the file could otherwise be damaged (checkpoints). The code that waits for
+    // commits flushes them.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     database.exec(`PRAGMA cache_size = ${PAGE_CACHE}; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY`);
     database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`);
@@ -66,15 +68,15 @@ export function openDatabase(file: string): DatabaseSync {
 }
 
 /**
- * Secrets are in it, so it is its owner's alone; SQLite gives the log beside it the same mode. A file that is there is
- * not even opened: to close any descriptor of it would end the lock of a store that this process may have open already
- * (fcntl(2)).
+ * Creates the file with access for its owner only, because it contains Secrets. SQLite gives the log beside it the same
+ * mode. An existing file is not opened, because closing any descriptor of it would end the lock of a store that this
+ * process may have open (fcntl(2)).
  */
 function createFile(file: string): void {
   if (!existsSync(file)) closeSync(openSync(file, 'ax', 0o600));
 }
 
-/** Refuses other programs' databases and those of later versions. */
+/** Refuses the databases of other programs and of later versions. */
 function checkMark(database: DatabaseSync, file: string): void {
   const version = pragma(database, 'user_version');
   const mark = pragma(database, 'application_id');
@@ -100,10 +102,10 @@ export function pragma(database: DatabaseSync, name: string): number {
   return Number(Object.values(row ?? {})[0] ?? 0);
 }
 
-/** Primary result codes, from SQLite's documentation. */
+/** The primary result codes of SQLite's documentation. */
 const sqlite = { busy: 5, readonly: 8, ioError: 10, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 };
 
-/** What SQLite said, as what a person can act on. */
+/** Converts an error of SQLite to one that tells the user what to do. */
 export function storageError(op: string, file: string, error: unknown): KubeletError {
   if (error instanceof KubeletError) return error;
   const extended =
@@ -147,7 +149,7 @@ export function storageError(op: string, file: string, error: unknown): KubeletE
   return new KubeletError('Internal', `${op} of ${file} failed: ${said}`, options);
 }
 
-/** Bytes of the file and of the log beside it. */
+/** Returns the bytes of the file and of the log beside it. */
 export function diskBytes(file: string): number {
   return [file, `${file}-wal`].reduce((sum, part) => sum + (statSync(part, { throwIfNoEntry: false })?.size ?? 0), 0);
 }

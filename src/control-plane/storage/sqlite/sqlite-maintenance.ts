@@ -5,16 +5,16 @@ import type { Logger } from '../../../base/log.ts';
 import type { History } from './history.ts';
 import { pragma } from './sqlite-database.ts';
 
-/** Writes checked, or pages given back, in one turn of the event loop: about a millisecond. */
+/** The number of writes checked, or pages released, in one turn of the event loop: about a millisecond. */
 const SLICE_WRITES = 200;
 const SLICE_PAGES = 100;
-/** Free pages are kept for the writes to come, up to this share of the file (and this many: 4 MiB). */
+/** Free pages are kept for later writes, up to this share of the file (and this number: 4 MiB). */
 const KEPT_FREE_SHARE = 0.25;
 const KEPT_FREE_PAGES = 1024;
 
 /**
- * Keeps the disk bounded: takes forgotten writes out of the tables in slices, gives pages back when many are free, and
- * empties the log after that.
+ * Limits the disk usage: deletes compacted writes in small steps, releases pages when many are free, and then truncates
+ * the log.
  */
 export class SqliteMaintenance {
   readonly #database: DatabaseSync;
@@ -30,8 +30,8 @@ export class SqliteMaintenance {
   }
 
   /**
-   * Resolves when all that is compacted is gone; the one under way goes on to what was compacted meanwhile. Never
-   * rejects: what is left is done next time.
+   * Resolves when all compacted rows are deleted. A sweep in progress includes what is compacted meanwhile. Never
+   * rejects: the rest is deleted the next time.
    */
   sweep(): Promise<void> {
     this.#running ??= this.#run().finally(() => (this.#running = undefined));

@@ -144,7 +144,7 @@ describe('the store in a SQLite file', () => {
   });
 
   describe('while a commit is on its way to the disk', () => {
-    /** A disk that takes its time, or fails. */
+    /** A disk that is slow, or fails. */
     class SlowDisk {
       readonly waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
       readonly flush = (): Promise<void> =>

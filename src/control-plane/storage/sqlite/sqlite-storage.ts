@@ -24,25 +24,31 @@ import { diskBytes, openDatabase, storageError } from './sqlite-database.ts';
 import { SqliteMaintenance } from './sqlite-maintenance.ts';
 import { SqliteWatches } from './sqlite-watches.ts';
 
-/** How long a write without urgency waits for others, to share a commit. */
+/** How long a write that is not urgent waits for others, to share a commit. */
 const UNHURRIED_WAIT_MS = 100;
 /**
- * Writes of one commit, and about how many characters; more than this wait for the next turn, so that the event loop
- * comes to other things in between.
+ * The maximum number of writes in one commit, and their approximate characters. Others wait for the next turn, so that
+ * the event loop can run other work in between.
  */
 const BATCH_WRITES = 256;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** How many writes are announced in a turn of the event loop: each causes work of its writer and of all watchers. */
+/**
+ * The maximum number of writes announced in one turn of the event loop, because each causes work for its writer and all
+ * watchers.
+ */
 const ANNOUNCED_AT_ONCE = 64;
 
 export interface SqliteStorageOptions {
-  /** Path of the database; made when missing, with its folder. Beside it stands `<file>-wal`, which belongs to it. */
+  /**
+   * The path of the database, which is created with its folder if it is missing. The file `<file>-wal` beside it
+   * belongs to it.
+   */
   readonly file: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Makes what was written to a file durable; fdatasync(2) in a thread of its own. */
+  /** Makes written data of a file durable, with fdatasync(2) in another thread. */
   readonly flush?: (descriptor: number) => Promise<void>;
-  /** By which the announcements of writes share turns of the event loop with others. Absent: the clock. */
+  /** The clock that limits how long announcements of writes occupy a turn; by default the real clock. */
   readonly workedMs?: () => number;
 }
 
@@ -52,25 +58,26 @@ interface PendingWrite {
   readonly reject: (error: KubeletError) => void;
 }
 
-/** One write of a commit: what watchers get, unless its condition failed, and what its writer is answered. */
+/**
+ * The result of one write of a commit: the event for watchers, unless its condition failed, and the answer to its
+ * writer.
+ */
 interface Announcement {
   readonly event: StorageEvent | undefined;
   readonly answer: (lost: KubeletError | undefined) => void;
 }
 
 /**
- * The store in one SQLite file.
- *
- * 1. A write resolves when the COMMIT it was part of is durable. COMMIT itself (synchronous=NORMAL) only writes to the
- *    log; the log is flushed after it in another thread, so that a slow disk does not stop the event loop. One commit
- *    is in flight at a time; what is asked for meanwhile shares the next.
- * 2. Nothing is visible before it is durable: reads that find a commit in flight answer after it, and watchers get it
- *    after it. The writes of a commit are announced a few at a time; watchers get each in the same turn as and before
- *    its writer. The revision of the store is that of the newest write that was announced.
- * 3. Writes happen in the order they were asked for, also where one that is in no hurry waited.
- * 4. A failed COMMIT leaves nothing of its writes, rejects all of them, and stops nothing: the next is tried as if
- *    there had been none.
- * 5. After a failed flush the state of the disk is unknown, and the kernel may not try again: the store refuses
+ * The store in one SQLite file. Invariants:
+ * 1. A write resolves when its COMMIT is durable. COMMIT (synchronous=NORMAL) only writes to the log. The log is then
+ *    flushed in another thread, so that a slow disk does not stop the event loop. One commit is in progress at a time,
+ *    and requests made meanwhile share the next one.
+ * 2. Nothing is visible before it is durable. Reads during a commit answer after it, and watchers are notified after
+ *    it. The writes of a commit are announced a few at a time. Watchers receive each write before its writer, in the
+ *    same turn. The revision of the store is that of the newest announced write.
+ * 3. Writes happen in the order of their requests, even if one of them is not urgent and waited.
+ * 4. After a failed COMMIT none of its writes has an effect, and all of them reject. The next commit is not affected.
+ * 5. After a failed flush the state of the disk is unknown, and the kernel may not retry it. So the store refuses
  *    everything until it is opened again.
  */
 export class SqliteStorage implements Storage {
@@ -83,18 +90,18 @@ export class SqliteStorage implements Storage {
   readonly #expiry: ExpiryBuckets;
   readonly #pending: PendingWrite[] = [];
   readonly #share: TurnShare;
-  /** A commit is scheduled: at the end of this turn, or when its timer fires. */
+  /** The scheduled commit, at the end of this turn or when its timer fires. */
   #scheduled: { readonly kind: 'turn' } | { readonly kind: 'timer'; readonly timer: Timer } | undefined;
   readonly #flush: (descriptor: number) => Promise<void>;
   readonly #logDescriptor: number;
-  /** The commit that is being made durable and announced; never rejects. */
+  /** The commit that is being made durable and announced. It never rejects. */
   #flight: Promise<void> | undefined;
   #lastFailure: KubeletError | undefined;
-  /** Set by a failed flush. */
+  /** The error of a failed flush. */
   #lost: KubeletError | undefined;
   #closing: Promise<void> | undefined;
 
-  /** Throws as `openDatabase` does. */
+  /** Opens the store. Throws as `openDatabase` does. */
   constructor(options: SqliteStorageOptions) {
     this.#file = options.file;
     this.#clock = options.clock;
@@ -125,7 +132,7 @@ export class SqliteStorage implements Storage {
     return this.#durable(this.#guard('read', () => this.#history.list(prefix, options)));
   }
 
-  /** Waits for no commit: nothing of one in flight has been acknowledged. */
+  /** Returns the revision without waiting for a commit, because a commit in progress has not been acknowledged. */
   async revision(): Promise<number> {
     this.#refuseWhenOver();
     return this.#watches.announced;
@@ -156,7 +163,7 @@ export class SqliteStorage implements Storage {
     await this.#maintenance.sweep();
   }
 
-  /** After a failed write one that changes nothing is tried: the disk may have room again. */
+  /** Makes a write without changes after a failed one, because the disk may have space again. */
   async check(): Promise<void> {
     this.#refuseWhenOver();
     if (this.#lastFailure === undefined) return;
@@ -168,12 +175,12 @@ export class SqliteStorage implements Storage {
     return diskBytes(this.#file);
   }
 
-  /** The maximum size of the file in pages of 4 KiB; further writes are refused as on a full disk. */
+  /** Limits the size of the file in pages of 4 KiB. Further writes are refused as on a full disk. */
   limitPages(pages: number): void {
     this.#guard('limit', () => this.#database.exec(`PRAGMA max_page_count = ${Math.floor(pages)}`));
   }
 
-  /** What is asked for until now is written first. */
+  /** Closes the store. Earlier requests are written first. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -209,11 +216,11 @@ export class SqliteStorage implements Storage {
     }
     this.#scheduled?.timer.cancel();
     this.#scheduled = { kind: 'turn' };
-    // After the turn's I/O was handled: the writes of all requests that came in with it are there by then.
+    // The commit runs after the I/O of the turn, so that it includes the writes of all requests that arrived in it.
     setImmediate(() => this.#commit());
   }
 
-  /** The next writes, unless a commit is in flight, which sees to them at its end. */
+  /** Commits the next writes. If a commit is in progress, it starts the next one at its end. */
   #commit(): void {
     this.#scheduled = undefined;
     if (this.#flight !== undefined || this.#pending.length === 0) return;
@@ -301,7 +308,7 @@ export class SqliteStorage implements Storage {
     return true;
   }
 
-  /** What was read, when it is durable. */
+  /** Returns a value when it is durable. */
   async #durable<T>(value: T): Promise<T> {
     if (this.#flight !== undefined) await this.#flight;
     if (this.#lost !== undefined) throw this.#lost;
@@ -333,7 +340,7 @@ function flushFile(descriptor: number): Promise<void> {
   );
 }
 
-/** At least one, however large. */
+/** Returns the number of writes of the next commit: at least one, even if it is large. */
 function batchLength(pending: readonly PendingWrite[]): number {
   let characters = 0;
   for (const [index, { write }] of pending.entries()) {

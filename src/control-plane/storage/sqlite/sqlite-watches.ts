@@ -6,14 +6,14 @@ import { tell } from '../watch-delivery.ts';
 import type { WatchListener } from '../watch-delivery.ts';
 import type { History } from './history.ts';
 
-/** How many writes of the past a watch reads in one turn of the event loop. */
+/** The number of earlier writes that a watch reads in one turn of the event loop. */
 const CATCH_UP_WRITES = 500;
 
 interface Watcher extends WatchListener {
   readonly onEnd: (error: StorageWatchEnd) => void;
   /**
-   * Everything up to here was delivered. A watcher that is behind the store is not notified of commits; it reads them
-   * from the store.
+   * The revision up to which everything was delivered. A watcher that is behind the store is not notified of commits,
+   * but reads them from the store.
    */
   position: number;
   live: boolean;
@@ -21,17 +21,17 @@ interface Watcher extends WatchListener {
 }
 
 /**
- * 1. A live watcher's position is the newest announced revision at all times but within `committed`.
- * 2. A watcher that begins in the past reads history in slices, one a turn, until nothing is newer, and is live from
- *    that same turn on.
- * 3. No listener is called from within `add`, and none after its `close`; one that throws loses nothing but its own
- *    call.
+ * The watches of the store. Invariants:
+ * 1. Except during `committed`, a live watcher's position is the newest announced revision.
+ * 2. A watcher that begins in the past reads history in parts, one per turn, until there is nothing newer. From that
+ *    turn on it is live.
+ * 3. No listener is called during `add`, and none after its `close`. If one throws, only its own call is lost.
  */
 export class SqliteWatches {
   readonly #history: History;
   readonly #log: Logger;
   readonly #watchers = new Set<Watcher>();
-  /** The store may be a commit ahead of this, which must not be visible yet. */
+  /** The newest announced revision. The store may be one commit ahead, which must not be visible yet. */
   #announced: number;
 
   constructor(history: History, log: Logger) {
@@ -60,7 +60,7 @@ export class SqliteWatches {
     return this.#announced;
   }
 
-  /** To be called with durable writes in their order, before they become known in another way. */
+  /** Must be called with durable writes in their order, before they become visible in another way. */
   committed(events: readonly StorageEvent[]): void {
     this.#announced = events.at(-1)?.revision ?? this.#announced;
     for (const watcher of this.#watchers) if (watcher.live) this.#deliver(watcher, events, this.#announced);
@@ -72,7 +72,8 @@ export class SqliteWatches {
 
   #catchUp(watcher: Watcher): void {
     if (watcher.closed) return;
-    // From the future: after a restore from an older backup, say. What it knows is not what is here.
+    // The watcher begins in the future, for example after a restore of an older backup. Its state does not match this
+    // store.
     if (watcher.position < this.#history.compacted || watcher.position > this.#announced)
       return this.#end(watcher, { kind: 'Compacted' });
     try {

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { StorageFixture } from './storage-fixture.ts';
 import { done, keysOf, pairsOf, rejectsWith } from './storage-fixture.ts';
 
-/** What every store must do when it compacts revisions and when keys expire. */
+/** The contract of stores about compaction and the expiry of keys. */
 export function expiryContract(fixture: StorageFixture): void {
   compaction(fixture);
   expiry(fixture);

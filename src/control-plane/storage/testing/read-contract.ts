@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { StorageFixture } from './storage-fixture.ts';
 import { done, keysOf, pairsOf, rejectsWith } from './storage-fixture.ts';
 
-/** What every store must do with lists: order, pages, older revisions. */
+/** The contract of stores about lists: order, pages, older revisions. */
 export function readContract(fixture: StorageFixture): void {
   it('lists exactly the keys with a prefix, in byte order', async () => {
     const { storage, key } = fixture;

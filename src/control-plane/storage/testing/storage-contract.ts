@@ -8,7 +8,10 @@ import { watchContract } from './watch-contract.ts';
 import { WatchLog } from './watch-log.ts';
 import { writeContract } from './write-contract.ts';
 
-/** What every store must do; `start` gives each test its own fixture. `propertyRuns`: how often laws are tried. */
+/**
+ * The contract of stores. `start` gives each test its own fixture. `propertyRuns` is the number of runs of each
+ * property.
+ */
 export function storageContract(name: string, start: () => Promise<StorageHarness>, propertyRuns = 50): void {
   describe(`${name} as a store`, () => {
     const fixture = {} as StorageFixture;

@@ -3,13 +3,13 @@ import { isKind } from '../../../base/errors.ts';
 import type { Storage, StoredList, WriteResult } from '../storage.ts';
 import type { WatchLog } from './watch-log.ts';
 
-/** A store under test. It may hold other keys; the test uses only those below `prefix`. */
+/** A store under test. It may contain other keys; the test uses only those below `prefix`. */
 export interface StorageHarness {
   readonly storage: Storage;
   readonly prefix: string;
-  /** Lets time pass for the store; real stores may take the time they need and return at once. */
+  /** Lets time pass for the store. Real stores may take the time that they need and return immediately. */
   elapse(seconds: number): Promise<void>;
-  /** As after a restart of the process. The old storage is closed. */
+  /** Simulates a restart of the process. The old storage is closed. */
   reopen(): Promise<Storage>;
   stop(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface StorageFixture {
   readonly watch: (after: number, prefix?: string) => WatchLog;
 }
 
-/** The revision of a write that must have succeeded. */
+/** Returns the revision of a write that must have succeeded. */
 export function done(result: WriteResult): number {
   assert.equal(result.outcome, 'done', `refused: ${JSON.stringify(result)}`);
   return result.outcome === 'done' ? result.revision : 0;

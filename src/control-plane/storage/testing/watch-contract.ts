@@ -4,7 +4,7 @@ import type { StorageFixture } from './storage-fixture.ts';
 import { done } from './storage-fixture.ts';
 import type { WatchLog } from './watch-log.ts';
 
-/** What every store must do with watches. */
+/** The contract of stores about watches. */
 export function watchContract(fixture: StorageFixture): void {
   it('sends a watch from an old revision every later write once and in order, then new writes', async () => {
     const { storage, key, watch } = fixture;

@@ -1,6 +1,6 @@
 import type { Storage, StorageEvent, StorageWatch, StorageWatchEnd } from '../storage.ts';
 
-/** A watch that keeps what it hears. */
+/** A watch that records what it receives. */
 export class WatchLog {
   readonly events: StorageEvent[] = [];
   readonly calls: (readonly StorageEvent[])[] = [];
@@ -31,7 +31,7 @@ export class WatchLog {
     this.#watch.close();
   }
 
-  /** Resolves when `holds` does; checked after each call. */
+  /** Resolves when `holds` returns true; checked after each call. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
@@ -40,7 +40,7 @@ export class WatchLog {
     return this.until(() => this.revision >= revision);
   }
 
-  /** `put /a=1`, `delete /a`: without the revisions, which differ from store to store. */
+  /** The events as `put /a=1`, `delete /a`, without revisions, which differ between stores. */
   get words(): string[] {
     return this.events.map(({ type, key, value }) => (type === 'put' ? `put ${key}=${value}` : `delete ${key}`));
   }

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import type { StorageFixture } from './storage-fixture.ts';
 import { done, keysOf, pairsOf, rejectsWith } from './storage-fixture.ts';
 
-/** What every store must do with writes and their conditions. */
+/** The contract of stores about writes and their conditions. */
 export function writeContract(fixture: StorageFixture): void {
   it('stores each write with a greater revision', async () => {
     const { storage, key } = fixture;
@@ -97,7 +97,7 @@ export function writeContract(fixture: StorageFixture): void {
     const { storage, harness, key } = fixture;
     const slow = storage.put(key('a'), '1', { expected: 0, unhurried: true });
     const quick = storage.put(key('b'), '2', { expected: 0 });
-    // The store decides the order: the test has waited for neither.
+    // The store decides the order, because the test has awaited neither.
     const [a, b] = (await Promise.all([slow, quick])).map(done) as [number, number];
     assert.notEqual(a, b);
     const alone = storage.put(key('c'), '3', { expected: 0, unhurried: true });

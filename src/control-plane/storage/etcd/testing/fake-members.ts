@@ -3,14 +3,14 @@
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { RangeRequest, RangeResponse, StatusResponse, TxnRequest, TxnResponse } from '../generated/etcd-v3.ts';
 
-/** What a member does with a transaction. */
+/** How a member handles a transaction. */
 export type Behaviour =
   | 'answer'
-  /** Carries it out, and the connection breaks. */
+  /** Executes it, and breaks the connection. */
   | 'lose the answer'
-  /** Carries nothing out, and says nothing. */
+  /** Does not execute it, and does not answer. */
   | 'be silent'
-  /** Says nothing now, and carries it out when `thaw` is called. */
+  /** Does not answer now, and executes it when `thaw` is called. */
   | 'freeze'
   /** Has no leader. */
   | 'drop';
@@ -18,7 +18,7 @@ export type Behaviour =
 export interface FakeMember {
   readonly endpoint: string;
   behaviour: Behaviour;
-  /** Transactions that arrived. */
+  /** The number of received transactions. */
   asked: number;
 }
 
@@ -52,7 +52,7 @@ export class FakeMembers {
     for (const server of this.#servers) server.forceShutdown();
   }
 
-  /** As another client. */
+  /** Writes as another client. */
   write(key: string, value: string): void {
     this.#kept.set(key, { value: Buffer.from(value), modRevision: (this.#revision += 1n) });
   }
@@ -66,7 +66,7 @@ export class FakeMembers {
     return Number(this.#revision);
   }
 
-  /** What was frozen is carried out now. */
+  /** Executes the frozen transactions. */
   thaw(): void {
     for (const carryOut of this.#frozen.splice(0)) carryOut();
   }
