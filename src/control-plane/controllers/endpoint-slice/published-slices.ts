@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { EndpointSlice } from '../../../api/discovery/endpoint-slice.ts';
 import { identityOf, MAX_ENDPOINTS, planSlices } from './plan-slices.ts';
 import type { Group, SlicePlan } from './plan-slices.ts';
+import { SliceSizes } from './slice-sizes.ts';
 
 /** The part of a service's slices that a pass must read. */
 export interface SliceScope {
@@ -16,6 +17,7 @@ export interface SliceScope {
  */
 export class PublishedSlices {
   readonly #slices = new Map<string, EndpointSlice>();
+  readonly #sizes = new SliceSizes();
   /** The name of the slice that lists an endpoint, by identity. */
   readonly #listedIn = new Map<string, string>();
   /**
@@ -40,6 +42,7 @@ export class PublishedSlices {
     const { name } = slice.metadata;
     this.remove(name);
     this.#slices.set(name, slice);
+    this.#sizes.add(slice);
     this.#changedSlices.add(name);
     if (slice.endpoints.length === 0) this.#empty.add(name);
     this.#list(slice);
@@ -49,6 +52,7 @@ export class PublishedSlices {
     const slice = this.#slices.get(name);
     if (slice === undefined) return;
     this.#slices.delete(name);
+    this.#sizes.remove(slice);
     this.#empty.delete(name);
     for (const endpoint of slice.endpoints) {
       const identity = identityOf(endpoint);
@@ -79,12 +83,12 @@ export class PublishedSlices {
       const isOwn = (slice: EndpointSlice): boolean =>
         slice.addressType === addressType && isDeepStrictEqual(slice.ports, ports);
       let left = endpoints.length - scope.slices.filter(isOwn).length * most;
-      const free = (slice: EndpointSlice): number => most - slice.endpoints.length;
-      const others = left <= 0 ? [] : this.all.filter((slice) => free(slice) > 0 && !names.has(slice.metadata.name));
-      for (const slice of others.filter(isOwn).sort((one, other) => free(one) - free(other))) {
+      if (left <= 0) continue;
+      for (const slice of this.#sizes.withRoom(addressType, ports, most)) {
         if (left <= 0) break;
+        if (names.has(slice.metadata.name) || !isOwn(slice)) continue;
         names.add(slice.metadata.name);
-        left -= free(slice);
+        left -= most - slice.endpoints.length;
       }
     }
     return names.size === count ? scope : this.#close(names, scope.identities);
@@ -92,10 +96,8 @@ export class PublishedSlices {
 
   /** Whether a slice of this family outside the scope lists an endpoint. */
   hasOthers({ slices }: SliceScope, addressType: string): boolean {
-    const names = new Set(slices.map(({ metadata }) => metadata.name));
-    return this.all.some(
-      (slice) => slice.addressType === addressType && slice.endpoints.length > 0 && !names.has(slice.metadata.name),
-    );
+    const own = slices.filter((slice) => slice.addressType === addressType && slice.endpoints.length > 0);
+    return this.#sizes.filled(addressType) > own.length;
   }
 
   #close(names: ReadonlySet<string>, changed: ReadonlySet<string>): SliceScope {
