@@ -62,7 +62,7 @@ describe('a command that is served here', () => {
     const [error, stdin, stdout] = [open('error'), open('stdin'), open('stdout'), open('stderr')];
     const ends = await accepted;
     socket.pause();
-    // More than the client's kernel takes while nothing is read; the rest waits in the server's kernel.
+    // More than the client's kernel buffers while nothing is read; the rest waits in the server's kernel.
     const line = Buffer.from('0123456789'.repeat(1_000));
     for (let count = 0; count < 50; count++) ends.stdout?.write(line);
     for (const stream of [ends.error, ends.stdout, ends.stderr]) stream?.end();
@@ -126,7 +126,7 @@ describe('a command that is served here', () => {
       ends.stdout?.end('out');
       ends.stderr?.end();
       ends.error.end('{}');
-      // A way there and back: what was to come before is there.
+      // A round trip: everything that was sent before has arrived.
       client.ping();
       await once(client, 'pong');
       return { client, heard, ends };

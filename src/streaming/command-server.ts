@@ -12,7 +12,7 @@ import type { SpdyStream } from './spdy-session.ts';
 import { acceptWebSocket } from './web-socket.ts';
 import type { WebSocketClient } from './web-socket.ts';
 
-/** The streams of one command as its client opened them: what is written to `stdout` the client reads. */
+/** The streams of one command, as its client opened them. The client reads what is written to `stdout`. */
 export interface CommandEnds {
   readonly session: SpdySession;
   readonly error: SpdyStream;
@@ -20,9 +20,9 @@ export interface CommandEnds {
   readonly stdout: SpdyStream | undefined;
   readonly stderr: SpdyStream | undefined;
   readonly resize: SpdyStream | undefined;
-  /** To be called with everything that passes. */
+  /** Must be called for all data that passes. */
   readonly onActivity: () => void;
-  /** To be called when everything was written and ended. */
+  /** Must be called when everything was written and ended. */
   close(): void;
 }
 
@@ -32,21 +32,21 @@ export interface CommandServing {
   readonly idleMs: number;
 }
 
-/** As upstream (cri-streaming: streamCreationTimeout). */
+/** The same limit as upstream (cri-streaming: streamCreationTimeout). */
 const OPENING_LIMIT_MS = 30_000;
 
-/** What kubectl needs between the answer and its channels is less than a millisecond on an idle machine. */
+/** On an idle machine, kubectl needs less than a millisecond from the answer until its channels are ready. */
 const SETTLING_LIMIT_MS = 50;
 
 /**
- * The versions over WebSocket that can be served, the best first. In version 4, which the official clients for Python
- * and JavaScript speak, standard input ends with the connection only.
+ * The WebSocket versions that can be served, in order of preference. In version 4, which the official clients for
+ * Python and JavaScript use, standard input ends only with the connection.
  */
 export const everyVersion: readonly string[] = [COMMAND_V5, COMMAND_V4];
 
 /**
- * Whether a command for this client can be served here: SPDY in its version 4, or WebSocket in one of
- * `webSocketVersions`. Others need a server that speaks to them.
+ * Whether this client's command can be served here: it uses SPDY version 4, or WebSocket with one of
+ * `webSocketVersions`. Other clients need a server that supports their protocol.
  */
 export function isServable(
   { headers }: Pick<IncomingMessage, 'headers'>,
@@ -61,8 +61,8 @@ export function isServable(
 }
 
 /**
- * Answers the upgrade of a client that `isServable` and waits for its streams. Rejects when they do not come; then the
- * client's connection is closed.
+ * Answers the upgrade of a client that is `isServable`, and waits for its streams. If they do not arrive in time, it
+ * rejects and closes the client's connection.
  */
 export async function acceptCommand(client: WebSocketClient, serving: CommandServing): Promise<CommandEnds> {
   const { socket, request } = client;
@@ -72,8 +72,8 @@ export async function acceptCommand(client: WebSocketClient, serving: CommandSer
     const version = everyVersion.find((each) => asked.includes(each)) ?? COMMAND_V5;
     const webSocket = await acceptWebSocket(client, version);
     const [own, other] = duplexPair();
-    // What is still on its way to the WebSocket would go with the pair: the bridge closes it, when it has passed on the
-    // end of each stream.
+    // Closing the pair would lose data that is still on its way to the WebSocket. The bridge closes the pair when it
+    // has passed on the end of each stream.
     const ends = streamsOf(own, Buffer.alloc(0), { ...serving, onActivity }).then((opened) => ({
       ...opened,
       close: () => undefined,

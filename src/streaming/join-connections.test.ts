@@ -32,7 +32,7 @@ describe('two joined connections', () => {
   it('give a slow peer the rest of one that is gone, also if the peer sends something after the end', async () => {
     const { client, other, own } = await joined();
     client.pause();
-    // More than the client's kernel takes while nothing is read; the rest waits in the kernel of the other end.
+    // More than the client's kernel buffers while nothing is read; the rest waits in the kernel of the other end.
     other.end(Buffer.alloc(500_000));
     await once(own[0] as Socket, 'finish');
     await new Promise((resolve) => setImmediate(resolve));

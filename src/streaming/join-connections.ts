@@ -3,16 +3,16 @@ import type { Clock, Timer } from '../base/clock.ts';
 
 export interface JoinOptions {
   readonly clock: Clock;
-  /** Connections over which nothing went either way for so long are cut; 0 is never. */
+  /** A pair of connections without data in either direction for this long is closed; 0: never. */
   readonly idleMs: number;
 }
 
-/** The time for a peer to take the last bytes and to close its side. */
+/** How long a peer may take to read the last bytes and close its side. */
 const LINGER_MS = 30_000;
 
 /**
- * Both ends speak to each other from here on, each as fast as the other takes it. When one is done or gone the other
- * gets the rest, and both are closed.
+ * Copies data between two connections in both directions. A slow reader slows down its writer. When one side ends or
+ * fails, the other side gets the remaining data, and both are closed.
  */
 export function joinConnections(left: Duplex, right: Duplex, options: JoinOptions): void {
   const seen = cutWhenIdle([left, right], options);
@@ -41,8 +41,8 @@ function finish(from: Duplex, to: Duplex, clock: Clock): void {
 }
 
 /**
- * Ends the connection after what was written, and reads on until the peer has closed its side: data that arrives at a
- * closed connection resets it, and then the peer does not get what it has not read yet.
+ * Ends the connection after the written data, and keeps reading until the peer closes its side. Data that arrives at a
+ * closed connection resets it, and the peer would then lose data that it has not read.
  */
 export function endConnection(connection: Duplex, clock: Clock): void {
   const close = (): void => void connection.destroy();
@@ -53,7 +53,10 @@ export function endConnection(connection: Duplex, clock: Clock): void {
   connection.resume();
 }
 
-/** Returns a function to call on each transfer. It uses one timer, set again only when it has expired. */
+/**
+ * Closes the connections when they are idle. Returns a function to call on each transfer. It uses one timer, which is
+ * set again only after it has expired.
+ */
 export function cutWhenIdle(connections: readonly Duplex[], { clock, idleMs }: JoinOptions): () => void {
   if (idleMs <= 0) return () => undefined;
   let lastMs = clock.monotonicMs();

@@ -17,7 +17,7 @@ import type { FakeSpdyPeer } from './testing/fake-spdy-peer.ts';
 
 const all: CommandStreams = { stdin: true, stdout: true, stderr: true, tty: false };
 
-/** A server that does with each upgrade what kubelets and API servers do. */
+/** A server that handles each upgrade as kubelets and API servers do. */
 class Proxy {
   readonly backend = new FakeSpdyServer();
   readonly errors: string[] = [];
@@ -81,7 +81,7 @@ class Proxy {
   }
 }
 
-/** What a v5 client sees. */
+/** What a v5 client receives. */
 class Client {
   readonly webSocket: WebSocket;
   readonly messages: { readonly channel: number; readonly text: string }[] = [];

@@ -10,20 +10,23 @@ import { acceptWebSocket, webSocketDuplex } from './web-socket.ts';
 import type { WebSocketClient } from './web-socket.ts';
 
 export interface StreamOpening {
-  /** To who serves the stream: a runtime, or a kubelet. */
+  /** The connection to the server of the stream: a runtime or a kubelet. */
   readonly connection: Duplex;
   readonly method: string;
   readonly path: string;
-  /** What the backend hears of the client's headers, without hop-by-hop ones. */
+  /** The client's headers that are passed on to the backend, without hop-by-hop headers. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** What the client asked for in `Upgrade`. */
+  /** The client's `Upgrade` header. */
   readonly protocol: string;
   readonly mode: StreamMode;
   readonly clock: Clock;
   readonly idleMs: number;
 }
 
-/** The backend's word. `take` answers the client and gives it its stream; without it the caller ends `connection`. */
+/**
+ * The backend's answer. `take` answers the client and connects it with the stream; if the caller does not call it, it
+ * must end `connection`.
+ */
 export type OpenedStream =
   | { readonly kind: 'switched'; readonly take: (client: WebSocketClient) => void }
   | { readonly kind: 'answer'; readonly response: IncomingMessage };
@@ -31,8 +34,8 @@ export type OpenedStream =
 type Switched = UpgradeAnswer & { kind: 'switched' };
 
 /**
- * Asks the backend first, so that nothing is promised to the client that is not there. Rejects as `requestUpgrade`
- * does.
+ * Asks the backend before it answers the client, so that the client gets the backend's error. Rejects with the errors
+ * of `requestUpgrade`.
  */
 export async function openStream(opening: StreamOpening): Promise<OpenedStream> {
   const answer = await requestUpgrade(backendRequest(opening));
@@ -110,7 +113,7 @@ function takeCommand(
 
 type CommandMode = StreamMode & { kind: 'translate' };
 
-/** Whatever becomes of the handshake, a client that is gone leaves no connection behind. */
+/** Closes the backend's connection when the client is gone, whatever the state of the handshake. */
 function endTogether(socket: Duplex, connection: Duplex): void {
   connection.on('error', () => connection.destroy());
   socket.once('close', () => connection.destroy());

@@ -1,16 +1,16 @@
-/** Names that Kubernetes' streams go by (upstream: apimachinery/pkg/util/{remotecommand,portforward}). */
+/** The names of the streaming protocols of Kubernetes (upstream: apimachinery/pkg/util/{remotecommand,portforward}). */
 export const SPDY = 'SPDY/3.1';
 export const SPDY_PROTOCOL_HEADER = 'x-stream-protocol-version';
-/** Over WebSocket, the first version that can say that one channel is over. */
+/** The first version over WebSocket that can signal the end of one channel. */
 export const COMMAND_V5 = 'v5.channel.k8s.io';
-/** The version spoken to runtimes: with exit codes and sizes of terminals. Every runtime with CRI v1 knows it. */
+/** The version used with runtimes: it has exit codes and terminal sizes. Every runtime with CRI v1 supports it. */
 export const COMMAND_V4 = 'v4.channel.k8s.io';
 const TUNNEL_PREFIX = 'SPDY/3.1+';
 
-/** The first byte of each message over WebSocket. */
+/** The first byte of each WebSocket message. */
 export const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 
-/** Which streams of a command are wanted. */
+/** Which streams the client wants. */
 export interface CommandStreams {
   readonly stdin: boolean;
   readonly stdout: boolean;

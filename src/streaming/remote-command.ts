@@ -7,16 +7,16 @@ import type { SpdySession, SpdyStream } from './spdy-session.ts';
 import { readMessages, sendMessage } from './web-socket.ts';
 
 export interface CommandBridge {
-  /** Of the client, speaking v5. */
+  /** The client's connection, with version 5. */
   readonly webSocket: WebSocket;
-  /** To who runs the command, speaking v4. */
+  /** The connection to the server of the command, with version 4. */
   readonly session: SpdySession;
   readonly streams: CommandStreams;
-  /** Called with everything that passes. */
+  /** Called for all data that passes. */
   readonly onActivity: () => void;
   /**
-   * Where output is there at once: how long to wait with it for a client that says nothing. kubectl 1.31 and 1.32 throw
-   * away what comes before they have set up their channels.
+   * Set when output may arrive immediately: how long it is held for a client that sends nothing. kubectl 1.31 and 1.32
+   * discard what arrives before their channels are ready.
    */
   readonly settling?: { readonly clock: Clock; readonly limitMs: number };
 }
@@ -25,9 +25,9 @@ const MOST_STATUS_BYTES = 64 * 1024;
 const MOST_RESIZE_BYTES = 1024;
 
 /**
- * One command between a WebSocket with channels (v5) and SPDY with streams (v4); upstream:
- * apiserver/pkg/util/proxy/streamtranslator.go. The first message is empty: it tells the client that the way is open.
- * The status is the last one. Either side's going ends both.
+ * Translates one command between a WebSocket with channels (v5) and SPDY with streams (v4); upstream:
+ * apiserver/pkg/util/proxy/streamtranslator.go. The first message is empty and tells the client that the connection is
+ * ready. The last message is the status. When either side closes, both are closed.
  */
 export async function bridgeCommand({
   webSocket,
@@ -82,7 +82,7 @@ export async function bridgeCommand({
   session.close();
 }
 
-/** False: standard input is behind. */
+/** False: standard input is not read fast enough. */
 function takeMessage(
   message: Buffer,
   { stdin, resize }: { readonly stdin: SpdyStream | undefined; readonly resize: SpdyStream | undefined },
@@ -103,12 +103,12 @@ function takeMessage(
 const isWritable = (stream: SpdyStream): boolean => !stream.destroyed && !stream.writableEnded;
 
 /**
- * All that comes, and the stream stays as it is: to take leave of it would be to write, and a runtime that closes with
- * something unread resets the connection, which would throw away a status that is still on its way.
+ * Yields all data and leaves the stream open. Destroying the stream would send a frame; a runtime that closes with
+ * unread data resets the connection, and a status that is still on its way would be lost.
  */
 const chunksOf = (stream: SpdyStream): AsyncIterable<Buffer> => stream.iterator({ destroyOnReturn: false });
 
-/** All that is written to the stream of errors, to its end. */
+/** The complete content of the error stream. */
 export async function readStatus(stream: SpdyStream): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -119,7 +119,7 @@ export async function readStatus(stream: SpdyStream): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** A metav1.Status in any case. What the runtime wrote goes on as it is: the exit code stands in it. */
+/** Always a metav1.Status. A status from the runtime is passed on unchanged, because it contains the exit code. */
 export function statusMessage(text: string, isLost: boolean): string {
   if (text !== '') return isObject(text) ? text : JSON.stringify(failure(text));
   return JSON.stringify(

@@ -17,7 +17,7 @@ import {
 } from './spdy-frames.ts';
 import type { SpdyFrame } from './spdy-frames.ts';
 
-/** Frames with the pieces of data put together again. */
+/** Parses the chunks and joins the data pieces of each frame. */
 function readAll(chunks: readonly Buffer[]): unknown[] {
   const frames: unknown[] = [];
   let data: Buffer[] = [];

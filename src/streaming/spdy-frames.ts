@@ -6,17 +6,14 @@ const types = { open: 1, reply: 2, reset: 3, ping: 6, goAway: 7 } as const;
 const CONTROL = 0x8003_0000;
 const FIN = 1;
 const HEAD_BYTES = 8;
-/** Nothing Kubernetes says in one control frame comes near; a peer that claims more is not listened to. */
+/** Kubernetes sends no control frame of this size; a larger one is an error. */
 const MOST_CONTROL_BYTES = 64 * 1024;
-/**
- * One write of a stream may be longer than the 24 bits a frame has for its length; smaller frames also let the streams
- * take turns.
- */
+/** A write may be longer than the 24 bits of a frame's length allow. Small frames also let the streams alternate. */
 const MOST_DATA_BYTES = 1024 * 1024;
 
 export const resetStatus = { protocolError: 1, refusedStream: 3, cancel: 5 } as const;
 
-/** What is read. Data comes in pieces, as it arrives; `fin` stands with the last of a frame. */
+/** One parsed frame. Data is delivered in pieces as it arrives; `fin` is set on the last piece of a frame. */
 export type SpdyFrame =
   | { readonly kind: 'data'; readonly streamId: number; readonly data: Buffer; readonly fin: boolean }
   | { readonly kind: 'open'; readonly streamId: number; readonly headerBlock: Buffer; readonly fin: boolean }
@@ -26,9 +23,9 @@ export type SpdyFrame =
   | { readonly kind: 'goAway' };
 
 /**
- * Header blocks of one connection. SPDY wants them as one zlib stream; zlib also has blocks that are stored as they
- * are, and those are made here: no compressor with its quarter of a megabyte for each connection, no thread, and the
- * dictionary of the standard is not needed.
+ * Encodes the header blocks of one connection. SPDY requires one zlib stream for all of them. zlib allows uncompressed
+ * blocks, which are used here: they need neither the dictionary of the standard, nor a thread, nor a compressor with
+ * 256 KiB for each connection.
  */
 export class HeaderBlocks {
   #isFirst = true;
@@ -40,7 +37,7 @@ export class HeaderBlocks {
     const size = Buffer.alloc(5);
     size.writeUInt16LE(plain.length, 1);
     size.writeUInt16LE(~plain.length & 0xffff, 3);
-    // The header of zlib once; then a stored block, and an empty one, which makes readers give out what they have.
+    // The zlib header once; then an uncompressed block, and an empty one that makes readers flush.
     const start = this.#isFirst ? [Buffer.of(0x78, 0x01)] : [];
     this.#isFirst = false;
     return Buffer.concat([...start, size, plain, Buffer.of(0, 0, 0, 0xff, 0xff)]);
@@ -58,7 +55,7 @@ export const goAwayFrame = (lastStreamId: number): Buffer =>
   control(types.goAway, Buffer.concat([uint32(lastStreamId), uint32(0)]));
 export const finFrame = (streamId: number): Buffer => dataHead(streamId, 0, FIN);
 
-/** The bytes of `data` in as many frames as it takes. */
+/** `data` split into as many frames as it needs. */
 export function dataFrames(streamId: number, data: Uint8Array): readonly Uint8Array[] {
   const parts: Uint8Array[] = [];
   for (let at = 0; at < data.length; at += MOST_DATA_BYTES) {
@@ -90,15 +87,15 @@ const sized = (text: string): Buffer => {
   return Buffer.concat([uint32(bytes.length), bytes]);
 };
 
-/** What is being read: the eight bytes before each frame, a control frame as a whole, or the rest of a data frame. */
+/** What is being read: the 8-byte header of a frame, a whole control frame, or the rest of a data frame. */
 type Reading =
   | { at: 'head' }
   | { at: 'control'; type: number; flags: number; lengthBytes: number }
   | { at: 'data'; streamId: number; fin: boolean; leftBytes: number };
 
 /**
- * Cuts what arrives into frames. At most one control frame is kept back, never data. Throws `Invalid` for what is no
- * SPDY/3.1; the connection is of no use then.
+ * Splits the received bytes into frames. It buffers at most one control frame, and no data. Throws `Invalid` for
+ * anything but SPDY/3.1; the connection cannot be used after that.
  */
 export class SpdyFrameReader {
   readonly #onFrame: (frame: SpdyFrame) => void;
@@ -120,7 +117,7 @@ export class SpdyFrameReader {
     this.#kept = rest.length === 0 ? rest : Buffer.from(rest);
   }
 
-  /** How many bytes were used up; negative: there are too few. */
+  /** The number of bytes used; negative: more bytes are needed. */
   #step(bytes: Buffer): number {
     const reading = this.#reading;
     switch (reading.at) {
@@ -164,10 +161,7 @@ export class SpdyFrameReader {
     return piece.length;
   }
 
-  /**
-   * Settings, headers, window updates and what else there may be mean nothing to streams of Kubernetes: moby/spdystream
-   * neither sends nor heeds windows.
-   */
+  /** Ignores settings, headers, window updates and unknown frames: moby/spdystream neither sends nor obeys windows. */
   #control({ type, flags }: Reading & { at: 'control' }, payload: Buffer): void {
     const needed = { [types.open]: 10, [types.reply]: 4, [types.reset]: 8, [types.ping]: 4 }[type] ?? 0;
     if (payload.length < needed)

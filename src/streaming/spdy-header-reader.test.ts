@@ -17,7 +17,7 @@ const plain = (headers: Readonly<Record<string, string>>): Buffer => {
   return Buffer.concat([count, ...Object.entries(headers).flatMap(([name, value]) => [sized(name), sized(value)])]);
 };
 
-/** As Go's client: one stream of zlib with the dictionary, flushed after each block. */
+/** Encodes blocks as Go's client does: one zlib stream with the dictionary, flushed after each block. */
 async function packed(...blocks: readonly Buffer[]): Promise<Buffer[]> {
   const deflate = createDeflate({ dictionary: SPDY_DICTIONARY, level: 9, finishFlush: constants.Z_SYNC_FLUSH });
   const chunks: Buffer[] = [];

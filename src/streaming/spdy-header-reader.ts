@@ -2,10 +2,7 @@ import { Buffer } from 'node:buffer';
 import { constants, inflateSync } from 'node:zlib';
 import { KubeletError } from '../base/errors.ts';
 
-/**
- * The words that the standard has both sides know beforehand (SPDY draft 3.1, section 2.6.10.1): names with their
- * lengths, then plain text.
- */
+/** The dictionary of the standard (SPDY draft 3.1, section 2.6.10.1): names with their lengths, then plain text. */
 const NAMES =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow authorization cache-control connection content-base content-encoding content-language content-length content-location content-md5 content-range content-type date etag expect expires from host if-match if-modified-since if-none-match if-range if-unmodified-since last-modified location max-forwards pragma proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade user-agent vary via warning www-authenticate method get status';
 const TAIL =
@@ -33,15 +30,18 @@ function makeDictionary(): Buffer {
 
 export const SPDY_DICTIONARY = makeDictionary();
 
-/** The headers of all streams of one connection together. A command has five streams with one short header each. */
+/**
+ * The limit for the headers of all streams of one connection together. A command has five streams with one short header
+ * each.
+ */
 const MOST_PLAIN_BYTES = 16 * 1024;
 const MOST_PACKED_BYTES = 16 * 1024;
 const MOST_HEADERS = 32;
 
 /**
- * Reads the header blocks of one connection, which are one zlib stream. All blocks are unpacked again with each new
- * one: they are few and short, and no zlib object stays open. Throws `Invalid` for what cannot be read and for more
- * than a command needs.
+ * Reads the header blocks of one connection, which form one zlib stream. Each new block is decompressed together with
+ * all earlier ones: they are few and short, and no zlib object stays open. Throws `Invalid` for blocks that cannot be
+ * read or exceed the limit.
  */
 export class HeaderBlockReader {
   readonly #blocks: Buffer[] = [];
@@ -52,7 +52,7 @@ export class HeaderBlockReader {
     this.#packedBytes += block.length;
     if (this.#packedBytes > MOST_PACKED_BYTES)
       throw new KubeletError('Invalid', 'the headers of the streams are too long');
-    // A copy: the block is a part of a larger chunk.
+    // A copy: the block is part of a larger chunk, which must not be kept.
     this.#blocks.push(Buffer.from(block));
     const plain = this.#unpack();
     const headers = parseHeaders(plain.subarray(this.#knownBytes));

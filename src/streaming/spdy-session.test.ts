@@ -104,7 +104,7 @@ describe('a SPDY session', () => {
       };
       stream.read(0);
       const feeding = feed();
-      // The kernel's buffers fill and the peer has to wait: of 64 MiB only what fits there has been taken.
+      // The kernel's buffers fill and the peer must wait: of 64 MiB, only what fits into them was read.
       while (!client.isPaused()) await new Promise((resolve) => setImmediate(resolve));
       assert.ok(sent < total / 2, `${sent} bytes sent to a reader that reads nothing`);
       assert.ok(stream.readableLength < 1024 * 1024, `${stream.readableLength} bytes kept`);
@@ -120,7 +120,7 @@ describe('a SPDY session', () => {
       await peer.until(() => peer.streams.size === 1);
       peer.connection.pause();
       let accepted = 0;
-      // The kernel's buffers fill; then nothing more is taken, however long one waits.
+      // The kernel's buffers fill; after that nothing more is written, even after a long wait.
       for (let turns = 0; turns < 500; turns++) {
         while (!stream.writableNeedDrain && accepted < 4096) {
           stream.write(Buffer.alloc(64 * 1024));

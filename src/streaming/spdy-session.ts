@@ -18,23 +18,24 @@ import type { SpdyFrame } from './spdy-frames.ts';
 import { HeaderBlockReader } from './spdy-header-reader.ts';
 
 /**
- * How a stream's reading side came to its end. A peer that is done with everything resets what it left open, so that is
- * an end like any other.
+ * How the reading side of a stream ended. A peer that has finished may reset the streams it left open, so a reset is an
+ * end, too.
  */
 export type StreamEnd = 'open' | 'finished' | 'reset' | 'lost';
 
-/** Whether a stream that the peer opens is taken. Its headers have names in lower case. */
+/** Whether a stream that the peer opens is accepted. Header names are in lower case. */
 export type StreamAcceptor = (stream: SpdyStream, headers: ReadonlyMap<string, string>) => boolean;
 
-/** A peer that has more streams open than this at one time has something else in mind than a command. */
+/** The limit for streams that a peer has open at the same time. A command needs at most five. */
 const MOST_PEER_STREAMS = 16;
 
 /**
- * One side of a SPDY/3.1 connection: the client, which opens streams, or with `accept` the server, which takes them.
- * 1. While any stream's reader is behind, nothing is read from the connection: SPDY as spoken here has no windows, and
- *    what was not asked for is not kept.
- * 2. A stream is written to as fast as the connection takes it; its callback comes when it did.
- * 3. When the connection ends, every stream ends; none stays open behind it. A stream that is destroyed is reset.
+ * One side of a SPDY/3.1 connection: the client, which opens streams, or, with `accept`, the server, which accepts
+ * them.
+ * 1. While the reader of any stream is behind, nothing is read from the connection: SPDY is used without windows here,
+ *    and unread data is not buffered.
+ * 2. A write to a stream completes when the connection has accepted its data.
+ * 3. When the connection ends, every stream ends. A stream that is destroyed is reset.
  */
 export class SpdySession {
   readonly #connection: Duplex;
@@ -48,7 +49,7 @@ export class SpdySession {
   #nextId = 1;
   #isClosed = false;
 
-  /** `head`: bytes that came with the upgrade or with the answer to it. */
+  /** `head`: bytes that were received together with the upgrade or its answer. */
   constructor(connection: Duplex, head: Buffer, accept?: StreamAcceptor, mostPeerStreams = MOST_PEER_STREAMS) {
     this.#connection = connection;
     this.#accept = accept;
@@ -60,7 +61,7 @@ export class SpdySession {
     if (head.length > 0) this.#read(head);
   }
 
-  /** The peer may refuse it with a reset, which ends the stream; so the next one need not wait for the reply. */
+  /** Opens a stream without waiting for the reply. If the peer refuses it with a reset, the stream ends. */
   open(headers: Readonly<Record<string, string>>): SpdyStream {
     const stream = this.#add(this.#nextId);
     this.#nextId += 2;
@@ -78,14 +79,14 @@ export class SpdySession {
     else this.#onClose.push(listener);
   }
 
-  /** Lets out what was written, and closes the connection. The peer gets all of it if it sends nothing more. */
+  /** Sends what was written, then closes the connection. The peer receives all of it only if it sends nothing more. */
   close(): void {
     if (this.#isClosed) return;
     this.#connection.end(goAwayFrame(0), () => this.#connection.destroy());
     this.#closed();
   }
 
-  /** The same for a peer that may still send something. */
+  /** Like `close`, for a peer that may still send data. */
   finish(clock: Clock): void {
     if (this.#isClosed) return;
     this.#connection.write(goAwayFrame(0));
@@ -104,7 +105,7 @@ export class SpdySession {
     return stream;
   }
 
-  /** Throws `Invalid` for headers that cannot be read: what follows on the connection could not be, either. */
+  /** Throws `Invalid` for headers that cannot be read, because later headers of the connection depend on them. */
   #opened({ streamId, headerBlock, fin }: SpdyFrame & { kind: 'open' }): void {
     const refuse = (status: number): void => this.#write([resetFrame(streamId, status)], () => undefined);
     if (this.#accept === undefined) return refuse(resetStatus.refusedStream);
@@ -161,7 +162,7 @@ export class SpdySession {
         this.#opened(frame);
         break;
       case 'goAway':
-        // The peer closes the connection when the streams are done; until then they go on.
+        // The peer closes the connection when the streams are done; until then they continue.
         break;
     }
     this.#balance();
@@ -195,7 +196,7 @@ interface StreamLinks {
   gone(isReset: boolean): void;
 }
 
-/** One stream. Both directions end on their own; `end()` is the half-close. */
+/** One stream. Its two directions end independently; `end()` closes the writing direction. */
 export class SpdyStream extends Duplex {
   readonly id: number;
   readonly #links: StreamLinks;
@@ -206,7 +207,7 @@ export class SpdyStream extends Duplex {
     super();
     this.id = id;
     this.#links = links;
-    // Readers and writers see the end; an error of one stream must not crash the process.
+    // Readers and writers see the end of the stream; an error of one stream must not end the process.
     this.on('error', () => undefined);
   }
 

@@ -12,15 +12,15 @@ export interface UpgradeRequest {
   /** Path and query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** The protocol asked for; `Connection` and `Upgrade` are written from it. */
+  /** The requested protocol; `Connection` and `Upgrade` are set from it. */
   readonly protocol: string;
   readonly clock: Clock;
 }
 
 /**
- * The other side's word on an upgrade. Only a 101 to the very protocol asked for makes the connection a raw one
- * (CVE-2018-1002105); anything else is an answer to be shown, and the connection ends with it. Redirects are answers,
- * too (CVE-2018-1002102, CVE-2020-8559).
+ * The server's answer to an upgrade request. The connection becomes a raw one only after a 101 with exactly the
+ * requested protocol (CVE-2018-1002105). Any other answer is passed to the client, and the connection ends after it.
+ * Redirects are not followed (CVE-2018-1002102, CVE-2020-8559).
  */
 export type UpgradeAnswer =
   | {
@@ -31,10 +31,10 @@ export type UpgradeAnswer =
     }
   | { readonly kind: 'answer'; readonly response: IncomingMessage };
 
-/** The head of an answer must come within this time. */
+/** The limit for the head of an answer. */
 const ANSWER_TIMEOUT_MS = 60_000;
 
-/** Rejects with `Unavailable` when no answer comes, `Internal` for a switch to another protocol. */
+/** Rejects with `Unavailable` when there is no answer, and with `Internal` for a switch to another protocol. */
 export function requestUpgrade({
   connection,
   method,
@@ -45,7 +45,7 @@ export function requestUpgrade({
 }: UpgradeRequest): Promise<UpgradeAnswer> {
   return new Promise((resolve, reject) => {
     const sent = { ...headers, connection: 'Upgrade', upgrade: protocol } as Record<string, string>;
-    // Node's types want a socket; any duplex stream will do.
+    // Node's types require a socket; any duplex stream works.
     const request = httpRequest({
       method,
       path,
@@ -65,7 +65,7 @@ export function requestUpgrade({
     });
     request.on('response', (response) => {
       timer.cancel();
-      // A 101 that names no protocol: passed on, it would make the client believe in a stream.
+      // A 101 without a protocol must not be passed on: the client would treat the connection as a stream.
       if ((response.statusCode ?? 0) < 200) return refuse(connection);
       resolve({ kind: 'answer', response });
     });
@@ -87,8 +87,8 @@ export function requestUpgrade({
 }
 
 /**
- * The head of a 101 for a client that is to speak to the backend itself: what it says of the protocol, and nothing that
- * is for one connection only or of a body.
+ * The head of a 101 for a client that is then connected to the backend directly: the protocol headers, without
+ * hop-by-hop headers and without those that describe a body.
  */
 export function switchingHead({ headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): string {
   const kept = new Set(Object.keys(endToEndHeaders(headers)).filter((name) => name !== 'content-length'));

@@ -3,12 +3,12 @@ import { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { KubeletError } from '../base/errors.ts';
 
-/** As golang.org/x/net/websocket, which upstream reads with. */
+/** The limit of golang.org/x/net/websocket, which upstream uses. */
 const MOST_MESSAGE_BYTES = 32 * 1024 * 1024;
-/** More than this waiting for a client is a client that is behind. */
+/** A client for which more than this waits is slow, and its sender must wait. */
 const MOST_WAITING_BYTES = 256 * 1024;
 
-/** A client that asks for a WebSocket, before it is answered. */
+/** A client that has asked for a WebSocket and was not answered yet. */
 export interface WebSocketClient {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
@@ -16,9 +16,9 @@ export interface WebSocketClient {
 }
 
 /**
- * Answers the handshake with `protocol`, or with none when it is empty. The library is loaded with the first one. A
- * handshake that is wrong is refused with 400 by the library, and the promise never settles: the client is gone.
- * The names of tunnels (`SPDY/3.1+...`) are no names to the library, so it does not see what was asked for.
+ * Completes the handshake with `protocol`; empty: without one. The library is loaded on first use. The library refuses
+ * an invalid handshake with 400, and the promise then never settles. The library does not accept the protocol names of
+ * tunnels (`SPDY/3.1+...`), so it is not given the requested names.
  */
 export async function acceptWebSocket(
   { request, socket, head }: WebSocketClient,
@@ -32,14 +32,14 @@ export async function acceptWebSocket(
   const unnamed = Object.create(request, { headers: { value: headers } }) as IncomingMessage;
   return new Promise((resolve) => {
     server.handleUpgrade(unnamed, socket, head, (webSocket) => {
-      // Until there is a reader: a message without a listener is lost.
+      // Paused until there is a reader: a message without a listener is lost.
       webSocket.pause();
       resolve(webSocket);
     });
   });
 }
 
-/** The messages of a WebSocket as messages: whole, in order, and none while the last one is still being worked on. */
+/** Delivers the messages of a WebSocket: whole, in order, and each only after the previous one was handled. */
 export function readMessages(
   webSocket: WebSocket,
   handlers: { readonly onMessage: (data: Buffer) => boolean; readonly onClose: () => void },
@@ -54,7 +54,7 @@ export function readMessages(
   return { resume: () => webSocket.resume() };
 }
 
-/** Sends, and calls back when there is room for more. */
+/** Sends a message, and calls back when there is room for more. */
 export function sendMessage(webSocket: WebSocket, data: Buffer, done: (error?: Error | null) => void): void {
   if (webSocket.readyState !== webSocket.OPEN) return done(new KubeletError('Unavailable', 'the WebSocket is closed'));
   const isBehind = webSocket.bufferedAmount > MOST_WAITING_BYTES;
@@ -62,7 +62,7 @@ export function sendMessage(webSocket: WebSocket, data: Buffer, done: (error?: E
   if (!isBehind) done();
 }
 
-/** A WebSocket whose messages are pieces of one stream of bytes, as tunnels of Kubernetes are. */
+/** A WebSocket as one stream of bytes: its messages are pieces of the stream, as in the tunnels of Kubernetes. */
 export function webSocketDuplex(webSocket: WebSocket): Duplex {
   const duplex = new Duplex({
     read: () => messages.resume(),
@@ -72,7 +72,8 @@ export function webSocketDuplex(webSocket: WebSocket): Duplex {
       done();
     },
     destroy: (error, done) => {
-      // What was sent before still goes out with a close; a peer that does not answer it is cut by the library.
+      // A close sends what was written before it. The library cuts the connection of a peer that does not answer the
+      // close.
       if (webSocket.readyState === webSocket.OPEN) webSocket.close(1000);
       done(error);
     },

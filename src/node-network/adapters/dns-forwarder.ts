@@ -11,7 +11,7 @@ import type { Forwarder, Transport } from '../dns/name-service.ts';
 import { TcpFrames, tcpFrame } from './dns-frames.ts';
 
 export interface DnsForwarderOptions {
-  /** Read for each query, so that a change takes effect at once. */
+  /** The path of the file, which is read for each query, so that a change takes effect immediately. */
   readonly resolvConf: string;
   /** The own addresses, which are never queried. */
   readonly ownAddresses: readonly string[];
@@ -70,8 +70,8 @@ interface Asking {
 }
 
 /**
- * Each server twice, as the C library does. Each try has its own id and port: an attacker who does not see the question
- * cannot answer it.
+ * Queries the servers in turn, each twice, as the C library does. Each try has its own id and port, so that an attacker
+ * who does not see the question cannot answer it.
  */
 async function askInTurn(
   question: Buffer,

@@ -113,7 +113,7 @@ describe('messages of a client', () => {
   });
 });
 
-/** Until the connection has ended, in order or by a reset: `once` would reject for a reset. */
+/** Resolves when the connection has ended, in order or by a reset; `once` would reject for a reset. */
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => void socket.once('close', () => resolve()));
 
 describe('a greedy client', () => {

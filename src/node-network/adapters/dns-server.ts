@@ -102,7 +102,7 @@ class Shares {
     this.#limit = limit;
   }
 
-  /** False: the client has reached its limit. */
+  /** Counts one more for the client. Returns false if the client has reached its limit. */
   take(client: string): boolean {
     const taken = this.#taken.get(client) ?? 0;
     if (taken >= this.#limit) return false;
@@ -118,9 +118,11 @@ class Shares {
 }
 
 /**
- * 1. At most `MAX_PIPELINED` queries of the connection are in flight, and at most `MAX_UNREAD_BYTES` of responses, plus
- * one response, are buffered. 2. At most one chunk of the socket is read ahead. 3. Within each `idleMs` a query or a
- * response is completed, or the connection is closed.
+ * Serves one connection. Invariants:
+ * 1. At most `MAX_PIPELINED` queries of the connection are in progress. At most `MAX_UNREAD_BYTES` of responses, plus
+ *    one response, are buffered.
+ * 2. At most one chunk of the socket is read ahead.
+ * 3. Within each `idleMs` a query or a response is completed, or the connection is closed.
  */
 function serveConnection(socket: Socket, service: NameService, idleMs: number): void {
   const waiting: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** The packet filter by Debian's iptables, legacy or nf_tables alike. */
+/** Runs Debian's iptables, which may be legacy or nf_tables. */
 import { spawn } from 'node:child_process';
 import { KubeletError } from '../../base/errors.ts';
 import { programEnvironment } from '../../base/program-environment.ts';
@@ -46,7 +46,7 @@ function run(argv: readonly string[], input = ''): Promise<string> {
           }),
         );
     });
-    // A program that ends without reading its input breaks the pipe; its exit code tells more than that error would.
+    // A program that ends without reading its input breaks the pipe. Its exit code is more useful than that error.
     child.stdin.on('error', () => child.stdin.destroy()).end(input);
   });
 }

@@ -11,7 +11,7 @@ export interface DnsOptions {
   /** Queried instead of the name servers in the file. */
   readonly upstream: readonly NameServer[];
   readonly stubDomains: StubDomains;
-  /** The maximum time that responses of other name servers are cached; 0: not at all. */
+  /** The maximum time that responses of other name servers are cached; 0 turns the cache off. */
   readonly cacheSeconds: number;
 }
 
@@ -30,7 +30,7 @@ export interface DnsValues {
   readonly 'resolv-conf'?: string | undefined;
 }
 
-/** Undefined: no DNS service. A string: the error. */
+/** Reads the options; undefined if there is no DNS service. A string is the error. */
 export function readDnsOptions(values: DnsValues): DnsOptions | undefined | string {
   const { 'dns-listen': given, 'dns-local-address': givenLocal } = values;
   if (given.length + givenLocal.length === 0) return undefined;
@@ -63,7 +63,7 @@ export function readDnsOptions(values: DnsValues): DnsOptions | undefined | stri
   };
 }
 
-/** `IP:PORT` or `[IP6]:PORT`. Port 0: a free one. */
+/** Parses `IP:PORT` or `[IP6]:PORT`. Port 0 means a free one. */
 function listenAddress(text: string): { address: string; port: number } | undefined {
   const [, six, four, port = ''] = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):(\d{1,5})$/.exec(text) ?? [];
   const address = canonicalIp(six ?? four ?? '');

@@ -46,7 +46,7 @@ import type { DnsOptions } from './dns-flags.ts';
 import type { NodeNetworkOptions } from './node-network-flags.ts';
 import { parseNodeNetwork, USAGE } from './node-network-flags.ts';
 
-/** Rules stay when it stops, so that running pods keep their network. */
+/** Creates the parts of the node's network. Rules stay when it stops, so that running pods keep their network. */
 function createNodeNetwork(options: NodeNetworkOptions, log: Logger): Program {
   const { kubeconfig, nodeName, dns, overlay, routing } = options;
   const transport = new HttpTransport(readKubeconfig(kubeconfig), { userAgent: 'kubelet-node-network', maxSockets: 4 });
@@ -159,7 +159,10 @@ const listenedAt = (dns: DnsOptions, servers: readonly DnsServer[]): string =>
 type Routing = Exclude<NodeNetworkOptions['routing'], undefined>;
 type RouterParts = Pick<NftRouterOptions, 'informers' | 'nodeName' | 'clock' | 'random' | 'log' | 'balancer'>;
 
-/** The rules of the other backend are removed first; with both, a packet could reach different endpoints. */
+/**
+ * Creates the router, and first removes the rules of the other backend: with both, a packet could reach different
+ * endpoints.
+ */
 async function createRouter(routing: Routing, parts: RouterParts): Promise<ServiceRouter> {
   const { chainPrefix, ranges, admitted, kept, loopbackNodePorts, zone } = routing;
   const [bridgeNetfilter, nft, flows, tableName] = [
@@ -193,7 +196,7 @@ async function removeChains(family: IpFamily, chainPrefix: string): Promise<void
   if (removal !== undefined) await iptables.apply(removal);
 }
 
-/** From a run with other flags. Nothing would update these rules, so they are removed. */
+/** Removes the rules of a run with other flags, because nothing would update them. */
 async function removeStale(family: string, table: string, log: Logger): Promise<void> {
   const nft = createNft();
   try {

@@ -11,7 +11,7 @@ import { readDnsOptions } from './dns-flags.ts';
 import { readOverlayOptions } from './overlay-flags.ts';
 import { isPort } from '../service-routing/select-backends.ts';
 
-/** Of one IP family. */
+/** The ranges of one IP family. */
 export interface FamilyRanges {
   readonly family: IpFamily;
   readonly podCidr: string;
@@ -20,11 +20,11 @@ export interface FamilyRanges {
 
 export interface RoutingOptions {
   readonly chainPrefix: string;
-  /** One for each family. */
+  /** The ranges, one entry per family. */
   readonly ranges: readonly FamilyRanges[];
   readonly admitted: readonly AdmittedPort[];
   readonly kept: readonly AdmittedPort[];
-  /** Empty: services of type LoadBalancer get no address from this node. */
+  /** The addresses for services of type LoadBalancer; if it is empty, they get none from this node. */
   readonly loadBalancerAddresses: readonly string[];
   readonly loopbackNodePorts: boolean;
   readonly zone: string | undefined;
@@ -34,15 +34,15 @@ export interface RoutingOptions {
 export interface NodeNetworkOptions {
   readonly kubeconfig: string;
   readonly nodeName: string;
-  /** Undefined: no name service. */
+  /** The options of the name service; undefined if it is off. */
   readonly dns: DnsOptions | undefined;
-  /** Undefined: no network between nodes. */
+  /** The options of the network between nodes; undefined if it is off. */
   readonly overlay: OverlayOptions | undefined;
-  /** Undefined: no service routing. */
+  /** The options of service routing; undefined if it is off. */
   readonly routing: RoutingOptions | undefined;
   /** The name of the nftables table. The table of an earlier run is removed when policies are not enforced. */
   readonly policyTable: string;
-  /** Undefined: network policies are not enforced. */
+  /** The options of network policies; undefined if they are not enforced. */
   readonly policy: { readonly podBridge: string | undefined } | undefined;
 }
 
@@ -189,7 +189,7 @@ interface RoutingFlags {
   readonly 'node-zone'?: string | undefined;
 }
 
-/** A string is the error. */
+/** Reads the options of routing. A string is the error. */
 function readRouting(
   values: RoutingFlags,
   base: Pick<RoutingOptions, 'ranges' | 'chainPrefix' | 'backend'>,
@@ -212,7 +212,7 @@ function readRouting(
 
 const wrong = (error: string): ParsedArguments<NodeNetworkOptions> => ({ kind: 'error', errors: [error] });
 
-/** A string is the error. No ranges if both are empty. */
+/** Reads the ranges; none if both flags are empty. A string is the error. */
 function readRanges(podCidrs: string, serviceCidrs: string): readonly FamilyRanges[] | string {
   const [pods, services] = [podCidrs, serviceCidrs].map((list) => list.split(',').filter((each) => each !== ''));
   const ranges: FamilyRanges[] = [];
@@ -229,7 +229,7 @@ function readRanges(podCidrs: string, serviceCidrs: string): readonly FamilyRang
   return services?.length === pods?.length ? ranges : '--service-cidr: more ranges than --pod-cidr';
 }
 
-/** A string is the error. */
+/** Reads the addresses of the load balancer. A string is the error. */
 function balancerAddresses(given: string | undefined, ranges: readonly FamilyRanges[]): readonly string[] | string {
   const addresses: string[] = [];
   for (const text of given?.split(',') ?? []) {

@@ -8,12 +8,12 @@ const SUBNET_FILE = '/run/flannel/subnet.env';
 const backends = ['vxlan', 'host-gw', 'observe'] as const;
 /** The kernel's limit for names of devices. */
 const deviceName = /^[A-Za-z][A-Za-z0-9._-]{0,14}$/;
-/** Together with the longest suffix of a chain, it must fit into the kernel's 28 characters. */
+/** A prefix that fits, with the longest suffix of a chain, into the kernel's 28 characters. */
 const chainPrefixName = /^[A-Za-z][A-Za-z0-9-]{0,13}$/;
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Undefined: no overlay. A string: the error. */
+/** Reads the options; undefined if there is no overlay. A string is the error. */
 export function readOverlayOptions(values: Values, nodeName: string): OverlayOptions | undefined | string {
   const text = (name: string): string | undefined => {
     const value = values[name];

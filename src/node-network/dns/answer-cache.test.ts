@@ -21,7 +21,7 @@ const soa = (ttl: number, minimum: number): Answer => ({
 });
 const reply = (more: Partial<Packet>, name = 'example.org'): Buffer =>
   encode({ type: 'response', id: 1, flags: 0x8180, questions: [{ name, type: 'A', class: 'IN' }], ...more });
-/** The seconds for which it is kept; 0: it is not. */
+/** Returns for how many seconds an answer is cached; 0 if it is not. */
 function keptFor(answer: Buffer, maxSeconds = 3600): number {
   const cache = new AnswerCache({ ...cacheLimits, maxSeconds });
   cache.store(ask(), answer, 0);

@@ -8,13 +8,13 @@ import type { RecordBounds } from './message-bounds.ts';
 import { readBounds } from './message-bounds.ts';
 
 export interface AnswerCacheLimits {
-  /** The maximum time an answer is cached, whatever its time to live. */
+  /** The maximum time that an answer is cached, even if its time to live is longer. */
   readonly maxSeconds: number;
   readonly maxEntries: number;
   readonly maxBytes: number;
 }
 
-/** As kubeadm configures CoreDNS; a client can fill no more memory than this. */
+/** The limits that kubeadm configures for CoreDNS. A client can fill no more memory than this. */
 export const cacheLimits: AnswerCacheLimits = { maxSeconds: 30, maxEntries: 10_000, maxBytes: 4 << 20 };
 
 const SOA = 6;
@@ -46,7 +46,7 @@ export class AnswerCache {
     return this.#entries.size;
   }
 
-  /** The answer with the query's id, and with the name as spelled in the query. */
+  /** Returns the answer with the query's id, and with the name as written in the query. */
   find(question: Buffer, nowMs: number): Buffer | undefined {
     const identity = questionIdentity(question);
     const entry = identity === undefined ? undefined : this.#entries.get(identity.key);
@@ -98,7 +98,7 @@ export class AnswerCache {
 const costOf = (key: string, { answer, ttlsAt }: Entry): number =>
   ENTRY_BYTES + key.length + answer.length + 8 * ttlsAt.length;
 
-/** How long an answer is valid; 0: it is not cached. */
+/** Returns how long an answer is valid; 0 means that it is not cached. */
 function lifeSeconds(answer: Buffer, records: readonly RecordBounds[]): number {
   const flags = answer.readUInt16BE(2);
   const code = flags & 0xf;

@@ -1,4 +1,4 @@
-/** Answers one DNS message. Pure, given a view of the cluster. */
+/** Answers one DNS message from a given view of the cluster. */
 import type { Answer, Packet, Question } from 'dns-packet';
 import {
   decode,
@@ -20,7 +20,7 @@ const responseCodes = { formatError: 1, serverFailure: 2, noSuchName: 3, notImpl
 const PLAIN_UDP_BYTES = 512;
 const MAX_UDP_BYTES = 1232;
 const HEADER_BYTES = 12;
-/** A query has a name of at most 255 bytes and little else, so this is more than enough. */
+/** The size limit of a query. It has a name of at most 255 bytes and little else. */
 export const MAX_QUERY_BYTES = 4096;
 /** One for EDNS, one for a signature. */
 const MAX_ADDITIONALS = 2;
@@ -38,9 +38,9 @@ export interface Query {
 
 export type ReadQuery =
   | { readonly kind: 'query'; readonly query: Query }
-  /** To be sent back as it is. */
+  /** The answer is sent back unchanged. */
   | { readonly kind: 'refused'; readonly answer: Buffer }
-  /** Not a query, or one without a response. */
+  /** The message is not a query, or is one without a response. */
   | { readonly kind: 'ignored' };
 
 export function readQuery(message: Buffer): ReadQuery {
@@ -85,13 +85,19 @@ function hasFormOfQuery(message: Buffer): boolean {
   );
 }
 
-/** A label may contain any byte, also a dot. Such a name would be checked as one name and forwarded as another. */
+/**
+ * Whether the name is unambiguous. A label may contain any byte, even a dot. Such a name would be checked as one name
+ * and forwarded as another.
+ */
 function isAsWritten(question: Question, message: Buffer): boolean {
   const bytes = encode({ type: 'query', questions: [question] }).subarray(HEADER_BYTES);
   return bytes.equals(message.subarray(HEADER_BYTES, HEADER_BYTES + bytes.length));
 }
 
-/** The query for other name servers, built from the parsed one: nothing else of the client's message is forwarded. */
+/**
+ * Builds the query for other name servers from the parsed one, so that nothing else of the client's message is
+ * forwarded.
+ */
 export function forwardedQuery({ packet, question, udpBytes }: Query): Buffer {
   const additionals = hasExtension(packet) ? [extensionOf(udpBytes)] : [];
   return encode({
@@ -104,8 +110,8 @@ export function forwardedQuery({ packet, question, udpBytes }: Query): Buffer {
 }
 
 /**
- * The bytes of another server's response. Throws `Invalid` if it is incomplete or has circular names. Its records are
- * not changed, because they may be of unknown types.
+ * Returns the bytes of another server's response. Throws `Invalid` if it is incomplete or has circular names. Its
+ * records are not changed, because they may be of unknown types.
  */
 export function wholeAnswer(answer: Buffer): Buffer {
   const end = messageEnd(answer);
@@ -114,7 +120,7 @@ export function wholeAnswer(answer: Buffer): Buffer {
   return answer.subarray(0, end);
 }
 
-/** The same for the client, truncated (TC) if it is too long. */
+/** Returns the response for the client, truncated (TC) if it is too long. */
 export function handedOn(query: Query, answer: Buffer, limitBytes: number): Buffer {
   const whole = wholeAnswer(answer);
   return whole.length <= limitBytes
@@ -123,8 +129,8 @@ export function handedOn(query: Query, answer: Buffer, limitBytes: number): Buff
 }
 
 /**
- * For an answer below an alias of the cluster: only the records of the target's name. Only this server answers for
- * names of the cluster.
+ * Returns the records of an alias's target. Only those of the target's name are used, because only this server answers
+ * for names of the cluster.
  */
 export function recordsOf(name: string, answer: Packet, domain: string): Answer[] {
   const isOurs = (text: string): boolean => text === domain || text.endsWith(`.${domain}`);
@@ -142,7 +148,10 @@ export function recordsOf(name: string, answer: Packet, domain: string): Answer[
   return found;
 }
 
-/** Undefined: not a name of the cluster. `alias`: the name of another host, whose address is still to be queried. */
+/**
+ * Answers from the view; undefined for a name outside of the cluster. `alias` is the name of another host, whose
+ * address must still be queried.
+ */
 export function answerFromCluster(
   query: Query,
   view: ClusterView,
@@ -208,13 +217,13 @@ const extensionOf = (udpPayloadSize: number): Answer => ({
 });
 
 /**
- * The encoded response. If it exceeds the client's UDP limit, first the additional records and then the answers are
- * dropped, and TC is set: the client then retries over TCP.
+ * Encodes the response. If it exceeds the client's UDP limit, first the additional records and then the answers are
+ * dropped, and TC is set, so that the client retries over TCP.
  */
 export function writeAnswer(answer: Packet, limitBytes: number): Buffer {
   const extension = (answer.additionals ?? []).filter((record) => record.type === 'OPT');
   for (const additionals of [answer.additionals ?? [], extension]) {
-    // A response that is certainly too long is not encoded at all: a short query may ask for a service with thousands
+    // A response that is certainly too long is not encoded, because a short query may request a service with thousands
     // of endpoints.
     if (((answer.answers ?? []).length + additionals.length) * SHORTEST_RECORD_BYTES > limitBytes) continue;
     const bytes = encode({ ...answer, additionals });

@@ -1,15 +1,15 @@
 /**
- * Names of the cluster's zone as CoreDNS's kubernetes plugin and the specification "Kubernetes DNS-Based Service
- * Discovery" 1.1.0 give them. Pure.
+ * Answers names of the cluster's zone as CoreDNS's kubernetes plugin and the specification "Kubernetes DNS-Based
+ * Service Discovery" 1.1.0 do.
  */
 import type { Service } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
 
 /** The objects of the zone; read for every query. */
 export interface ClusterView {
-  /** Without a dot at its end: `cluster.local`. */
+  /** The domain without a final dot: `cluster.local`. */
   readonly domain: string;
-  /** Increases with each change of the objects. */
+  /** Returns a number that increases with each change of the objects. */
   version(): number;
   hasNamespace(name: string): boolean;
   service(namespace: string, name: string): Service | undefined;
@@ -34,11 +34,14 @@ export type DnsRecord =
     }
   | { readonly type: 'SOA'; readonly name: string };
 
-/** `elsewhere`: not a name of the cluster; forward the query to the node's name servers. */
+/**
+ * The answer. `elsewhere` means that it is not a name of the cluster, so the query is forwarded to the node's name
+ * servers.
+ */
 export type ClusterAnswer =
   | { readonly kind: 'elsewhere' }
   | { readonly kind: 'no-such-name' }
-  /** Without answers: the name exists, but has nothing of that type. */
+  /** If there are no answers, the name exists but has no records of that type. */
   | { readonly kind: 'found'; readonly answers: readonly DnsRecord[]; readonly additionals: readonly DnsRecord[] };
 
 const found = (answers: readonly DnsRecord[], additionals: readonly DnsRecord[] = []): ClusterAnswer => ({
@@ -74,8 +77,8 @@ function apexRecords(name: string, type: string, domain: string): DnsRecord[] {
 }
 
 /**
- * `10-84-0-2.NAMESPACE.pod.DOMAIN`: the address is in the name, even if no such pod exists (CoreDNS: `pods insecure`,
- * kubeadm's choice).
+ * Answers `10-84-0-2.NAMESPACE.pod.DOMAIN` with the address in the name, even if no such pod exists (CoreDNS: `pods
+ * insecure`, kubeadm's choice).
  */
 function answerPod(name: string, type: string, rest: readonly string[]): ClusterAnswer {
   const [text = '', ...more] = rest;
@@ -126,7 +129,7 @@ function answerService(question: ServiceQuestion): ClusterAnswer {
   return addresses(name, type, chosen, type === 'SRV');
 }
 
-/** Endpoints of a service with an address have names, too. */
+/** Answers the names of the endpoints of a service that has an address. */
 function answerEndpointName(
   { name, type, namespace, rest, view }: ServiceQuestion,
   base: string,
@@ -166,8 +169,8 @@ function serviceTargets({ spec }: Service, base: string): Target[] {
 }
 
 /**
- * Only ready endpoints have names, unless publishNotReadyAddresses is set; then the others are published as
- * ready.
+ * Returns the endpoints that have names: only ready ones, unless publishNotReadyAddresses is set; then the others are
+ * published as ready.
  */
 function endpointTargets(slices: readonly EndpointSlice[], base: string): Target[] {
   return slices.flatMap(({ endpoints, ports }) => {
@@ -225,7 +228,7 @@ function answerExternalName(name: string, type: string, target: string): Cluster
   return found(['A', 'AAAA', 'CNAME'].includes(type) ? [{ type: 'CNAME', name, data: target.replace(/\.$/, '') }] : []);
 }
 
-/** Addresses of services and of their endpoints; any other may be known to the node's name servers. */
+/** Answers the addresses of services and of their endpoints. The node's name servers may know other addresses. */
 function answerReverse(name: string, lower: string, type: string, view: ClusterView): ClusterAnswer {
   const ip = reverseAddress(lower);
   if (ip === undefined) return { kind: 'elsewhere' };

@@ -5,8 +5,8 @@ import { endpointSlices, namespaces, services } from '../../api/client/resource-
 import type { ClusterView } from './cluster-names.ts';
 
 /**
- * Undefined until all kinds were listed once. Afterwards the last known state is used, however long the API server is
- * unreachable.
+ * Returns the view; undefined until all kinds were listed once. Afterwards the last known state is used, however long
+ * the API server is unreachable.
  */
 export function followClusterView(informers: Informers, domain: string): () => ClusterView | undefined {
   const all = [informers.for(services), informers.for(endpointSlices), informers.for(namespaces)] as const;

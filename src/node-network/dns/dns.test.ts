@@ -19,7 +19,7 @@ import { messageEnd } from './message-bounds.ts';
 import type { Forwarder } from './name-service.ts';
 import { createNameService } from './name-service.ts';
 
-/** The library reads it; its types do not say so. */
+/** The library reads the code, although its types do not contain it. */
 const rcodeOf = (packet: DecodedPacket): string => (packet as DecodedPacket & { readonly rcode: string }).rcode;
 
 const headless = (name: string, spec: Partial<Service['spec']> = {}): Service =>

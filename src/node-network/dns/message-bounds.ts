@@ -10,8 +10,8 @@ const RECORD_HEAD_BYTES = 10;
 const QUESTION_TAIL_BYTES = 4;
 
 /**
- * The length of the message according to its counters. Undefined when it announces more records than it contains, when
- * a record or a name leads out of it, or when a name points forward or in a circle. Further bytes are not part of the
+ * Returns the length of the message according to its counters; undefined if it announces more records than it contains,
+ * if a record or a name leads out of it, or if a name points forward or in a circle. Further bytes are not part of the
  * message. The cost is linear in the length.
  */
 export const messageEnd = (message: Buffer): number | undefined => readBounds(message)?.end;
@@ -25,7 +25,7 @@ export interface RecordBounds {
   readonly dataEnd: number;
 }
 
-/** The same, and calls back for each record. */
+/** Does the same, and calls back for each record. */
 export function readBounds(
   message: Buffer,
 ): { readonly end: number; readonly records: readonly RecordBounds[] } | undefined {
@@ -49,7 +49,8 @@ export function readBounds(
 }
 
 /**
- * A pointer must lead to a position before the current sequence of labels. Following pointers therefore always ends.
+ * Returns the end of a name. A pointer must lead to a position before the current sequence of labels, so following
+ * pointers always ends.
  */
 function nameEnd(message: Buffer, start: number): number | undefined {
   let end: number | undefined;

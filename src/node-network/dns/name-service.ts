@@ -18,8 +18,8 @@ import { RepeatedQuestions } from './repeated-questions.ts';
 
 export interface Forwarder {
   /**
-   * The answer of one of the node's name servers, with the id of the query. Throws when no server answers in time, or
-   * when too many queries are in flight.
+   * Returns the answer of one of the node's name servers, with the id of the query. Throws when no server answers in
+   * time, or when too many queries are in progress.
    */
   ask(question: Buffer, transport: Transport): Promise<Buffer>;
   /** Whether `ask` sent this query and still waits for the answer: it is a forwarding loop. */
@@ -30,17 +30,17 @@ export type Transport = 'udp' | 'tcp';
 const TCP_BYTES = 65_535;
 
 export interface NameServiceOptions {
-  /** Undefined until everything was listed: an incomplete view would deny existing names. */
+  /** Returns the view; undefined until everything was listed, because an incomplete view would deny existing names. */
   readonly view: () => ClusterView | undefined;
   readonly forwarder: Forwarder;
   readonly log: Logger;
 }
 
-/** Undefined: send no response. Never throws, whatever the message. */
+/** Answers a message; undefined means that no response is sent. It never throws. */
 export type NameService = (message: Buffer, transport: Transport) => Promise<Buffer | undefined>;
 
 export function createNameService({ view, forwarder, log }: NameServiceOptions): NameService {
-  /** The name is an alias: adds the address of its target to the answer. */
+  /** Adds the address of an alias's target to the answer. */
   const followAlias = async (
     query: Query,
     answer: NonNullable<ReturnType<typeof answerFromCluster>>,

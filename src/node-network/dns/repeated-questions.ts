@@ -10,7 +10,7 @@ export class RepeatedQuestions {
   readonly #answers = new Map<string, Buffer>();
   #version = -1;
 
-  /** With the id of the query. */
+  /** Returns the answer with the id of the query. */
   find(message: Buffer, version: number): Buffer | undefined {
     if (version !== this.#version || message.length > MAX_QUESTION_BYTES) return undefined;
     const known = this.#answers.get(keyOf(message));

@@ -1,17 +1,17 @@
 /**
- * Where packets enter the rules of policies: forwarded packets, which is all traffic between pods (bridged too, while
- * `bridge-nf-call-iptables` is set) and between pods and other machines. Service addresses are translated before.
- * Packets from and to the node itself are not forwarded, so probes always reach their pods.
+ * The chains through which packets enter the rules of policies: forwarded packets, which is all traffic between pods
+ * (bridged traffic too, while `bridge-nf-call-iptables` is set) and between pods and other machines. Service addresses
+ * are translated before. Packets from and to the node itself are not forwarded, so probes always reach their pods.
  */
 import type { NftChain } from '../nftables/table-draft.ts';
 import type { Family } from './compile-policy.ts';
 import { families } from './compile-policy.ts';
 import type { Direction } from './is-allowed.ts';
 
-/** From the address of an isolated pod to its chain. */
+/** The name of the map from the address of an isolated pod to its chain. */
 export const mapName = (direction: Direction, family: Family, isReply = false): string =>
   `${direction.toLowerCase()}${isReply ? '-reply' : ''}-pods-${family}`;
-/** Pairs of an isolated pod's address with itself. */
+/** The name of the set of pairs of an isolated pod's address with itself. */
 export const selfName = (family: Family): string => `self-${family}`;
 
 const addressType = { v4: 'ipv4_addr', v6: 'ipv6_addr' } as const;
@@ -20,14 +20,17 @@ const addressWord = { v4: 'ip', v6: 'ip6' } as const;
 export const mapBody = (family: Family): string => `type ${addressType[family]} : verdict;`;
 export const selfBody = (family: Family): string => `type ${addressType[family]} . ${addressType[family]};`;
 
-/** Replies are checked against the policies of their connection, with source and destination exchanged. */
+/**
+ * Returns the base chains. Replies are checked against the policies of their connection, with source and destination
+ * exchanged.
+ */
 export function baseChains(podBridge: string | undefined): ReadonlyMap<string, NftChain> {
   const ends = (direction: Direction, isReply: boolean): string[] =>
     families.map((family) => {
       const end = (direction === 'Ingress') === isReply ? 'saddr' : 'daddr';
       return `${addressWord[family]} ${end} vmap @${mapName(direction, family, isReply)}`;
     });
-  // Neighbour discovery is what ARP is for IPv4; errors belong to a connection that was checked.
+  // Neighbour discovery corresponds to ARP of IPv4. Errors belong to a connection that was checked.
   const always = [
     'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, nd-router-advert } accept',
     'meta l4proto { icmp, ipv6-icmp } ct state related accept',

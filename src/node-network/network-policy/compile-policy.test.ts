@@ -35,7 +35,7 @@ function compiled(direction: Direction, ...rules: RuleParts[]): CompiledPolicy {
 
 const ingress = (...rules: RuleParts[]): CompiledPolicy => compiled('Ingress', ...rules);
 const egress = (...rules: RuleParts[]): CompiledPolicy => compiled('Egress', ...rules);
-/** The names of sets contain digests; only the prefix is compared. */
+/** The names of sets contain digests, so only the prefix is compared. */
 const short = (rules: readonly string[]): string[] => rules.map((rule) => rule.replace(/@(\w+)-[0-9a-f]{24}/g, '@$1'));
 const ports = (...list: NetworkPolicyPort[]): readonly string[] =>
   ingress({ ports: list }).sets.flatMap(({ elements }) => elements);

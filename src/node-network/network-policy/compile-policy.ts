@@ -1,4 +1,4 @@
-/** Turns a policy into chains over sets. The sets are named after their contents, so policies share them. Pure. */
+/** Converts a policy to chains over sets. The sets are named after their contents, so policies share them. */
 import { createHash } from 'node:crypto';
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../api/networking/network-policy.ts';
 import type { LabelSelector } from '../../api/core/meta.ts';
@@ -14,10 +14,10 @@ export type Family = (typeof families)[number];
 
 /** One of several selections whose pods are combined. */
 export interface PodChoice {
-  /** Only pods of this namespace; absent: of the namespaces that `namespaceSelector` selects. */
+  /** The namespace of the pods; absent means the namespaces that `namespaceSelector` selects. */
   readonly namespace?: string;
   readonly namespaceSelector?: LabelSelector;
-  /** Absent: all pods of these namespaces. */
+  /** The selector of the pods; absent means all pods of these namespaces. */
   readonly podSelector?: LabelSelector;
 }
 
@@ -25,7 +25,7 @@ export interface PodChoice {
 export interface PodGroup {
   /** The name without the family. */
   readonly name: string;
-  /** Undefined: all pods. */
+  /** The selections; undefined means all pods. */
   readonly choices: readonly PodChoice[] | undefined;
   readonly port?: { readonly name: string; readonly protocol: PolicyProtocol };
 }
@@ -70,7 +70,7 @@ const addressWord = { v4: 'ip', v6: 'ip6' } as const;
 export const groupBody = ({ port }: PodGroup, family: Family): string =>
   port === undefined ? `type ${addressType[family]};` : `type ${addressType[family]} . inet_proto . inet_service;`;
 
-/** Undefined when the policy does not restrict the direction. */
+/** Compiles one direction of a policy; undefined if the policy does not restrict it. */
 export function compilePolicy(policy: NetworkPolicy, direction: Direction): CompiledPolicy | undefined {
   if (!directionsOf(policy).includes(direction)) return undefined;
   const { metadata, spec } = policy;
@@ -104,7 +104,7 @@ export function compilePolicy(policy: NetworkPolicy, direction: Direction): Comp
   };
 }
 
-/** The alternatives of the peers; none when they select nothing. */
+/** Returns the alternatives of the peers; none if they select nothing. */
 function peersOf(peers: readonly NetworkPolicyPeer[], namespace: string): Peers[] {
   if (peers.length === 0) return [{ kind: 'any' }];
   const choices = peers.flatMap(({ ipBlock, podSelector, namespaceSelector }): PodChoice[] => {
@@ -138,8 +138,8 @@ function blockSets(blocks: AddressRanges): Readonly<Record<Family, FixedSet | un
 }
 
 /**
- * The alternatives of the ports; none if they match nothing. For ingress, the named ports of the policy's own pods are
- * known.
+ * Returns the alternatives of the ports; none if they match nothing. For ingress, the named ports of the policy's own
+ * pods are known.
  */
 function portsOf(
   ports: readonly NetworkPolicyPort[],
@@ -172,14 +172,17 @@ function portsOf(
   return [...numbers, ...names];
 }
 
-/** For egress, the pods of the peers are the servers: the set of their named ports matches peer and port together. */
+/**
+ * Combines ports and peers of an egress rule. The pods of the peers are the servers, so the set of their named ports
+ * matches peer and port together.
+ */
 function narrowed(ports: Ports, peers: Peers): Ports {
   if (ports.kind !== 'names' || peers.kind !== 'pods') return ports;
   return { kind: 'names', group: podGroup(peers.group.choices, ports.group.port) };
 }
 
 /**
- * Elements such as `tcp . 80` and `tcp . 8000-8100`. They do not touch each other, because the kernel refuses
+ * Returns elements such as `tcp . 80` and `tcp . 8000-8100`. They never overlap or touch, because the kernel refuses
  * overlapping ones.
  */
 function numberRanges(ports: readonly NetworkPolicyPort[]): string[] {
@@ -202,7 +205,7 @@ function numberRanges(ports: readonly NetworkPolicyPort[]): string[] {
   });
 }
 
-/** In replies source and destination are exchanged. */
+/** Returns the texts of the rules. In replies source and destination are exchanged. */
 function ruleTexts(peers: Peers, ports: Ports, direction: Direction, isReply: boolean): string[] {
   const [client, server, port] = isReply ? ['daddr', 'saddr', 'sport'] : ['saddr', 'daddr', 'dport'];
   const peer = direction === 'Ingress' ? client : server;

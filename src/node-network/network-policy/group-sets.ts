@@ -15,20 +15,20 @@ interface Group {
 export const familyOf = (ip: string): Family => (ip.includes(':') ? 'v6' : 'v4');
 
 /**
- * The sets of pods that the policies in use refer to: one set for each different selection. A changed pod is compared
- * with every selection once; a new selection is compared with every pod once.
+ * Maintains the sets of pods to which the policies in use refer, one set for each different selection. A changed pod is
+ * compared with every selection once, and a new selection with every pod once.
  */
 export class GroupSets {
   readonly #draft: TableDraft;
   readonly #groups = new Map<string, Group>();
-  /** The pod has only the addresses that belong to no other pod. */
+  /** The pods, each with the addresses that belong to no other pod. */
   readonly #pods = new Map<string, { readonly pod: PolicyPod; readonly namespaceLabels: Labels }>();
 
   constructor(draft: TableDraft) {
     this.#draft = draft;
   }
 
-  /** The current state of a pod; undefined when it is gone. */
+  /** Sets the current state of a pod; undefined if it was removed. */
   setPod(key: string, pod: PolicyPod | undefined, namespaceLabels: Labels = {}): void {
     if (pod === undefined) this.#pods.delete(key);
     else this.#pods.set(key, { pod, namespaceLabels });

@@ -2,7 +2,7 @@ import { formatIp } from '../../base/ip-address.ts';
 import { parseIpPrefix } from '../../base/ip-prefix.ts';
 import type { IPBlock } from '../../api/networking/network-policy.ts';
 
-/** First and last address, as numbers. */
+/** The first and the last address, as numbers. */
 type Span = readonly [first: bigint, last: bigint];
 
 /** Ranges of addresses in ascending order that do not touch or overlap, each as `FIRST-LAST`. */

@@ -1,6 +1,6 @@
 /**
- * The meaning of network policies as the API documents it, written as simply as possible and without regard to cost.
- * Tests compare the compiled rules with this model. Pure.
+ * Implements network policies as the API documents them, as simply as possible and without regard to cost. Tests
+ * compare the compiled rules with this model.
  */
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../api/networking/network-policy.ts';
 import type { Labels } from '../../api/label-requirement.ts';
@@ -12,13 +12,13 @@ import { protocolOf } from './policy-pod.ts';
 export interface PolicyCluster {
   readonly policies: readonly NetworkPolicy[];
   readonly pods: readonly PolicyPod[];
-  /** Labels by name of the namespace. */
+  /** The labels by name of the namespace. */
   readonly namespaces: ReadonlyMap<string, Labels>;
-  /** By name of the node. */
+  /** The addresses by name of the node. */
   readonly nodeAddresses: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The addresses of both ends as the pods see them: after a service address was resolved and before source NAT. */
+/** The addresses of both ends as the pods see them: after a service address was translated and before source NAT. */
 export interface Connection {
   readonly from: string;
   readonly to: string;
@@ -30,8 +30,9 @@ export interface Connection {
 export type Direction = 'Ingress' | 'Egress';
 
 /**
- * A connection is allowed if the policies of both ends allow it. Connections between a pod and its own node, and of a
- * pod with itself, are always allowed (https://kubernetes.io/docs/concepts/services-networking/network-policies).
+ * Whether a connection is allowed, which the policies of both ends must do. Connections between a pod and its own node,
+ * and of a pod with itself, are always allowed
+ * (https://kubernetes.io/docs/concepts/services-networking/network-policies).
  */
 export function isAllowed(cluster: PolicyCluster, connection: Connection): boolean {
   const [source, destination] = [podAt(cluster, connection.from), podAt(cluster, connection.to)];
@@ -46,8 +47,8 @@ const podAt = ({ pods }: PolicyCluster, address: string): PolicyPod | undefined 
   pods.find(({ addresses }) => addresses.includes(address));
 
 /**
- * A pod that no policy of this direction selects allows everything. Otherwise it allows what any of its policies
- * allows.
+ * Whether the policies of one direction allow the connection. A pod that none of them selects allows everything.
+ * Otherwise it allows what any of its policies allows.
  */
 function isAllowedBy(
   cluster: PolicyCluster,
@@ -65,7 +66,10 @@ function isAllowedBy(
   return selecting.length === 0 || selecting.some((policy) => allows(cluster, policy, connection, direction));
 }
 
-/** Without `policyTypes`: Ingress, and Egress if there is a rule of it (upstream: SetDefaults_NetworkPolicy). */
+/**
+ * Returns the directions of a policy. Without `policyTypes` they are Ingress, and Egress if it has such a rule
+ * (upstream: SetDefaults_NetworkPolicy).
+ */
 export function directionsOf({ spec }: NetworkPolicy): readonly Direction[] {
   if (spec.policyTypes !== undefined && spec.policyTypes.length > 0) return spec.policyTypes;
   return (spec.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
@@ -104,7 +108,7 @@ function isIn(address: string, cidr: string): boolean {
   return outer !== undefined && inner !== undefined && containsPrefix(outer, inner);
 }
 
-/** A port name is resolved in the pod at the destination, for both directions. */
+/** Whether the port matches. A port name is resolved in the pod at the destination, for both directions. */
 function isPort(
   cluster: PolicyCluster,
   { protocol, port, endPort }: NetworkPolicyPort,

@@ -15,7 +15,7 @@ interface PolicyUse {
 export class PolicyChains {
   readonly #draft: TableDraft;
   readonly #groups: GroupSets;
-  /** By the name of the chain. */
+  /** The policies by the name of their chain. */
   readonly #policies = new Map<string, PolicyUse>();
   readonly #pods = new Map<string, { readonly policies: readonly string[]; uses: number }>();
   readonly #sets = new Map<string, number>();
@@ -25,7 +25,7 @@ export class PolicyChains {
     this.#groups = groups;
   }
 
-  /** The chain for pods with these policies in one direction. The chain for replies has the suffix `-reply`. */
+  /** Returns the chain for pods with these policies in one direction. The chain for replies has the suffix `-reply`. */
   acquire(policies: readonly CompiledPolicy[]): string {
     const names = policies.map(({ request }) => request.name).sort();
     const chain = `pod-${createHash('sha256').update(names.join(' ')).digest('hex').slice(0, 24)}`;

@@ -1,8 +1,8 @@
 /**
- * Keeps the rules of network policies as the cluster wants them.
- * 1. Nothing is written before policies, pods and namespaces are known. What an earlier run wrote is in force until then.
- * 2. A change is written within milliseconds; what changes meanwhile is in the next writing.
- * 3. The rules stay when it stops: what was denied stays denied.
+ * Writes the rules of network policies to the kernel. Invariants:
+ * 1. Nothing is written before policies, pods and namespaces are known. Until then the rules of an earlier run apply.
+ * 2. A change is written within milliseconds. Changes during a write are part of the next one.
+ * 3. The rules stay when it stops, so that denied traffic stays denied.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -31,11 +31,11 @@ export interface PolicyEnforcerOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly nodeName: string;
-  /** Of nftables, family `inet`. */
+  /** The name of an nftables table of the family `inet`. */
   readonly tableName: string;
   readonly podBridge?: string | undefined;
   /**
-   * Makes bridged packets pass the packet filter if they do not. False: it failed, and packets between pods on one
+   * Enables the packet filter for bridged packets. Returns false if that failed; then packets between pods on one
    * bridge bypass all policies.
    */
   readonly filterBridged: () => boolean;
@@ -67,8 +67,8 @@ export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnfo
 
   const drain = async (): Promise<void> => {
     const pace = new Pace(clock);
-    // Changes that arrive during a pause are applied as well: a map is iterated in the order in which entries were
-    // added.
+    // Changes that arrive during a pause are applied as well, because a map is iterated in the order in which entries
+    // were added.
     for (const [key, change] of pending) {
       pending.delete(key);
       change(table);
@@ -119,7 +119,7 @@ export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnfo
 
 type Put = (key: string, change: Change) => void;
 
-/** Follows pods, namespaces and policies. Returns the function that ends it. */
+/** Follows pods, namespaces and policies. Returns a function that ends it. */
 function followObjects(informers: Informers, podInformer: Informer<Pod>, put: Put): readonly (() => void)[] {
   const setPod = (pod: Pod, isGone: boolean): void => {
     const policyPod = policyPodOf(pod);
@@ -150,7 +150,7 @@ function followObjects(informers: Informers, podInformer: Informer<Pod>, put: Pu
   ];
 }
 
-/** Only the fields that matter for policies: a node reads all pods of the cluster. */
+/** Keeps only the fields that policies need, because a node reads all pods of the cluster. */
 const withoutBallast = ({ metadata, spec, status }: Pod): Pod => ({
   metadata: {
     name: metadata.name,

@@ -11,7 +11,7 @@ const protocols: ReadonlyMap<string, PolicyProtocol> = new Map([
   ['SCTP', 'sctp'],
 ]);
 
-/** Absent means TCP; undefined for a protocol that the API does not know. */
+/** Returns the protocol. A missing one means TCP; undefined for a protocol that the API does not know. */
 export const protocolOf = (name = 'TCP'): PolicyProtocol | undefined => protocols.get(name);
 
 export const isPortNumber = (value: unknown): value is number =>
@@ -23,23 +23,24 @@ export interface NamedPort {
   readonly port: number;
 }
 
-/** The parts of a pod that matter for network policies. */
+/** The parts of a pod that network policies depend on. */
 export interface PolicyPod {
   /** `namespace/name`. */
   readonly key: string;
   readonly namespace: string;
   readonly labels: Labels;
   readonly node: string;
-  /** In canonical form. Without addresses, the pod matches no policy. */
+  /** The addresses in canonical form. Without addresses, the pod matches no policy. */
   readonly addresses: readonly string[];
   readonly ports: readonly NamedPort[];
-  /** If two pods have the same address, it belongs to the younger one. */
+  /** The creation time. If two pods have the same address, it belongs to the younger one. */
   readonly since: string;
 }
 
 /**
- * Pods with the host's network have no addresses of their own, and ended pods have lost theirs (upstream: NetworkPolicy
- * does not apply to pods of the host's network). Loopback and link-local addresses belong to no pod.
+ * Converts a pod. Pods with the host's network have no addresses of their own, and ended pods have lost theirs
+ * (upstream: NetworkPolicy does not apply to pods of the host's network). Loopback and link-local addresses belong to
+ * no pod.
  */
 export function policyPodOf(pod: Pod): PolicyPod {
   const { metadata, spec, status } = pod;

@@ -54,8 +54,8 @@ const clusterOf = ({ namespaces, pods, policies }: Model): PolicyCluster => ({
 });
 
 /**
- * A packet passes the nodes of both ends. A node forwards it when one end is a pod and the other end is not the node
- * itself.
+ * Whether a packet passes the nodes of both ends. A node forwards it if one end is a pod and the other end is not the
+ * node itself.
  */
 function passes(rules: ReadonlyMap<string, NodeRules>, { pods }: Model, packet: SimulatedPacket): boolean {
   const nodeOf = (ip: string): string | undefined =>
@@ -107,7 +107,7 @@ function* connections({ pods }: Model): Generator<Connection> {
     }
 }
 
-/** The connections on which rules and model disagree, in either direction. */
+/** Returns the connections on which rules and model differ, in either direction. */
 function compare(
   world: Model,
   rules: ReadonlyMap<string, NodeRules>,

@@ -1,10 +1,12 @@
 /**
- * The rules of all policies for the pods of one node, kept in step with the cluster.
- * 1. A pod that some policy isolates has an entry in a map of its direction that leads to the chain of its policies,
- *    which ends with a drop. Other addresses have no entry: their packets pass.
- * 2. Every packet is judged, not the first of a connection alone: what a change forbids ends at once, both ways.
- * 3. A change costs what it touches: a pod its memberships, a policy the pods of its namespace.
- * 4. Only policies that select a pod of the node are in the table, with the sets they use.
+ * The rules of all policies for the pods of one node. Invariants:
+ * 1. A pod that a policy isolates has an entry in a map of its direction, which leads to the chain of its policies.
+ *    That chain ends with a drop. Other addresses have no entry, and their packets pass.
+ * 2. Every packet is checked, and not only the first one of a connection. So traffic that a change forbids ends
+ *    immediately, in both directions.
+ * 3. The cost of a change depends on what it affects: for a pod its memberships, for a policy the pods of its
+ *    namespace.
+ * 4. The table contains only policies that select a pod of the node, with the sets that they use.
  */
 import type { NetworkPolicy } from '../../api/networking/network-policy.ts';
 import type { Labels } from '../../api/label-requirement.ts';
@@ -45,7 +47,10 @@ export class PolicyTable {
   readonly #podsOf = new Map<string, Set<string>>();
   readonly #namespaces = new Map<string, Labels>();
   readonly #policiesOf = new Map<string, Map<string, KnownPolicy>>();
-  /** The pods with this address. It belongs to the youngest of them: the others have ended, which is not known yet. */
+  /**
+   * The pods with this address. It belongs to the youngest of them, because the others have ended, even if that is not
+   * known yet.
+   */
   readonly #claims = new Map<string, Set<string>>();
   readonly #entries = new Map<string, Entry>();
 
@@ -63,14 +68,14 @@ export class PolicyTable {
     for (const [name, chain] of baseChains(podBridge)) draft.putChain(name, chain);
   }
 
-  /** The labels of a namespace; undefined when it is gone. */
+  /** Sets the labels of a namespace; undefined if it was removed. */
   setNamespace(name: string, labels: Labels | undefined): void {
     if (labels === undefined) this.#namespaces.delete(name);
     else this.#namespaces.set(name, labels);
     for (const key of this.#podsOf.get(name) ?? []) this.#refreshMembership(key);
   }
 
-  /** The current state of a pod; undefined when it is gone. */
+  /** Sets the current state of a pod; undefined if it was removed. */
   setPod(key: string, pod: PolicyPod | undefined): void {
     const before = this.#pods.get(key);
     if (pod === undefined) this.#pods.delete(key);
@@ -93,7 +98,7 @@ export class PolicyTable {
     }
   }
 
-  /** A policy as it is now; undefined when it is gone. */
+  /** Sets the current policy; undefined if it was removed. */
   setPolicy(namespace: string, name: string, policy: NetworkPolicy | undefined): void {
     const policies = this.#policiesOf.get(namespace) ?? new Map<string, KnownPolicy>();
     if (policy === undefined) policies.delete(name);
@@ -127,12 +132,12 @@ export class PolicyTable {
       );
   }
 
-  /** The addresses that this node has to guard for the pod. */
+  /** Returns the addresses of the pod for which this node enforces policies. */
   #guarded(key: string): readonly string[] {
     return this.#pods.get(key)?.node === this.#nodeName ? this.#ownAddresses(key) : [];
   }
 
-  /** Takes out the addresses that are not the pod's any more. */
+  /** Removes addresses that no longer belong to the pod. */
   #withdraw(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
@@ -140,7 +145,7 @@ export class PolicyTable {
     for (const ip of entry.ips) if (!ips.includes(ip)) this.#setAddress(ip, undefined);
   }
 
-  /** Brings the entries of a pod to what its policies are. */
+  /** Updates the entries of a pod to its current policies. */
   #enter(key: string): void {
     const before = this.#entries.get(key);
     const ips = this.#guarded(key);
@@ -148,7 +153,7 @@ export class PolicyTable {
       const policies = ips.length === 0 ? [] : this.#selecting(key, direction);
       return policies.length === 0 ? undefined : this.#chains.acquire(policies);
     };
-    // What comes is acquired before what goes is released: what both use stays as it is.
+    // New chains are acquired before the old ones are released, so that a chain in both stays unchanged.
     const after: Entry = { ips, Ingress: chainOf('Ingress'), Egress: chainOf('Egress') };
     for (const ip of ips) this.#setAddress(ip, after);
     for (const direction of directions) if (before?.[direction] !== undefined) this.#chains.release(before[direction]);

@@ -1,9 +1,9 @@
 import type { TableDraft } from './table-draft.ts';
 
 /**
- * Whether the kernel has all sets, all chains and as many rules in each as the table was given. `shown` is what
- * `nft --stateless --terse list table` wrote. Elements are not compared: a program that removes single elements of
- * another's sets is not detected.
+ * Whether the kernel has all sets, all chains and in each chain the number of rules that were written. `shown` is the
+ * output of `nft --stateless --terse list table`. Elements are not compared, so the removal of single elements by
+ * another program is not detected.
  */
 export function isTableWhole(draft: TableDraft, shown: string): boolean {
   const sets = new Set<string>();

@@ -1,10 +1,10 @@
-/** The kernel's nftables, as far as this program needs them. */
+/** The part of the kernel's nftables that this program needs. */
 export interface Nft {
   /**
-   * `nft -f -`: all commands of the text in one transaction, so packets see all of them or none. Throws `Internal` with
-   * the program's words when the kernel refused, `NotFound` when the program is missing.
+   * Runs `nft -f -`: all commands of the text in one transaction, so packets see all changes or none. Throws `Internal`
+   * with the program's message if the kernel refused, and `NotFound` if the program is missing.
    */
   apply(text: string): Promise<void>;
-  /** The table without the elements of its sets; '' when there is none. */
+  /** Returns the table without the elements of its sets; '' if there is none. */
   show(family: string, table: string): Promise<string>;
 }

@@ -1,10 +1,10 @@
 /**
- * The desired state of one nftables table, and its changes since the last write.
- * 1. The cost of `takeChanges` depends on the number of changes, not on the size of the table.
+ * The desired state of one nftables table, and its changes since the last write. Invariants:
+ * 1. The cost of `takeChanges` depends on the number of changes, and not on the size of the table.
  * 2. A value that changed and changed back is not a change.
- * 3. The commands are in an order the kernel accepts: an object is added before the references to it, and
+ * 3. The commands are in an order that the kernel accepts: an object is added before the references to it, and
  *    references are deleted before the object.
- * Texts come from the caller, who builds them from checked values alone. No I/O.
+ * The caller builds the texts, only from validated values.
  */
 
 export interface NftSet {
@@ -14,13 +14,13 @@ export interface NftSet {
 }
 
 export interface NftChain {
-  /** `type filter hook forward priority 0; policy accept;` for a base chain. */
+  /** The hook of a base chain: `type filter hook forward priority 0; policy accept;`. */
   readonly head?: string;
   readonly rules: readonly string[];
 }
 
 interface LiveSet extends NftSet {
-  /** By key; the value is '' in a set. */
+  /** The elements by key; in a set the values are ''. */
   readonly elements: Map<string, string>;
 }
 
@@ -50,7 +50,7 @@ export class TableDraft {
     return this.#chains;
   }
 
-  /** The set, empty if it is new. Throws if a set of this name has another declaration. */
+  /** Adds a set, which is empty if it is new. Throws if a set of this name has another declaration. */
   putSet(name: string, set: NftSet): void {
     if (this.#sets.has(name)) return;
     this.#touchSet(name);
@@ -64,7 +64,7 @@ export class TableDraft {
     this.#elementsBefore.delete(name);
   }
 
-  /** `value` for maps alone. */
+  /** Adds an element; `value` is only for maps. */
   putElement(set: string, key: string, value = ''): void {
     const elements = this.#sets.get(set)?.elements;
     if (elements === undefined || elements.get(key) === value) return;
@@ -93,7 +93,9 @@ export class TableDraft {
     this.#chains.delete(name);
   }
 
-  /** The commands since the last write; undefined when nothing changed. The returned commands count as written. */
+  /**
+   * Returns the commands since the last write; undefined if nothing changed. The returned commands count as written.
+   */
   takeChanges(): string | undefined {
     const [declared, undeclared] = this.#setCommands();
     const { deleted, added } = this.#elementCommands();
@@ -112,7 +114,7 @@ export class TableDraft {
     return commands.length === 0 ? undefined : `${commands.join('\n')}\n`;
   }
 
-  /** The commands that replace the whole table. The returned commands count as written. */
+  /** Returns the commands that replace the whole table. The returned commands count as written. */
   takeWhole(): string {
     this.#forget();
     const lines = [`add table ${this.#address}`, `delete table ${this.#address}`, `add table ${this.#address}`];
@@ -129,7 +131,7 @@ export class TableDraft {
     for (const [name, before] of this.#setsBefore) {
       const now = this.#sets.get(name);
       if (now === before) continue;
-      // A set cannot be deleted and recreated while rules refer to it: only its elements are replaced.
+      // A set cannot be deleted and recreated while rules refer to it, so only its elements are replaced.
       if (before === undefined && now !== undefined) declared.push(this.#declareSet(name, now));
       if (now === undefined && before !== undefined) undeclared.push(`delete ${before.kind} ${this.#address} ${name}`);
     }

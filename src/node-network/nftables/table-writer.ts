@@ -1,8 +1,8 @@
 /**
- * Writes a table to the kernel and keeps it there.
+ * Writes a table to the kernel and maintains it. Invariants:
  * 1. The first write replaces the table of an earlier run in one transaction.
- * 2. Later writes contain only the changes. If the kernel refuses one, the whole table is written at once: nft before
- *    1.0.7 cannot read back everything it has written, and refuses new rules that use some maps.
+ * 2. Later writes contain only the changes. If the kernel refuses one, the whole table is written immediately: nft
+ *    before 1.0.7 cannot read back everything that it has written, and refuses new rules that use some maps.
  * 3. A check every `CHECK_MS` detects parts that other programs have removed.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -41,7 +41,7 @@ export class TableWriter {
     this.#checkedMs = clock.monotonicMs();
   }
 
-  /** False: the kernel refused the write, and the state of the table is unknown. */
+  /** Writes the changes. Returns false if the kernel refused them, and then the state of the table is unknown. */
   async #writeChanges(): Promise<boolean> {
     const { draft, nft, log } = this.#parts;
     const text = draft.takeChanges();
@@ -55,7 +55,7 @@ export class TableWriter {
     }
   }
 
-  /** The draft may be ahead of the kernel: changes that are not written yet are not differences. */
+  /** Checks the table. Changes that are not written yet are not differences. */
   async #check(): Promise<void> {
     const { draft, nft, clock, log } = this.#parts;
     if (!(await this.#writeChanges())) {

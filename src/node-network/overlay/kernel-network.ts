@@ -1,8 +1,8 @@
-/** What the kernel holds of links, addresses, routes, neighbours and forwarding entries, as `ip -j` and `bridge -j` show it. */
+/** The kernel's links, addresses, routes, neighbours and forwarding entries, as `ip -j` and `bridge -j` show them. */
 export interface KernelState {
   readonly links: readonly KernelLink[];
   readonly routes: readonly KernelRoute[];
-  /** Permanent ones. */
+  /** The permanent neighbours. */
   readonly neighbours: readonly KernelNeighbour[];
   readonly forwarding: readonly ForwardingEntry[];
 }
@@ -14,7 +14,7 @@ export interface KernelLink {
   readonly isUp: boolean;
   /** `IP/LENGTH`, without link-local ones. */
   readonly addresses: readonly string[];
-  /** Of VXLAN devices. */
+  /** The settings of a VXLAN device. */
   readonly vxlan?: VxlanSettings;
 }
 
@@ -28,11 +28,11 @@ export interface VxlanSettings {
 }
 
 export interface KernelRoute {
-  /** `IP/LENGTH`, also of a single address. */
+  /** `IP/LENGTH`, even for a single address. */
   readonly range: string;
   readonly gateway: string | undefined;
   readonly device: string;
-  /** Number or name, as `ip` prints it. */
+  /** The protocol as a number or name, as `ip` prints it. */
   readonly protocol: string;
 }
 
@@ -44,7 +44,7 @@ export interface KernelNeighbour {
 
 export interface ForwardingEntry {
   readonly mac: string;
-  /** The address of the machine that has it. */
+  /** The address of the machine with this MAC address. */
   readonly remote: string;
   readonly device: string;
 }
@@ -76,13 +76,16 @@ export type NetworkStep = { [K in keyof StepArgs]: { readonly kind: K } & StepAr
 
 export interface KernelNetwork {
   read(): Promise<KernelState>;
-  /** In order. One that fails does not keep the others from being done; then it throws `Internal` with their words. */
+  /**
+   * Applies the steps in order. A failed step does not stop the others. At the end it throws `Internal` with the
+   * messages.
+   */
   apply(steps: readonly NetworkStep[]): Promise<void>;
-  /** Packets leave the device with their checksums computed. */
+  /** Makes packets leave the device with computed checksums. */
   disableChecksumOffload(device: string): Promise<void>;
   /** Calls `onChange` with each line about a change, and after a gap in which changes may have been missed. */
   watch(onChange: (line: string) => void): { stop(): void };
 }
 
-/** Marks routes as ours, for a later run to remove those that are stale. Others' programs use other numbers. */
+/** The protocol number of our routes, by which a later run finds outdated ones. Other programs use other numbers. */
 export const ROUTE_PROTOCOL = '84';

@@ -1,16 +1,19 @@
-/** What the overlay writes for others on the node: flannel's subnet file and the configuration of the CNI plugins. Pure. */
+/**
+ * The files that the overlay writes for other programs on the node: flannel's subnet file and the configuration of the
+ * CNI plugins.
+ */
 import type { Family } from './overlay-node.ts';
 import { addressIn } from './overlay-node.ts';
 
 export interface NodeNetworkFacts {
-  /** Of all pods. */
+  /** The ranges of all pods. */
   readonly networks: Readonly<Partial<Record<Family, string>>>;
-  /** Of this node's pods. */
+  /** The ranges of this node's pods. */
   readonly ranges: Readonly<Partial<Record<Family, string>>>;
   readonly mtu: number;
 }
 
-/** As flanneld writes it, for programs that read it (upstream: flannel WriteSubnetFile). */
+/** Formats the file as flanneld does, for programs that read it (upstream: flannel WriteSubnetFile). */
 export function renderSubnetFile({ networks, ranges, mtu }: NodeNetworkFacts): string {
   const lines = (['ipv4', 'ipv6'] as const).flatMap((family) => {
     const [network, range] = [networks[family], ranges[family]];
@@ -28,7 +31,7 @@ export interface CniSettings {
   readonly dataDir: string | undefined;
 }
 
-/** A bridge with the node's ranges; masquerading is the overlay's part, which knows the ranges of other nodes. */
+/** Configures a bridge with the node's ranges. The overlay masquerades, because it knows the ranges of other nodes. */
 export function renderCniConfig({ ranges, mtu }: NodeNetworkFacts, settings: CniSettings): string {
   const { networkName, bridge, dataDir } = settings;
   const own = [ranges.ipv4, ranges.ipv6].filter((range) => range !== undefined);

@@ -23,14 +23,14 @@ import { planOverlay, vxlanDevice } from './plan-overlay.ts';
 
 export interface OverlayOptions extends OverlaySettings {
   readonly nodeName: string;
-  /** Ranges of all pods, one per IP family. */
+  /** The ranges of all pods, one per IP family. */
   readonly networks: Readonly<Partial<Record<Family, string>>>;
-  /** Absent: the node's internal address. */
+  /** The addresses of the node; absent means its internal address. */
   readonly publicIps: Readonly<Partial<Record<Family, string>>>;
   readonly serviceCidrs: Readonly<Partial<Record<Family, string>>>;
   readonly chainPrefix: string;
   readonly subnetFile: string | undefined;
-  /** Absent: another program configures the CNI. */
+  /** The CNI settings; absent if another program configures the CNI. */
   readonly cni: (CniSettings & { readonly file: string }) | undefined;
 }
 
@@ -39,9 +39,9 @@ export interface OverlayParts {
   readonly informers: Informers;
   readonly kernel: KernelNetwork;
   readonly filters: Readonly<Record<Family, PacketFilter>>;
-  /** Undefined when there is none. */
+  /** Returns the content of a file; undefined if there is none. */
   readonly readFile: (path: string) => string | undefined;
-  /** Writes the file in one step, with its folder. */
+  /** Writes the file atomically, and creates its folder. */
   readonly writeFile: (path: string, text: string) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -50,9 +50,9 @@ export interface OverlayParts {
 
 export interface Overlay {
   start(): void;
-  /** Resolves when the node takes part for the first time. */
+  /** Resolves when the node has joined the network. */
   whenJoined(): Promise<void>;
-  /** Leaves everything in the kernel as it is: traffic goes on. */
+  /** Stops. The kernel's state stays, so traffic continues. */
   stop(): Promise<void>;
 }
 
@@ -106,7 +106,7 @@ export function createOverlay(options: OverlayOptions, parts: OverlayParts): Ove
   };
 }
 
-/** What of a node the network depends on; its status changes all the time. */
+/** Returns the part of a node on which the network depends. Its status changes all the time. */
 const concernOf = (node: Node): string => JSON.stringify(peerOf(node) ?? null);
 
 class OverlayWork {
@@ -116,7 +116,7 @@ class OverlayWork {
   readonly #reported = new Set<string>();
   /** Devices on which this run has set the offload. */
   readonly #offloaded = new Set<string>();
-  /** What the kernel said in the last pass when it refused an entry. */
+  /** The kernel's error in the last pass, if it refused an entry. */
   #refusal: string | undefined;
   readonly #rulesCheckedMs = new Map<Family, number>();
 
@@ -125,7 +125,7 @@ class OverlayWork {
     this.#parts = parts;
   }
 
-  /** Whether a line of the kernel's events may be about what is ours. */
+  /** Whether a line of the kernel's events may concern our entries. */
   concerns(line: string): boolean {
     const { vni } = this.#options;
     return (
@@ -133,7 +133,7 @@ class OverlayWork {
     );
   }
 
-  /** False while the node does not take part. */
+  /** Updates the kernel. Resolves to false while the node is not part of the network. */
   async settle(): Promise<boolean> {
     const all = this.#parts.informers.for(nodes);
     if (!all.hasSynced()) return false;
@@ -145,7 +145,10 @@ class OverlayWork {
     return false;
   }
 
-  /** False while the node has no range or no address of any family: then it is not announced, and no file is written. */
+  /**
+   * Resolves to false while the node has no range or no address of any family. Then it is not announced, and no file is
+   * written.
+   */
   async #connect(node: Node | undefined, list: readonly Node[]): Promise<boolean> {
     const { networks, backend } = this.#options;
     const actual = await this.#parts.kernel.read();
@@ -178,7 +181,7 @@ class OverlayWork {
     const refusal = failure === undefined ? undefined : errorMessage(failure);
     const isNew = refusal !== this.#refusal;
     this.#refusal = refusal;
-    // The same refusal as before is tried again with the next check only: it may stay for as long as the other node does.
+    // The same refusal is retried only at the next check, because it may last as long as the other node exists.
     if (failure !== undefined && isNew) throw failure;
     return isMember || backend === 'observe' || node === undefined;
   }
@@ -232,7 +235,7 @@ class OverlayWork {
     if (steps.some(({ kind }) => kind === 'createVxlan')) this.#offloaded.delete(device);
     if (this.#offloaded.has(device)) return;
     this.#offloaded.add(device);
-    // Some kernels send wrong checksums for packets that are translated twice; flannel turns the offload off, too.
+    // Some kernels send wrong checksums for packets that are translated twice. flannel turns the offload off too.
     await kernel
       .disableChecksumOffload(device)
       .catch((error: unknown) => this.#reportOnce(errorMessage(error), 'checksum offload'));
@@ -254,7 +257,7 @@ class OverlayWork {
     this.#rulesCheckedMs.set(family, clock.monotonicMs());
   }
 
-  /** The configuration of the CNI comes last: with it the node is ready for pods. */
+  /** Writes the files. The CNI configuration comes last, because with it the node is ready for pods. */
   #writeFiles(facts: Parameters<typeof renderSubnetFile>[0]): void {
     const { subnetFile, cni } = this.#options;
     const write = (path: string, text: string): void => {
@@ -264,7 +267,7 @@ class OverlayWork {
     if (cni !== undefined) write(cni.file, renderCniConfig(facts, cni));
   }
 
-  /** As flanneld does, by the subresource that its role allows it to write. */
+  /** Announces the node as flanneld does, through the subresource that its role may write. */
   async #announce(node: Node, wanted: Readonly<Record<string, string | null>>): Promise<void> {
     const { client, clock } = this.#parts;
     const present = new Map(Object.entries(node.metadata.annotations ?? {}));

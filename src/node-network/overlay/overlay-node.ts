@@ -1,4 +1,4 @@
-/** Nodes as flannel's kube subnet manager describes them, in annotations (upstream: flannel pkg/subnet/kube). */
+/** Reads nodes as flannel's kube subnet manager describes them, in annotations (upstream: flannel pkg/subnet/kube). */
 import { formatIp, parseIp } from '../../base/ip-address.ts';
 import { parseIpPrefix } from '../../base/ip-prefix.ts';
 import type { Node } from '../../api/core/node.ts';
@@ -13,11 +13,11 @@ const annotationNames = {
   managed: `${PREFIX}kube-subnet-manager`,
   data: { ipv4: `${PREFIX}backend-data`, ipv6: `${PREFIX}backend-v6-data` },
   publicIp: { ipv4: `${PREFIX}public-ip`, ipv6: `${PREFIX}public-ipv6` },
-  /** An administrator's word, above what the node found out. */
+  /** An address that an administrator sets. It has precedence over the detected one. */
   overwrite: { ipv4: `${PREFIX}public-ip-overwrite`, ipv6: `${PREFIX}public-ipv6-overwrite` },
 } as const;
 
-/** How one node is reached in one IP family. All texts are in their canonical form. */
+/** How one node is reached in one IP family. All texts are in canonical form. */
 export interface Endpoint {
   readonly range: string;
   readonly publicIp: string;
@@ -34,11 +34,11 @@ export interface Peer {
   readonly ipv6?: Endpoint;
 }
 
-/** The ranges of the node's pods. */
+/** Returns the ranges of the node's pods. */
 export const podRanges = ({ spec }: Node): readonly string[] => spec?.podCIDRs ?? (spec?.podCIDR ? [spec.podCIDR] : []);
 
 /**
- * Undefined for a node without overlay. Annotations that do not have the expected form are ignored, because other
+ * Returns the peer of a node; undefined for a node without overlay. Invalid annotations are ignored, because other
  * programs write them.
  */
 export function peerOf(node: Node): Peer | undefined {
@@ -61,7 +61,7 @@ export function peerOf(node: Node): Peer | undefined {
   };
 }
 
-/** The first range of the family, in canonical form. */
+/** Returns the first range of the family, in canonical form. */
 export function rangeOf(cidrs: readonly string[], family: Family): string | undefined {
   for (const cidr of cidrs) {
     const prefix = parseIpPrefix(cidr);
@@ -71,7 +71,10 @@ export function rangeOf(cidrs: readonly string[], family: Family): string | unde
   return undefined;
 }
 
-/** A range's own address, by which its node is addressed on the VXLAN device, or the one after it. */
+/**
+ * Returns an address of the range: its own address, by which its node is reached on the VXLAN device, or the one after
+ * it.
+ */
 export function addressIn(range: string, offset: 0 | 1): string {
   const prefix = parseIpPrefix(range);
   return prefix === undefined ? '' : formatAddress(prefix.first + BigInt(offset), prefix.bits);
@@ -109,7 +112,7 @@ export interface OwnFacts {
   readonly endpoints: Readonly<Partial<Record<Family, Endpoint>>>;
 }
 
-/** The annotations from which other nodes learn how to reach this node. Null removes an outdated one. */
+/** Returns the annotations from which other nodes read how to reach this node. Null removes an outdated one. */
 export function ownAnnotations({ backend, vni, endpoints }: OwnFacts): Record<string, string | null> {
   const result: Record<string, string | null> = {
     [annotationNames.managed]: 'true',
@@ -126,7 +129,7 @@ export function ownAnnotations({ backend, vni, endpoints }: OwnFacts): Record<st
   return result;
 }
 
-/** The address that an administrator set, instead of the detected one. */
+/** Returns the address that an administrator set instead of the detected one. */
 export function overwrittenIp({ metadata }: Node, family: Family): string | undefined {
   return addressOf(metadata.annotations?.[annotationNames.overwrite[family]], family);
 }

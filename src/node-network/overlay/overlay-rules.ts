@@ -1,9 +1,9 @@
 import type { Ruleset } from '../service-routing/ruleset.ts';
 
 /**
- * Rules of the packet filter for pods: they reach each other with their own addresses and everything else with the
- * node's, and the node forwards their packets whatever another program's policy is. Of one IP family. `serviceCidr`: left to service
- * routing, which rejects what no service has.
+ * Returns the packet filter rules of pods in one IP family. Pods reach each other with their own addresses and other
+ * hosts with the node's, and the node forwards their packets whatever the policy of another program is. `serviceCidr`
+ * is left to service routing, which rejects unassigned addresses.
  */
 export function overlayRules(
   chainPrefix: string,

@@ -70,7 +70,7 @@ export function parseNeighbours(text: string): KernelNeighbour[] {
   );
 }
 
-/** Those that name another machine. */
+/** Parses the forwarding entries that name another machine. */
 export function parseForwarding(text: string): ForwardingEntry[] {
   return listOf<EntryJson>(text).flatMap(({ mac, ifname, dst }) =>
     mac === undefined || ifname === undefined || dst === undefined ? [] : [{ mac, remote: dst, device: ifname }],

@@ -17,7 +17,7 @@ import { addressIn } from './overlay-node.ts';
 const vxlanBytes = { ipv4: 50, ipv6: 70 } as const satisfies Record<Family, number>;
 
 export interface OverlaySettings {
-  /** `observe`: adds routes to the pods of all nodes, without being a node. */
+  /** `observe` adds routes to the pods of all nodes, without being a node. */
   readonly backend: Backend | 'observe';
   readonly vni: number;
   readonly port: number;
@@ -26,9 +26,9 @@ export interface OverlaySettings {
 /** This node in one IP family. */
 export interface OwnSide {
   readonly nodeName: string;
-  /** The range of all pods: nodes with another range are left out. */
+  /** The range of all pods. Nodes with another range are left out. */
   readonly network: string;
-  /** Undefined for an observer. */
+  /** The range of this node; undefined for an observer. */
   readonly range: string | undefined;
   readonly publicIp: string;
   /** The device that has `publicIp`. */
@@ -40,7 +40,7 @@ export interface OwnSide {
 
 export interface OverlayPlan {
   readonly steps: readonly NetworkStep[];
-  /** Whether the VXLAN device exists after the steps. */
+  /** The MAC address of the VXLAN device, if it exists after the steps. */
   readonly mac: string | undefined;
   readonly mtu: number;
   /** The nodes that are left out, and the reasons. */
@@ -50,15 +50,15 @@ export interface OverlayPlan {
 /** The kernel's limit for names of devices. */
 const LONGEST_NAME = 15;
 
-/** As flannel names its devices, shorter where the kernel would refuse the name. */
+/** Returns flannel's name of the device, shortened if the kernel would refuse it. */
 export function vxlanDevice(family: Family, vni: number): string {
   const [name, short] = family === 'ipv4' ? ['flannel', 'flan'] : ['flannel-v6', 'flan6'];
   return `${name}.${vni}`.length <= LONGEST_NAME ? `${name}.${vni}` : `${short}.${vni}`;
 }
 
 /**
- * The steps from `actual` to the desired state, in one IP family; none when they are equal. Stale entries are removed
- * before others are added. Pure; linear in nodes and entries.
+ * Plans the steps from `actual` to the desired state, in one IP family; none if they are equal. Stale entries are
+ * removed before others are added. The cost is linear in nodes and entries.
  */
 export function planOverlay(
   family: Family,
@@ -88,8 +88,8 @@ export function planOverlay(
 }
 
 /**
- * Other nodes that can be reached. A range that overlaps this node's range or that of an earlier node would take its
- * traffic, so the later node is left out.
+ * Selects the other nodes that can be reached. A range that overlaps this node's range or that of an earlier node would
+ * take its traffic, so the later node is left out.
  */
 function selectPeers(
   family: Family,
@@ -192,7 +192,7 @@ const split = (steps: readonly NetworkStep[]): [NetworkStep[], NetworkStep[]] =>
   steps.filter(({ kind }) => kind !== 'deleteRoute'),
 ];
 
-/** `isOurs`: which routes on the device may be removed. */
+/** Plans the routes. `isOurs` decides which routes on the device may be removed. */
 function planRoutes(
   device: string,
   wanted: readonly { range: string; gateway: string; device: string; onlink: boolean }[],
@@ -212,8 +212,8 @@ function planRoutes(
 }
 
 /**
- * The neighbours and forwarding entries of a VXLAN device: the MAC address of each node, and the address of the machine
- * that has it.
+ * Plans the neighbours and forwarding entries of a VXLAN device: the MAC address of each node, and the address of its
+ * machine.
  */
 function planEntries(device: string, peers: readonly Endpoint[], actual: KernelState): NetworkStep[] {
   const neighbours = new Map<string, KernelNeighbour>();
@@ -239,7 +239,7 @@ function planEntries(device: string, peers: readonly Endpoint[], actual: KernelS
   return [...removed, ...added];
 }
 
-/** A locally administered MAC address, always the same for a node. */
+/** Returns a locally administered MAC address, which is always the same for a node. */
 function stableMac(seed: string): string {
   const digest = createHash('sha256').update(seed).digest('hex');
   return `02:${(digest.slice(0, 10).match(/../g) ?? []).join(':')}`;

@@ -2,8 +2,8 @@ import type { NetworkStep } from './kernel-network.ts';
 import { ROUTE_PROTOCOL } from './kernel-network.ts';
 
 /**
- * A step as a line for the program's `-batch`. All values were checked before: they are only device names, addresses
- * and numbers. Pure.
+ * Returns a step as a line for the program's `-batch`. All values were validated before: they are only device names,
+ * addresses and numbers.
  */
 export function commandOf(step: NetworkStep): { readonly program: 'ip' | 'bridge'; readonly line: string } {
   const { program, words } = wordsOf(step);

@@ -17,23 +17,23 @@ export interface ServiceRoute {
   readonly clusterIp: string;
   readonly port: number;
   readonly nodePort: number | undefined;
-  /** externalIPs, and load balancer addresses unless their `ipMode` is Proxy. */
+  /** The externalIPs, and load balancer addresses unless their `ipMode` is Proxy. */
   readonly externalIps: readonly ExternalAddress[];
   /** How long a client keeps its endpoint (session affinity), in seconds; absent: no affinity. */
   readonly affinitySeconds: number | undefined;
   readonly all: readonly Backend[];
   readonly local: readonly Backend[];
-  /** Traffic from inside the cluster stays on its node (internalTrafficPolicy: Local). */
+  /** Whether traffic from inside the cluster stays on its node (internalTrafficPolicy: Local). */
   readonly internalLocal: boolean;
-  /** Traffic from outside stays on its node and keeps its source address (externalTrafficPolicy: Local). */
+  /** Whether traffic from outside stays on its node and keeps its source address (externalTrafficPolicy: Local). */
   readonly externalLocal: boolean;
 }
 
 export interface ExternalAddress {
   readonly ip: string;
-  /** Allowed client ranges; absent: all clients. */
+  /** The allowed client ranges; absent means all clients. */
   readonly sourceRanges?: readonly string[];
-  /** The node's own address, which the load balancer of the node gave to the service. */
+  /** Whether it is the node's own address, which the load balancer of the node assigned to the service. */
   readonly isNodes?: true;
 }
 
@@ -46,15 +46,16 @@ const protocols: ReadonlyMap<string, RouteProtocol> = new Map([
 const AFFINITY_SECONDS = 10_800;
 const MAX_AFFINITY_SECONDS = 86_400;
 /**
- * The maximum length of a namespace, a service name and a port name. Together they fit into an iptables comment: one
+ * The maximum length of a namespace, a service name and a port name. Together they fit into an iptables comment. One
  * comment that is too long makes iptables-restore refuse all rules.
  */
 const MAX_NAME_LENGTH = 63;
 
 /**
- * The routes of one IP family: one for each port of each service that has a cluster IP. Headless and ExternalName
- * services have no routes, and neither do services of another proxy (label `service.kubernetes.io/service-proxy-name`).
- * The routes are sorted, so they do not depend on the order of the services.
+ * Computes the routes of one IP family: one for each port of each service that has a cluster IP. Headless and
+ * ExternalName services have none, and neither do services of another proxy (label
+ * `service.kubernetes.io/service-proxy-name`). The routes are sorted, so they do not depend on the order of the
+ * services.
  */
 export function computeRoutes(
   services: readonly Service[],
@@ -70,13 +71,16 @@ export function computeRoutes(
 
 export interface RoutingPlace {
   readonly nodeName: string;
-  /** Of the node. */
+  /** The zone of the node. */
   readonly zone?: string | undefined;
-  /** IPv4 unless given. */
+  /** The family; default IPv4. */
   readonly family?: IpFamily | undefined;
 }
 
-/** The node's address for the services that own it. The status is ignored: other programs write there, too. */
+/**
+ * Returns the node's address for the services that own it. Their status is not used, because other programs write it
+ * too.
+ */
 export function nodeAddresses(
   services: readonly Service[],
   balancer: NodeLoadBalancer | undefined,
@@ -156,8 +160,8 @@ function affinitySeconds(seconds: number | undefined): number {
 }
 
 /**
- * If none of the ranges can be used, for example because of their family, no client is allowed: an empty list would
- * allow all clients.
+ * Returns the external addresses. If none of the ranges can be used, for example because of their family, no client is
+ * allowed, because an empty list would allow all.
  */
 function externalAddresses(
   { spec, status }: Service,

@@ -19,17 +19,17 @@ export interface HealthReporterOptions {
   readonly informers: Informers;
   readonly ports: HealthCheckPorts;
   readonly nodeName: string;
-  /** Whether the rules of services are in the kernel as they should be. */
+  /** Whether the kernel has the desired rules of services. */
   readonly isProxyHealthy: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** The pause before another attempt at a port that another program uses. */
+/** The retry interval of a port that another program uses. */
 const CHECK_MS = 10_000;
 
-/** Keeps the health check ports of services open, and their answers up to date. */
+/** Opens the health check ports of services, and keeps their answers up to date. */
 export function createHealthReporter(options: HealthReporterOptions): { start(): void; stop(): Promise<void> } {
   const { informers, ports, nodeName, isProxyHealthy } = options;
   const slicesOf = slicesByService(informers);

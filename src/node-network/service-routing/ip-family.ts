@@ -4,21 +4,24 @@ import { containsPrefix, parseIpPrefix } from '../../base/ip-prefix.ts';
 /** As EndpointSlices and Services name it. */
 export type IpFamily = 'IPv4' | 'IPv6';
 
-/** Of an address or a range. */
+/** Returns the family of an address or a range. */
 export const familyOf = (ip: string): IpFamily => (ip.includes(':') ? 'IPv6' : 'IPv4');
 
 /** The family's name in nftables. */
 export const nftWord = { IPv4: 'ip', IPv6: 'ip6' } as const;
 export const nftAddress = { IPv4: 'ipv4_addr', IPv6: 'ipv6_addr' } as const;
 
-/** The address in its canonical form, if the text is an address of the family. Checked because rules contain it. */
+/**
+ * Returns the address in canonical form, if the text is an address of the family. It is checked because rules contain
+ * it.
+ */
 export function addressOf(text: unknown, family: IpFamily): string | undefined {
   if (typeof text !== 'string' || parseIp(text) === undefined) return undefined;
   const ip = canonicalIp(text);
   return ip !== undefined && ip.includes(':') === (family === 'IPv6') ? ip : undefined;
 }
 
-/** The range in its canonical form, if the text is one of the family. */
+/** Returns the range in canonical form, if the text is one of the family. */
 export function rangeOf(text: string, family: IpFamily): string | undefined {
   const [base = '', length = '', ...more] = text.split('/');
   const ip = addressOf(base, family);
@@ -27,7 +30,7 @@ export function rangeOf(text: string, family: IpFamily): string | undefined {
     : `${ip}/${Number(length)}`;
 }
 
-/** Ranges that never contain an address of a pod or of another machine. */
+/** Whether the range never contains an address of a pod or of another machine. */
 export function isSpecialAddress(ip: string): boolean {
   const bytes = parseIp(ip);
   return bytes === undefined || addressScope(bytes) !== 'other' || (bytes.length === 4 && (bytes[0] ?? 0) >= 240);

@@ -15,7 +15,7 @@ export interface LoadBalancerOptions extends ControllerOptions {
   readonly balancer: NodeLoadBalancer;
 }
 
-/** Each pass handles all services, because the owner of a port depends on the other services. */
+/** The only key, because each pass handles all services: the owner of a port depends on the other services. */
 const ALL = 'all';
 
 /**
@@ -85,7 +85,7 @@ export function createLoadBalancerController(options: LoadBalancerOptions): Cont
     restMs: () => restOfSet(informer.size),
   });
   const wake = (): void => queue.add(ALL);
-  /** The service claims ports of the node, or its status has the address. */
+  /** Whether the service claims ports of the node, or its status has the address. */
   const concerns = (service: Service): boolean =>
     wantsNodeAddress(service) ||
     (service.status?.loadBalancer?.ingress ?? []).some(({ ip }) => isOwn(ip)) ||
@@ -103,7 +103,9 @@ export function createLoadBalancerController(options: LoadBalancerOptions): Cont
   return runController({ name: 'load balancer controller', log, queues: [queue], informers: [informer], ends });
 }
 
-/** In the order of the service's families. A service of a server that names none has them all. */
+/**
+ * Returns the addresses in the order of the service's families. If the server did not set families, they are all used.
+ */
 function addressesFor({ spec }: Service, { addresses }: NodeLoadBalancer): readonly string[] {
   const { ipFamilies } = spec;
   if (ipFamilies === undefined || ipFamilies.length === 0) return addresses;

@@ -1,6 +1,6 @@
 /**
- * The fixed part of the table of services: where packets enter it. Addresses and node ports are looked up in maps, so a
- * packet costs the same however many services there are.
+ * The fixed part of the table of services, through which packets enter it. Addresses and node ports are looked up in
+ * maps, so the cost of a packet does not depend on the number of services.
  */
 import type { NftChain, NftSet } from '../nftables/table-draft.ts';
 import type { IpFamily } from './ip-family.ts';
@@ -9,15 +9,18 @@ import type { AdmittedPort } from './rules-facts.ts';
 
 export interface NftServiceFacts {
   readonly family: IpFamily;
-  /** Addresses of pods: traffic from elsewhere gets the node's address, so that answers come back this way. */
+  /** The addresses of pods. Traffic from elsewhere gets the node's address, so that answers return through the node. */
   readonly podCidr: string;
-  /** Traffic to an unassigned address is refused at once. */
+  /** The service range. Traffic to an unassigned address is refused immediately. */
   readonly serviceCidr: string;
-  /** If false, all traffic is masqueraded: replies between two pods of one bridge would bypass the rules. */
+  /**
+   * Whether bridged packets pass the filter. If not, all traffic is masqueraded, because replies between two pods of
+   * one bridge would bypass the rules.
+   */
   readonly bridgeNetfilter: boolean;
-  /** Addresses and ports that the node itself serves: no service can take them. */
+  /** Addresses and ports that the node itself serves. No service can use them. */
   readonly kept: readonly AdmittedPort[];
-  /** Of IPv4 alone. */
+  /** Whether node ports answer on loopback addresses, only for IPv4. */
   readonly loopbackNodePorts: boolean;
 }
 
@@ -27,16 +30,16 @@ export const setNames = {
   /** Maps address, protocol and port of a service to a verdict. */
   services: 'services',
   nodePorts: 'node-ports',
-  /** Without endpoints: refused, or dropped where another node may be meant. */
+  /** Services without endpoints: refused, or dropped if another node may have some. */
   closed: 'closed-services',
   closedNodePorts: 'closed-node-ports',
-  /** The same and a number to an endpoint. */
+  /** Maps the same and a number to an endpoint. */
   backends: 'backends',
   nodeBackends: 'node-backends',
-  /** Endpoints of this node, for traffic from outside that is to stay on it. */
+  /** The endpoints of this node, for external traffic that must stay on it. */
   localBackends: 'local-backends',
   localNodeBackends: 'local-node-backends',
-  /** Endpoints with themselves: a pod that reaches itself by a service. */
+  /** Pairs of an endpoint with itself, for a pod that reaches itself through a service. */
   hairpins: 'hairpins',
   kept: 'kept-ports',
 } as const;
@@ -70,7 +73,7 @@ function routeRules(family: NftServiceFacts['family'], isLoopback: boolean): rea
     ...(isLoopback
       ? [`ip saddr 127.0.0.0/8 ip daddr 127.0.0.1 meta l4proto . th dport vmap @${setNames.nodePorts}`]
       : []),
-    // Other addresses of the loopback network cannot leave the machine: a node port on them would lead nowhere.
+    // Other loopback addresses cannot leave the machine, so node ports on them would lead nowhere.
     `${word} daddr ${loopback} return`,
     `fib daddr type local meta l4proto . th dport vmap @${setNames.nodePorts}`,
   ];

@@ -1,4 +1,4 @@
-/** The nftables chains and elements of one service port. They depend on that service alone. Pure. */
+/** The nftables chains and elements of one service port, which depend only on that service. */
 import { createHash } from 'node:crypto';
 import type { NftChain, NftSet } from '../nftables/table-draft.ts';
 import type { ExternalAddress, ServiceRoute } from './compute-routes.ts';
@@ -15,14 +15,17 @@ export interface NftElement {
 
 export interface NftRoute {
   readonly elements: readonly NftElement[];
-  /** Shared by all services of the same shape, or of this one alone. */
+  /** The chains. They are shared by all services with the same properties, or belong to this one. */
   readonly chains: ReadonlyMap<string, NftChain>;
   readonly sets: ReadonlyMap<string, NftSet>;
 }
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 24);
 
-/** `isReserved`: whether a service may not use this external address; by default the cluster's own addresses. */
+/**
+ * Renders a route. `isReserved` decides whether a service may not use this external address; by default it refuses the
+ * cluster's own addresses.
+ */
 export function renderNftRoute(
   route: ServiceRoute,
   facts: NftServiceFacts,
@@ -38,7 +41,7 @@ function isClusters({ ip, isNodes }: ExternalAddress, { podCidr, serviceCidr, ke
   );
 }
 
-/** The maps that hold the endpoints for cluster-internal or for external traffic. */
+/** The maps with the endpoints for cluster-internal or for external traffic. */
 interface Entrance {
   /** The part of a map key before the endpoint number. It identifies the service. */
   readonly key: string;
@@ -101,7 +104,7 @@ class RouteWriter {
     };
   }
 
-  /** The cluster IP, for clients inside the cluster. */
+  /** Adds the cluster IP, for clients inside the cluster. */
   #inside(entrance: Entrance, backends: readonly Backend[]): void {
     if (backends.length === 0) return this.#close(entrance);
     const { podCidr, bridgeNetfilter } = this.#facts;
@@ -110,7 +113,9 @@ class RouteWriter {
     this.#element(entrance.entries, entrance.key, `goto ${chain}`);
   }
 
-  /** External traffic: masqueraded to any endpoint, or (Local) to this node's endpoints with the client's address. */
+  /**
+   * Adds external traffic: masqueraded to any endpoint, or (Local) to this node's endpoints with the client's address.
+   */
   #outside(entrance: Entrance, ranges?: readonly string[]): void {
     const { all, local, externalLocal } = this.#route;
     if (all.length === 0) return this.#close(entrance);
@@ -118,7 +123,7 @@ class RouteWriter {
     let chain: string;
     if (!externalLocal) chain = this.#chain(`external-${entrance.name}`, [mark], entrance, entrance.all, all);
     else {
-      // Pods and the node itself are inside the cluster: for them the policy does not count.
+      // Pods and the node are inside the cluster, so the policy does not apply to them.
       const inside = this.#chain(`plain-${entrance.name}`, [], entrance, entrance.all, all);
       const marked = this.#chain(`external-${entrance.name}`, [mark], entrance, entrance.all, all);
       const kept =
@@ -142,7 +147,10 @@ class RouteWriter {
     this.#element(entrance.entries, entrance.key, `goto ${chain}`);
   }
 
-  /** With policy Local another node may have endpoints, so packets are dropped, not rejected (as upstream does). */
+  /**
+   * Adds an entry without endpoints. With policy Local another node may have endpoints, so packets are dropped and not
+   * rejected (as upstream does).
+   */
   #close({ closed, key }: Entrance): void {
     this.#element(closed, key, this.#route.all.length > 0 ? 'drop' : 'goto refuse');
   }
@@ -151,7 +159,7 @@ class RouteWriter {
     this.#elements.push({ set, key, value });
   }
 
-  /** The chain that chooses among the endpoints, and their entries in the map. */
+  /** Adds the chain that chooses among the endpoints, and their entries in the map. */
   #chain(
     name: string,
     before: readonly string[],
@@ -170,7 +178,7 @@ class RouteWriter {
     return chain;
   }
 
-  /** Session affinity: each endpoint has a set of its clients, whose elements time out. */
+  /** Adds session affinity: each endpoint has a set of its clients, whose elements time out. */
   #sticky(name: string, before: readonly string[], entrance: Entrance, backends: readonly Backend[]): string {
     const { name: route, protocol, affinitySeconds } = this.#route;
     const { family } = this.#facts;

@@ -23,16 +23,16 @@ import type { FlowTable } from './stale-flows.ts';
 export interface NftRouterOptions {
   readonly informers: Informers;
   readonly nft: Nft;
-  /** Of UDP; absent: they stay. */
+  /** The tracked UDP flows; if absent, they are not deleted. */
   readonly flows?: FlowTable | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly nodeName: string;
-  /** Of the node, if it has one. */
+  /** The zone of the node, if it has one. */
   readonly zone?: string | undefined;
   readonly tableName: string;
-  /** One for each family. */
+  /** The settings, one entry per family. */
   readonly facts: readonly NftServiceFacts[];
   readonly balancer?: NodeLoadBalancer | undefined;
 }

@@ -1,5 +1,5 @@
-// Where packets may go, by a model that knows services and endpoints alone, compared with what the text of the rules
-// does with them; and rules that grew change by change are the rules of a fresh start.
+// Compares where packets may go by a model, which knows only services and endpoints, with what the rules do with them.
+// Rules that changed step by step must equal the rules of a fresh start.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
@@ -76,9 +76,9 @@ const world = (family: IpFamily): fc.Arbitrary<readonly ServiceRoute[]> =>
   fc.tuple(...[0, 1, 2, 3].map((index) => routeOf(family, index)));
 
 interface Where {
-  /** `IP:PORT`, sorted; none: the packet is left as it is. */
+  /** The destinations as `IP:PORT`, sorted; none if the packet is left unchanged. */
   readonly to: readonly string[];
-  /** Leaves with the address of the node. */
+  /** Whether it leaves with the address of the node. */
   readonly masked: boolean;
   readonly verdict: 'led' | 'refused' | 'dropped' | 'untouched';
 }
@@ -90,7 +90,7 @@ const led = (backends: readonly Backend[], masked: boolean): Where => ({
 });
 const without = (verdict: Where['verdict']): Where => ({ to: [], masked: false, verdict });
 
-/** The model: one packet to one entrance of one service (upstream: what a Service's documentation promises). */
+/** The model for one packet to one address of one service (upstream: the documentation of Services). */
 function whereTo(
   route: ServiceRoute,
   entrance: 'cluster' | 'external' | 'node',

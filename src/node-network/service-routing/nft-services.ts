@@ -1,6 +1,6 @@
 /**
- * The table of services of one family, kept in step with the routes.
- * 1. An unchanged route costs one comparison; a changed route rewrites only its own elements and chains.
+ * The table of services of one family. Invariants:
+ * 1. An unchanged route costs one comparison. A changed route rewrites only its own elements and chains.
  * 2. Chains and elements that several services share stay until the last of these services is removed.
  */
 import { TableDraft } from '../nftables/table-draft.ts';
@@ -17,7 +17,10 @@ interface Known {
   readonly rendered: NftRoute;
 }
 
-/** Services with so many endpoints find their chains there: nft 1.0.6 takes new ones only with the whole table. */
+/**
+ * Services with up to this number of endpoints use chains that always exist, because nft 1.0.6 accepts new ones only
+ * with the whole table.
+ */
 const STANDING = 16;
 
 function* standingChains(facts: NftServiceFacts): Generator<ReadonlyMap<string, NftChain>> {
@@ -68,13 +71,13 @@ export class NftServices {
         this.draft.putElement(setNames.kept, `${ip} . ${protocol} . ${port}`);
   }
 
-  /** All routes as they are now. Those that are the same objects as before are not compared further. */
+  /** Sets all current routes. Routes that are the same objects as before are not compared further. */
   setRoutes(routes: readonly ServiceRoute[]): void {
     const steps = this.steps(routes);
     while (steps.next().done !== true);
   }
 
-  /** The same in steps, one for each route that has changed: thousands of them are too long for one turn. */
+  /** Does the same in steps, one for each changed route, because thousands of them take too long for one turn. */
   *steps(routes: readonly ServiceRoute[]): Generator<undefined> {
     const gone = new Set(this.#known.keys());
     for (const route of routes) {

@@ -11,7 +11,7 @@ export interface NodeLoadBalancer {
   readonly reserved: ReadonlySet<string>;
 }
 
-/** Why a service does not get the address: the port, and the service that has it; without one, the node. */
+/** Why a service does not get the address: the port, and the service that uses it, or the node if there is none. */
 export interface PortConflict {
   /** `80/tcp`. */
   readonly port: string;
@@ -19,13 +19,14 @@ export interface PortConflict {
   readonly holder: string | undefined;
 }
 
-/** By `namespace/name`; undefined: the service has the node's address. */
+/** The conflicts by `namespace/name`; undefined means that the service has the node's address. */
 export type Assignments = ReadonlyMap<string, PortConflict | undefined>;
 
 /**
- * Which services of the type LoadBalancer get the node's addresses. Each port of the address leads to one service: the
- * oldest that wants it, by name among equals. A service gets the address with all of its ports or not at all (upstream
- * has no rule for it; a service with only some of its ports would be hard to diagnose). Linear in the services.
+ * Decides which services of type LoadBalancer get the node's addresses. Each port of the address leads to one service:
+ * the oldest that requests it, by name among equals. A service gets the address with all of its ports or not at all
+ * (upstream has no rule for this; a service with only some of its ports would be hard to diagnose). The cost is linear
+ * in the services.
  */
 export function assignNodeAddress(services: readonly Service[], { reserved }: NodeLoadBalancer): Assignments {
   const holders = new Map<string, string>();

@@ -1,10 +1,10 @@
-/** The node's packet filter, as far as service routing needs it. */
+/** The part of the node's packet filter that service routing needs. */
 export interface PacketFilter {
-  /** `iptables-save`: the tables nat and filter as they are. */
+  /** Runs `iptables-save`: returns the tables nat and filter. */
   read(): Promise<string>;
   /**
-   * `iptables-restore --noflush`: each table changes at once or not at all. Throws `Internal` with the program's words
-   * when a table was refused.
+   * Runs `iptables-restore --noflush`: each table changes completely or not at all. Throws `Internal` with the
+   * program's message if a table was refused.
    */
   apply(text: string): Promise<void>;
 }

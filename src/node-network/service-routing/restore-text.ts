@@ -4,7 +4,7 @@ import { tables } from './ruleset.ts';
 
 /** The chains and jumps of this program in the kernel, read from `iptables-save`. */
 export interface PresentRules {
-  /** Own chains, and how many rules each has. */
+  /** The own chains, with the number of their rules. */
   readonly chains: Readonly<Record<Table, ReadonlyMap<string, number>>>;
   /** `FROM TO` for each jump from a built-in chain to a chain of this program. */
   readonly jumps: Readonly<Record<Table, ReadonlySet<string>>>;
@@ -22,7 +22,7 @@ const ownChains = (chainPrefix: string): RegExp =>
 const targetOf = (line: string): string =>
   / -[jg] (\S+)/.exec(line.replaceAll(/"(?:\\.|[^"\\])*(?:"|\\?$)/g, '""'))?.[1] ?? '';
 
-/** `saved` is what `iptables-save` wrote, of both tables. */
+/** Parses the output of `iptables-save` for both tables. */
 export function parsePresent(saved: string, chainPrefix: string): PresentRules {
   const chains: Record<Table, Map<string, number>> = { nat: new Map(), filter: new Map() };
   const jumps: Record<Table, Set<string>> = { nat: new Set(), filter: new Set() };
@@ -60,16 +60,16 @@ export function isWhole(applied: Ruleset, present: PresentRules): boolean {
 /** What changes in one table. Chains of other programs are not changed. */
 export interface TableChange {
   readonly table: Table;
-  /** Chains that are written whole; those of `deleted` are emptied. */
+  /** The chains that are written completely; those of `deleted` are emptied. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
-  /** Jumps from the built-in chains. */
+  /** The jumps from the built-in chains. */
   readonly inserted: readonly string[];
   readonly deleted: readonly string[];
 }
 
 /**
- * What makes `present` into `wanted`: the changes since `applied` (absent: unknown, so everything). A table without
- * changes is left out.
+ * Computes the changes from `present` to `wanted`: those since `applied`, or everything if it is absent because the
+ * state is unknown. A table without changes is left out.
  */
 export function computeChanges(
   wanted: Ruleset,
@@ -93,7 +93,7 @@ export function computeChanges(
   });
 }
 
-/** What makes the rules of the last write into `wanted`. */
+/** Computes the changes from the last written rules to `wanted`. */
 export function changesSince(applied: Ruleset, wanted: Ruleset): readonly TableChange[] {
   const jumps = (table: Table): ReadonlySet<string> => new Set(applied[table].jumps.map(jumpKey));
   const present = {
@@ -119,15 +119,15 @@ export const restoreText = (changes: readonly TableChange[]): string =>
     )
     .join('');
 
-/** The text of the changes; undefined when there is nothing to do. */
+/** Returns the text of the changes; undefined if there are none. */
 export function computeRestore(wanted: Ruleset, present: PresentRules, applied?: Ruleset): string | undefined {
   const changes = computeChanges(wanted, present, applied);
   return changes.length === 0 ? undefined : restoreText(changes);
 }
 
 /**
- * The input of `iptables-restore --noflush` that deletes every chain with the prefix and every jump to one.
- * Undefined when there is none.
+ * Returns the input of `iptables-restore --noflush` that deletes every chain with the prefix and every jump to one;
+ * undefined if there is none.
  */
 export function computeRemoval(saved: string, chainPrefix: string): string | undefined {
   const { chains } = parsePresent(saved, chainPrefix);

@@ -11,7 +11,10 @@ interface Cached {
   readonly routes: readonly ServiceRoute[];
 }
 
-/** Returns the same route objects while the service, its slices and the node are unchanged: comparing is cheap. */
+/**
+ * Returns the same route objects while the service, its slices and the node are unchanged, because comparing objects is
+ * cheap.
+ */
 export class RouteCache {
   #cached = new Map<string, Cached>();
   #place: RoutingPlace | undefined;

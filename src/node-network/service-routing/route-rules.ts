@@ -1,4 +1,4 @@
-/** The iptables rules of one route: they depend on that route alone, so they are rendered once for each change of it. */
+/** The iptables rules of one route. They depend only on that route, so they are rendered once for each change of it. */
 import { createHash } from 'node:crypto';
 import type { ExternalAddress, RouteProtocol, ServiceRoute } from './compute-routes.ts';
 import type { IpFamily } from './ip-family.ts';
@@ -7,12 +7,12 @@ import type { RulesFacts } from './rules-facts.ts';
 import type { Backend } from './select-backends.ts';
 
 export interface RouteRules {
-  /** By name: what the rules of the lists below jump to. */
+  /** The chains by name, to which the rules of the lists below jump. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
-  /** By address, from anywhere. */
+  /** The rules by address, for clients anywhere. */
   readonly services: readonly string[];
   readonly nodePorts: readonly string[];
-  /** In the table filter. */
+  /** The rules in the table filter. */
   readonly refused: readonly string[];
 }
 
@@ -26,8 +26,8 @@ export function renderRoute(route: ServiceRoute, facts: RulesFacts): RouteRules 
 }
 
 /**
- * Whether an address that a service claims from outside is the cluster's own: the node's, a pod's, another service's,
- * or one without other endpoints.
+ * Whether an external address that a service claims is the cluster's own: the node's, a pod's, another service's, or
+ * one without other endpoints.
  */
 export function isReserved({ ip, isNodes }: ExternalAddress, facts: RulesFacts): boolean {
   const { podCidr, serviceCidr, admitted = [] } = facts;
@@ -73,7 +73,10 @@ class RouteWriter implements RouteRules {
     else this.refused.push(`-m addrtype --dst-type LOCAL ${toNode} ${verdict}`);
   }
 
-  /** External traffic: masqueraded to any endpoint, or (Local) to this node's endpoints with the client's address. */
+  /**
+   * Adds the chain of external traffic: masqueraded to any endpoint, or (Local) to this node's endpoints with the
+   * client's address.
+   */
   #externalChain(route: ServiceRoute): string {
     const chain = this.#name('X', route);
     if (this.chains.has(chain)) return chain;
@@ -83,7 +86,7 @@ class RouteWriter implements RouteRules {
       rules.push(`-j ${this.#markChain}`, `-j ${this.#chainOf(route, 'S')}`);
       return chain;
     }
-    // Pods and the node itself are inside the cluster: for them the policy does not count.
+    // Pods and the node are inside the cluster, so the policy does not apply to them.
     const cluster = this.#chainOf(route, 'S');
     rules.push(
       `-s ${this.#facts.podCidr} -j ${cluster}`,
@@ -94,7 +97,7 @@ class RouteWriter implements RouteRules {
     return chain;
   }
 
-  /** Chooses among all endpoints (S) or those of this node (L). */
+  /** Adds the chain that chooses among all endpoints (S) or those of this node (L). */
   #chainOf(route: ServiceRoute, which: 'S' | 'L'): string {
     const chain = this.#name(which, route);
     if (this.chains.has(chain)) return chain;
@@ -136,8 +139,8 @@ class RouteWriter implements RouteRules {
   }
 
   /**
-   * Names of chains have at most 28 characters, so they contain a digest of the service's name. It has 72 bits,
-   * because a name with the digest of another would get its traffic.
+   * Returns the name of a chain. Names have at most 28 characters, so they contain a digest of the service's name. It
+   * has 72 bits, because a name with the same digest as another would get its traffic.
    */
   #name(kind: 'S' | 'L' | 'X' | 'E', route: ServiceRoute, backend = ''): string {
     const digest = createHash('sha256')

@@ -1,5 +1,5 @@
-// What a hostile Service, EndpointSlice or name can bring into the node's packet filter. The same against a real one:
-// test/integration/node-network.
+// Tests what a hostile Service, EndpointSlice or name can add to the node's packet filter.
+// test/integration/node-network does the same with a real one.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -36,17 +36,17 @@ const nothing = parsePresent('', facts.chainPrefix);
 const textOf = (list: readonly Service[], slices?: readonly EndpointSlice[]): string =>
   computeRestore(rulesOf(list, slices), nothing) ?? '';
 const CHAIN = 'KTS-0123abcd-(SERVICES|NODEPORTS|MARK|POSTROUTING|REJECT|ADMIT|[SLXE][A-Za-z0-9_-]{12})';
-/** Everything that may stand in what iptables-restore is given. */
+/** The only lines that the input of iptables-restore may contain. */
 const LINE = new RegExp(
   `^(\\*nat|\\*filter|COMMIT|:${CHAIN} - \\[0:0\\]|-X ${CHAIN}|-I (PREROUTING|INPUT|FORWARD|OUTPUT|POSTROUTING) 1 (-m conntrack --ctstate NEW )?-j ${CHAIN}|-A ${CHAIN} [A-Za-z0-9 !_/.:,-]*(-m comment --comment "[a-z0-9.-]{1,63}/[a-z0-9.-]{1,63}:[a-z0-9.-]{1,63}" )?[A-Za-z0-9 !_/.:,-]*)?$`,
 );
 const assertTame = (text: string): void => {
   for (const line of text.split('\n')) assert.match(line, LINE);
 };
-/** Where a first packet to an address and a port may be led, by all rules that name them. */
+/** Returns where a first packet to an address and a port may go, by all rules that name them. */
 const servicesChain = (rules: Ruleset): readonly string[] => rules.nat.chains.get('KTS-0123abcd-SERVICES') ?? [];
 
-/** A minute of the router's life. Returns what it said. */
+/** Runs the router for a minute. Returns its log messages. */
 async function routed(filter: FakePacketFilter, seed: (api: FakeApiClient) => void): Promise<RecordingLog> {
   const [clock, log] = [new FakeClock(), recordingLog()];
   const api = new FakeApiClient({ clock });
@@ -300,7 +300,7 @@ describe('chains', () => {
     const own = [...new Set(names)].filter((name) => /-[SLXE][A-Za-z0-9_-]{12}$/.test(name));
     assert.equal(own.length, 4000);
     assert.ok(own.every((name) => name.length <= 28));
-    // A digest in hexadecimal would be 48 bits: a second name for it can be searched for.
+    // A hexadecimal digest would have 48 bits, so that another name with the same digest could be found by search.
     assert.ok(own.some((name) => /[g-zG-Z_-]/.test(name.slice(-12))));
   });
 

@@ -19,14 +19,14 @@ export const tables = ['nat', 'filter'] as const;
 export type Table = (typeof tables)[number];
 
 export interface TableRules {
-  /** Each rule as `iptables -A CHAIN` takes it, without those two words. */
+  /** The rules, each as in `iptables -A CHAIN`, without those two words. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
   readonly jumps: readonly Jump[];
 }
 
 export interface Jump {
   readonly from: string;
-  /** One of `chains`. */
+  /** The name of one of `chains`. */
   readonly to: string;
   /** The match part of the rule, before `-j`. */
   readonly match?: string;
@@ -38,7 +38,10 @@ const FROM_OUTSIDE = '! -s 127.0.0.0/8 -d 127.0.0.0/8 -m conntrack ! --ctstate R
 /** Upstream's mark for packets to masquerade with the node's address. Other programs use it with the same meaning. */
 const MARK = '0x4000/0x4000';
 
-/** The load balancer of the node, if it has one: each port that the node serves on one of the addresses is reserved. */
+/**
+ * Returns the load balancer of the node, if it has one. Each port that the node serves on one of the addresses is
+ * reserved.
+ */
 export function nodeLoadBalancer({
   loadBalancerAddresses: addresses = [],
   admitted = [],
@@ -50,13 +53,12 @@ export function nodeLoadBalancer({
 }
 
 /**
- * Renders routes; the same routes always give the same rules, and the rules of one service depend on that service
- * alone.
+ * Renders routes. The same routes always give the same rules, and the rules of one service depend only on that service.
  */
 export const renderRuleset = (routes: readonly ServiceRoute[], facts: RulesFacts): Ruleset =>
   new RulesetRenderer(facts).render(routes);
 
-/** Keeps the rules of each route object: the next rendering costs little where few routes are new objects. */
+/** Caches the rules of each route object, so that a rendering is cheap if few routes are new objects. */
 export class RulesetRenderer {
   readonly #facts: RulesFacts;
   readonly #family: IpFamily;
@@ -81,7 +83,8 @@ export class RulesetRenderer {
       'REJECT',
     ].map((name) => `${chainPrefix}-${name}`) as [string, string, string, string, string];
     const { admitted: ports = [], kept = [] } = this.#facts;
-    // Ports that the cluster itself serves on the node come first: no service can take them by address or node port.
+    // Ports that the cluster itself serves on the node come first, so that no service can claim them by address or node
+    // port.
     const untouched = [...ports, ...kept].map(
       ({ ip, protocol, port }) => `-d ${host(ip)} -p ${protocol} -m ${protocol} --dport ${port} -j RETURN`,
     );
@@ -92,7 +95,7 @@ export class RulesetRenderer {
       ...untouched,
       ...rules.flatMap((each) => each.services),
       ...(loopbackNodePorts ? [`-s 127.0.0.0/8 -d 127.0.0.1/32 -j ${nodePorts}`] : []),
-      // Other addresses of the loopback network cannot leave the machine: a node port on them would lead nowhere.
+      // Other loopback addresses cannot leave the machine, so node ports on them would lead nowhere.
       `! -d ${isIpv4 ? '127.0.0.0/8' : '::1/128'} -m addrtype --dst-type LOCAL -j ${nodePorts}`,
     ]);
     nat.set(

@@ -4,7 +4,7 @@ import type { Endpoint, EndpointSlice } from '../../api/discovery/endpoint-slice
 import { isPort, selectBackends } from './select-backends.ts';
 import { slice } from './testing/service-builders.ts';
 
-/** `10.84.0.` and the last number; `*` on this node. */
+/** Returns `10.84.0.` with the last number, and `*` if it is on this node. */
 function selected(
   slices: readonly EndpointSlice[],
   query: { portName?: string; protocol?: string } = {},

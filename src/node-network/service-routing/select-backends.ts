@@ -12,11 +12,11 @@ export interface Backend {
 
 export interface BackendQuery {
   readonly nodeName: string;
-  /** The zone of the node; absent: the node has none, and zone hints are ignored. */
+  /** The zone of the node; absent if it has none, and then zone hints are ignored. */
   readonly zone?: string | undefined;
-  /** IPv4 unless given. */
+  /** The family; default IPv4. */
   readonly family?: IpFamily | undefined;
-  /** Of the port of the service; '' when it has none. */
+  /** The name of the service's port; '' if it has none. */
   readonly portName: string;
   readonly protocol: string;
 }
@@ -24,7 +24,7 @@ export interface BackendQuery {
 interface Candidate extends Backend {
   readonly ready: boolean;
   readonly drains: boolean;
-  /** Whether the hints name this node, and its zone; undefined: the endpoint has no hints. */
+  /** Whether the hints contain this node and its zone; undefined if the endpoint has no hints. */
   readonly forNode: boolean | undefined;
   readonly forZone: boolean | undefined;
 }
@@ -33,9 +33,9 @@ export const isPort = (value: number | undefined): value is number =>
   value !== undefined && Number.isInteger(value) && value >= 1 && value <= 65535;
 
 /**
- * The endpoints that receive traffic of one service port: the ready ones or, if none is ready, those that are serving
- * and terminating. The rule applies to all endpoints, and separately to those of this node (upstream:
- * pkg/proxy/topology.go). Hints (topology-aware routing, `trafficDistribution`) narrow all endpoints to those of this
+ * Selects the endpoints that receive traffic of one service port: the ready ones or, if none is ready, those that are
+ * serving and terminating. The rule applies to all endpoints, and separately to those of this node (upstream:
+ * pkg/proxy/topology.go). Hints (topology-aware routing, `trafficDistribution`) narrow all endpoints to those for this
  * node or its zone. The result is sorted by address.
  */
 export function selectBackends(
@@ -46,7 +46,7 @@ export function selectBackends(
   for (const candidate of slices.flatMap((slice) => candidatesOf(slice, query))) {
     const key = `${candidate.ip}:${candidate.port}`;
     const before = found.get(key);
-    // An endpoint that moves between slices is in both for a moment: the better of its two states counts.
+    // An endpoint that moves between slices is in both for a moment. The better of its two states is used.
     if (before === undefined || (!before.ready && candidate.ready)) found.set(key, candidate);
   }
   const candidates = [...found.entries()]
@@ -56,8 +56,8 @@ export function selectBackends(
 }
 
 /**
- * Hints count if every ready endpoint has one and at least one of them is for this node, or else for its zone: some
- * hints may be older than a change of the topology (upstream: topologyModeFromHints).
+ * Applies the hints if every ready endpoint has one and at least one of them is for this node, or else for its zone.
+ * Some hints may be older than a change of the topology (upstream: topologyModeFromHints).
  */
 function hinted(candidates: readonly Candidate[]): readonly Candidate[] {
   const ready = candidates.filter((candidate) => candidate.ready);
@@ -77,7 +77,7 @@ function candidatesOf(
   )?.port;
   if (!isPort(port)) return [];
   return (slice.endpoints ?? []).flatMap(({ addresses, conditions, nodeName: on, hints }) => {
-    // All addresses of an endpoint lead to the same place; one is enough.
+    // All addresses of an endpoint lead to the same pod, so one is enough.
     const ip = addressOf(addresses[0], family);
     // A loopback or link-local endpoint would expose programs that listen there for the node alone.
     if (ip === undefined || isSpecialAddress(ip)) return [];

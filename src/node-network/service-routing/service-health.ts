@@ -1,7 +1,6 @@
 /**
- * The health check of load balancers: whether the node has an endpoint of a service with
- * `externalTrafficPolicy: Local`. Each such service has a port for it (upstream:
- * pkg/proxy/healthcheck/service_health.go). Pure.
+ * The health check of load balancers: whether the node has an endpoint of a service with `externalTrafficPolicy:
+ * Local`. Each such service has its own port (upstream: pkg/proxy/healthcheck/service_health.go).
  */
 import type { Service } from '../../api/core/service.ts';
 import type { EndpointSlice } from '../../api/discovery/endpoint-slice.ts';
@@ -15,7 +14,7 @@ export interface HealthCheck {
   readonly localEndpoints: number;
 }
 
-/** One for each port, by port number. The API server allocates each number once. */
+/** Returns the checks by port number. The API server allocates each number once. */
 export function computeHealthChecks(
   services: readonly Service[],
   slicesOf: (service: Service) => readonly EndpointSlice[],
@@ -48,7 +47,7 @@ export interface HealthAnswer {
   readonly body: string;
 }
 
-/** `isProxyHealthy`: whether the kernel has the wanted rules. */
+/** Returns the answer. `isProxyHealthy` means that the kernel has the desired rules. */
 export function healthAnswer({ namespace, name, localEndpoints }: HealthCheck, isProxyHealthy: boolean): HealthAnswer {
   return {
     status: localEndpoints > 0 && isProxyHealthy ? 200 : 503,

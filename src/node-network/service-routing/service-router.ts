@@ -1,10 +1,10 @@
 /**
- * The work of kube-proxy: keeps the node's packet filter in step with services and their endpoints.
- * 1. The first write waits for the lists of services and slices: an incomplete view would break connections.
- * 2. A change is written within milliseconds. Changes during a write are in the next one. Writes are at least `gapMs`
- *    apart.
- * 3. After a failed write the kernel's state is unknown: the next one writes everything.
- * 4. A check every 10 s, with many rules less often, detects a flush by another program.
+ * Does the work of kube-proxy: updates the node's packet filter when services or their endpoints change. Invariants:
+ * 1. The first write waits for the lists of services and slices, because an incomplete view would break connections.
+ * 2. A change is written within milliseconds. Changes during a write are part of the next one. Writes are at least
+ *    `gapMs` apart.
+ * 3. After a failed write the kernel's state is unknown, and the next one writes everything.
+ * 4. A check every 10 s, or less often with many rules, detects a flush by another program.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -31,30 +31,33 @@ import { nodeLoadBalancer, RulesetRenderer } from './ruleset.ts';
 export interface ServiceRouterOptions {
   readonly informers: Informers;
   readonly filter: PacketFilter;
-  /** Of UDP; absent: they stay. */
+  /** The tracked UDP flows; if absent, they are not deleted. */
   readonly flows?: FlowTable | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly nodeName: string;
-  /** Of the node, if it has one. */
+  /** The zone of the node, if it has one. */
   readonly zone?: string | undefined;
   readonly facts: RulesFacts;
 }
 
 const GAP_MS = 30;
 const CHECK_MS = 10_000;
-/** With many services `iptables-save` takes a second: between two checks at least so many times as long passes. */
+/**
+ * The minimum time between two checks, as a multiple of the duration of a check. With many services `iptables-save`
+ * takes a second.
+ */
 const CHECK_SHARE = 50;
 const RETRY_MS = 1000;
 
 export interface ServiceRouter {
   start(): void;
-  /** Resolves when the first whole set of rules is in the kernel. */
+  /** Resolves when the first complete set of rules is in the kernel. */
   whenRouted(): Promise<void>;
-  /** Whether the last writing succeeded. */
+  /** Whether the last write succeeded. */
   isHealthy(): boolean;
-  /** Leaves the rules in the kernel, so that traffic continues. */
+  /** Stops, and leaves the rules in the kernel, so that traffic continues. */
   stop(): Promise<void>;
 }
 
@@ -96,16 +99,16 @@ export function joinRouters(routers: readonly ServiceRouter[]): ServiceRouter {
 }
 
 class RulesWriting {
-  /** Monotonic time of the earliest next write. */
+  /** The monotonic time of the earliest next write. */
   earliestMs = -Infinity;
   readonly #options: ServiceRouterOptions;
   readonly #slicesOf: SlicesOf;
   #cleaner: FlowCleaner | undefined;
   readonly #routes = new RouteCache();
   readonly #renderer: RulesetRenderer;
-  /** What the kernel holds; absent: unknown. */
+  /** The rules in the kernel; undefined if unknown. */
   #applied: Ruleset | undefined;
-  /** Monotonic time of the next check. */
+  /** The monotonic time of the next check. */
   #checkMs = -Infinity;
   #refusedClaims: ReadonlySet<string> = new Set();
 
@@ -123,7 +126,7 @@ class RulesWriting {
     try {
       const place = { nodeName, zone, family: facts.family };
       const list = informers.for(services).list();
-      // Sorted: the rules do not depend on the order of the services.
+      // They are sorted, so the rules do not depend on the order of the services.
       const routes = this.#routes.compute(list, this.#slicesOf, place, nodeLoadBalancer(facts)).sort(byNameAndProtocol);
       this.#warnOfReserved(routes);
       const wanted = this.#renderer.render(routes);
@@ -142,13 +145,13 @@ class RulesWriting {
 
   async #write(wanted: Ruleset, changes: readonly TableChange[]): Promise<void> {
     const checkMs = this.#checkMs;
-    // Unknown until all of it is in the kernel; after a failure the next pass reads it.
+    // The state is unknown until everything is in the kernel. After a failure the next pass reads it.
     [this.#applied, this.#checkMs] = [undefined, -Infinity];
     for (const part of splitRestore(changes)) await this.#options.filter.apply(part);
     [this.#applied, this.#checkMs] = [wanted, checkMs];
   }
 
-  /** Logs each address that a service claims but does not get, once for as long as it claims it. */
+  /** Logs each address that a service claims but does not get, once per claim. */
   #warnOfReserved(routes: readonly ServiceRoute[]): void {
     const { facts, log } = this.#options;
     const claims = new Set(
@@ -162,7 +165,7 @@ class RulesWriting {
     this.#refusedClaims = claims;
   }
 
-  /** The state of the kernel. If it differs from the last write, the next write contains everything. */
+  /** Reads the state of the kernel. If it differs from the last write, the next write contains everything. */
   async #readKernel(): Promise<PresentRules> {
     const { filter, clock, log, facts } = this.#options;
     const startMs = clock.monotonicMs();

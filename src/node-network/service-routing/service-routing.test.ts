@@ -28,7 +28,7 @@ const rulesOf = (
     ),
     { ...facts, ...overrides },
   );
-/** The rules that a first packet to an address could meet, as text, following jumps. */
+/** Returns the rules that a first packet to an address could match, as text, following jumps. */
 const reached = (rules: Ruleset, chain: string): string[] =>
   (rules.nat.chains.get(chain) ?? []).flatMap((rule) => [
     rule,

@@ -1,15 +1,15 @@
 /**
- * A UDP flow has no end: the kernel sends all packets of a client to the endpoint of the first one, until a pause. So
- * flows to an endpoint that was removed have to be deleted, and also flows to a service that had no endpoint, once it
- * has one (upstream: pkg/proxy/conntrack/cleanup.go). Pure.
+ * Finds UDP flows to delete. A UDP flow has no end: the kernel sends all packets of a client to the endpoint of the
+ * first one, until a pause. So flows to a removed endpoint must be deleted, and also flows to a service that had no
+ * endpoint and now has one (upstream: pkg/proxy/conntrack/cleanup.go).
  */
 import type { ServiceRoute } from './compute-routes.ts';
 
 /** A flow as the kernel tracks it. */
 export interface UdpFlow {
-  /** Where the client sent its packets. */
+  /** The address to which the client sent its packets. */
   readonly to: Place;
-  /** Where the answers come from: the endpoint. */
+  /** The address from which the answers come: the endpoint. */
   readonly from: Place;
 }
 
@@ -20,14 +20,14 @@ export interface Place {
 
 /** The kernel's tracked flows. `remove` deletes all flows with the same addresses and ports. */
 export interface FlowTable {
-  /** UDP flows of one family. Throws `NotFound` where the program is missing. */
+  /** Returns the UDP flows of one family. Throws `NotFound` if the program is missing. */
   list(family: 'ipv4' | 'ipv6'): Promise<readonly UdpFlow[]>;
   remove(family: 'ipv4' | 'ipv6', flow: UdpFlow): Promise<void>;
 }
 
 /**
- * The output of `conntrack -L -p udp`, one flow per line: addresses and ports of the client's packets, then of the
- * replies.
+ * Parses the output of `conntrack -L -p udp`, one flow per line: addresses and ports of the client's packets, then of
+ * the replies.
  */
 export function parseFlows(text: string): UdpFlow[] {
   return text.split('\n').flatMap((line) => {
@@ -46,8 +46,8 @@ function placeOf(ip: string, port: string): Place | undefined {
 const keyOf = ({ ip, port }: Place): string => `${ip} ${port}`;
 
 /**
- * The flows to delete, each combination of addresses once. A node port is identified by its number alone: it is open on
- * every address of the node, and no other program can use it.
+ * Selects the flows to delete, each combination of addresses once. A node port is identified only by its number,
+ * because it is open on every address of the node and no other program can use it.
  */
 export function selectStaleFlows(flows: readonly UdpFlow[], routes: readonly ServiceRoute[]): UdpFlow[] {
   const endpointsAt = new Map<string, Set<string>>();
@@ -65,14 +65,16 @@ export function selectStaleFlows(flows: readonly UdpFlow[], routes: readonly Ser
     const byPort = flow.from.ip === flow.to.ip ? undefined : nodePorts.get(flow.to.port);
     const endpoints = endpointsAt.get(keyOf(flow.to)) ?? byPort;
     if (endpoints === undefined || endpoints.has(keyOf(flow.from))) continue;
-    // Without an endpoint there is no new target; the next packet would only create the same flow again.
+    // Without an endpoint there is no new target, and the next packet would only create the same flow again.
     if (endpoints.size === 0 && keyOf(flow.from) === keyOf(flow.to)) continue;
     stale.set(`${keyOf(flow.to)} ${keyOf(flow.from)}`, flow);
   }
   return [...stale.values()];
 }
 
-/** A text of the parts of the routes that flows depend on: equal texts mean that no flow has become stale. */
+/**
+ * Returns a text of the parts of the routes on which flows depend. If two texts are equal, no flow has become stale.
+ */
 export function udpEndpoints(routes: readonly ServiceRoute[]): ReadonlySet<string> {
   const found = new Set<string>();
   for (const { protocol, name, clusterIp, port, all, local } of routes)

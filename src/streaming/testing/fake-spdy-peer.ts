@@ -18,8 +18,8 @@ import {
 } from '../spdy-frames.ts';
 
 /**
- * The server's side of SPDY as moby/spdystream has it: no windows, an answer to every stream, resets for all that is
- * open at the end. It reads headers with real zlib.
+ * The server's side of SPDY, as in moby/spdystream: no windows, a reply to every stream, and a reset for all streams
+ * that are open at the end. It decompresses headers with zlib.
  */
 export class FakeSpdyPeer {
   readonly connection: Duplex;
@@ -92,7 +92,7 @@ export class FakeSpdyPeer {
     this.connection.write(pingFrame(id));
   }
 
-  /** As runtimes end a command: what is open is reset, then the connection goes. */
+  /** Ends as runtimes end a command: open streams are reset, then the connection is closed. */
   end(): void {
     for (const [id, { ended }] of this.streams) if (ended !== 'reset') this.connection.write(resetFrame(id, 5));
     this.connection.end(goAwayFrame(0));
@@ -123,9 +123,9 @@ export class FakeSpdyServer {
   readonly requests: { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers'] }[] =
     [];
   readonly peers: FakeSpdyPeer[] = [];
-  /** Written to who asks for an upgrade instead of switching. */
+  /** Sent instead of the upgrade. */
   refusal: string | undefined;
-  /** Speaks whatever it likes on the switched connection. */
+  /** Handles the upgraded connection without SPDY. */
   raw: ((connection: Duplex) => void) | undefined;
   onPeer: (peer: FakeSpdyPeer) => void = () => undefined;
   readonly #server: Server;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** Both ends of one connection over loopback, and what closes both. */
+/** Both ends of one loopback connection, and a function that closes both. */
 export async function socketPair(): Promise<[client: Socket, server: Socket, close: () => Promise<void>]> {
   const listener = createServer({ allowHalfOpen: true });
   listener.listen(0, '127.0.0.1');

@@ -19,7 +19,10 @@ import { createDnsForwarder } from '../dns-forwarder.ts';
 import type { DnsServer, DnsServerOptions } from '../dns-server.ts';
 import { startDnsServer } from '../dns-server.ts';
 
-/** Everything that a test has opened. All unit tests share one process, so each suite closes its own in `afterEach`. */
+/**
+ * Everything that a test has opened. All unit tests share one process, so each suite closes its own objects in
+ * `afterEach`.
+ */
 export const open: { close(): unknown }[] = [];
 export async function closeAll(): Promise<void> {
   for (const each of open.splice(0)) await each.close();
@@ -41,7 +44,7 @@ export const extension = (udpPayloadSize: number): Answer => ({
   options: [],
 });
 export const address = (data = '192.0.2.77', name = 'example.org'): Answer => ({ name, type: 'A', ttl: 5, data });
-/** The response of a correct name server. */
+/** Returns the response of a correct name server. */
 export const honest = (message: Buffer, more: Partial<Packet> = {}): Buffer =>
   encode({
     type: 'response',
@@ -70,7 +73,7 @@ export async function upstream(
   return { port: socket.address().port, socket };
 }
 
-/** Asks the name server at `port` of 127.0.0.1. */
+/** Creates a forwarder that queries the name server at `port` of 127.0.0.1. */
 export function forwarderTo(port: number, more: Partial<DnsForwarderOptions> = {}): Forwarder {
   const folder = mkdtempSync(join(tmpdir(), 'kts-dns-'));
   open.push({ close: () => rmSync(folder, { recursive: true, force: true }) });
@@ -97,7 +100,7 @@ export async function serve(service: NameService, more: Partial<DnsServerOptions
   return server;
 }
 
-/** The outcome of one question: the data of the answers, or the error code. */
+/** Returns the outcome of one question: the data of the answers, or the error code. */
 export async function outcome(port: number, message: Buffer = question()): Promise<unknown[] | string> {
   const answer = await nameService(forwarderTo(port))(message, 'udp');
   assert.ok(answer);

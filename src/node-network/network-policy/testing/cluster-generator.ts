@@ -1,4 +1,7 @@
-/** Clusters for property tests: few names, labels and addresses, so that selections and ranges meet often. */
+/**
+ * Generates clusters for property tests, with few names, labels and addresses, so that selections and ranges often
+ * overlap.
+ */
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../../api/networking/network-policy.ts';
 import type { LabelSelector } from '../../../api/core/meta.ts';
 import type { Labels } from '../../../api/label-requirement.ts';
@@ -18,7 +21,7 @@ export class ClusterGenerator {
     this.#random = random;
   }
 
-  /** `from` has at least one. */
+  /** Picks an element; `from` must not be empty. */
   pick<T>(from: readonly T[]): T {
     return from[Math.floor(this.#random.next() * from.length)] as T;
   }
@@ -121,7 +124,7 @@ export class ClusterGenerator {
   }
 }
 
-/** Without what is undefined. */
+/** Removes undefined fields. */
 function optional<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

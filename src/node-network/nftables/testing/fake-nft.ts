@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import type { Nft } from '../nft-port.ts';
 
 /**
- * One table as the kernel would hold it after the commands of a draft. Like the kernel it refuses what refers to
- * something missing, and what deletes something that is not there or in use.
+ * The table that the kernel would have after the commands of a draft. Like the kernel it refuses references to missing
+ * objects, and deletions of objects that are missing or in use.
  */
 export class FakeNft implements Nft {
   sets = new Map<string, Map<string, string>>();
   chains = new Map<string, string[]>();
   writes = 0;
-  /** The next so many writings are refused. */
+  /** The number of next writes that are refused. */
   failures = 0;
 
   async apply(text: string): Promise<void> {
@@ -29,7 +29,7 @@ export class FakeNft implements Nft {
     return `table inet x {\n${[...sets, ...chains].join('')}}\n`;
   }
 
-  /** As `nft flush ruleset` of another program. */
+  /** Does what `nft flush ruleset` of another program does. */
   flush(): void {
     this.sets = new Map();
     this.chains = new Map();
@@ -47,7 +47,7 @@ export class FakeNft implements Nft {
     for (const [, name = ''] of used.matchAll(/@(\S+)/g)) assert.ok(this.sets.has(name), `no set ${name}`);
   }
 
-  /** Sorted, for comparisons. */
+  /** Returns the sorted content, for comparisons. */
   content(): object {
     const sorted = (map: ReadonlyMap<string, unknown>): object =>
       Object.fromEntries([...map].sort(([left], [right]) => (left < right ? -1 : 1)));

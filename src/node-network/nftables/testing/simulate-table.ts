@@ -1,4 +1,7 @@
-/** Runs packets through the text of a table, as far as our tables use nftables' language. What it does not know throws. */
+/**
+ * Processes packets by the text of a table, for the parts of nftables' language that our tables use. Throws for unknown
+ * parts.
+ */
 import { parseIp } from '../../../base/ip-address.ts';
 import type { TableDraft } from '../table-draft.ts';
 
@@ -13,7 +16,7 @@ export interface SimulatedPacket {
   readonly oifname?: string;
   /** Addresses of the node, for `fib daddr type local`. */
   readonly nodeAddresses?: readonly string[];
-  /** What `numgen random` draws, before the remainder. */
+  /** The number that `numgen random` draws, before the remainder. */
   readonly draw?: number;
   readonly mark?: number;
 }
@@ -27,7 +30,7 @@ export interface SimulatedEnd {
   readonly mark: number;
 }
 
-/** Through one base chain. */
+/** Processes a packet in one base chain. */
 export function simulateChain(draft: TableDraft, chain: string, packet: SimulatedPacket): SimulatedEnd {
   const run = new Run(draft, packet);
   const verdict = run.chain(chain);
@@ -126,7 +129,7 @@ class Run {
     return outcome === 'return' && word === 'jump' ? { rest: '' } : { outcome };
   }
 
-  /** Undefined: the packet has no such field, and the rule does not match. */
+  /** Returns the values of the packet's fields; undefined if a field is missing, and then the rule does not match. */
   #values(fields: string): readonly string[] | undefined {
     const values = fields.split(' . ').map((field) => this.#value(field.trim()));
     return values.some((value) => value === undefined) ? undefined : (values as string[]);

@@ -8,7 +8,7 @@ export class FakeKernel implements KernelNetwork {
   neighbours: KernelState['neighbours'][number][] = [];
   forwarding: KernelState['forwarding'][number][] = [];
   readonly steps: NetworkStep[] = [];
-  /** Routes by this gateway fail. */
+  /** The gateway whose routes fail. */
   refused: string | undefined;
   readonly offloaded: string[] = [];
   #listener: (line: string) => void = () => undefined;
@@ -27,7 +27,7 @@ export class FakeKernel implements KernelNetwork {
     });
   }
 
-  /** The other steps take effect although one was refused. */
+  /** Applies the steps. The others take effect even if one was refused. */
   apply(steps: readonly NetworkStep[]): Promise<void> {
     const failures: unknown[] = [];
     for (const step of steps)
@@ -49,7 +49,7 @@ export class FakeKernel implements KernelNetwork {
     return { stop: () => (this.#listener = () => undefined) };
   }
 
-  /** Another program changes something, and the kernel reports it. */
+  /** Changes the kernel as another program does, and the kernel reports it. */
   disturb(change: (kernel: FakeKernel) => void, line: string): void {
     change(this);
     this.#listener(line);

@@ -22,7 +22,7 @@ export class OverlayFixture {
   readonly filters = { ipv4: new FakePacketFilter(), ipv6: new FakePacketFilter() };
   readonly files = new Map<string, string>();
   readonly log = recordingLog();
-  /** Paths in the order of writing. */
+  /** The written paths, in order. */
   readonly written: string[] = [];
   readonly overlay: Overlay;
   isJoined = false;
@@ -53,7 +53,7 @@ export class OverlayFixture {
     void this.overlay.whenJoined().then(() => (this.isJoined = true));
   }
 
-  /** Messages above the level info. */
+  /** The log messages above the level info. */
   get complaints(): string[] {
     return this.log.lines.filter(({ level }) => level !== 'info').map(({ message }) => message);
   }

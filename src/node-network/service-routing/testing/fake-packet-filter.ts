@@ -5,13 +5,13 @@ interface FakeTable {
 }
 
 /**
- * A packet filter in memory that understands what the router writes: chains, rules, jumps, each table whole or not at
- * all.
+ * A packet filter in memory that implements what the router writes: chains, rules and jumps. Each table changes
+ * completely or not at all.
  */
 export class FakePacketFilter implements PacketFilter {
   readonly #tables = new Map<string, FakeTable>();
   writes = 0;
-  /** The next so many writings are refused. */
+  /** The number of next writes that are refused. */
   failures = 0;
 
   constructor() {
@@ -31,7 +31,7 @@ export class FakePacketFilter implements PacketFilter {
     return [...(this.#tables.get(table)?.chains.keys() ?? [])];
   }
 
-  /** As `iptables -t TABLE -F`. */
+  /** Does what `iptables -t TABLE -F` does. */
   flush(table: 'nat' | 'filter'): void {
     for (const rules of this.#tables.get(table)?.chains.values() ?? []) rules.length = 0;
   }

@@ -21,7 +21,7 @@ export function service(name: string, spec: Partial<Service['spec']> = {}): Serv
   };
 }
 
-/** `ip`, or `ip` and what is said of it. */
+/** An `ip`, or an `ip` with properties. */
 export function slice(
   serviceName: string,
   endpoints: readonly (string | Partial<Endpoint>)[],
@@ -44,6 +44,6 @@ export function slice(
   };
 }
 
-/** The destinations of the rules, each once and sorted. */
+/** Returns the destinations of the rules, each once and sorted. */
 export const targets = (rules: readonly string[]): string[] =>
   [...new Set(rules.flatMap((rule) => /--to-destination (\S+)/.exec(rule)?.[1] ?? []))].sort();
