@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import fc from 'fast-check';
 import type { Node } from '../../../api/core/node.ts';
 import { zoneKey } from './node-health.ts';
 import { ZoneRateLimiter } from './zone-rate-limiter.ts';
@@ -81,4 +82,34 @@ it('starts with a first permit for a zone that was empty before', () => {
   assert.deepEqual(limiter.takeTurn(keyOf('a')).kind, 'now');
   limiter.set(node('a0'), false);
   assert.equal(limiter.takeTurn(keyOf('b')).kind, 'now');
+});
+
+it('has the state of a limiter that was given only the last state of each node', () => {
+  const changeArb = fc.record({
+    name: fc.constantFrom('1', '2', '3', '4'),
+    zone: fc.constantFrom('a', 'b'),
+    /** Undefined: the node is gone. */
+    ready: fc.option(fc.boolean(), { nil: undefined }),
+  });
+  fc.assert(
+    fc.property(fc.array(changeArb, { maxLength: 20 }), (changes) => {
+      const limiter = new ZoneRateLimiter(() => 0);
+      const last = new Map<string, { readonly zone: string; readonly ready: boolean }>();
+      for (const { name, zone, ready } of changes) {
+        last.delete(name);
+        if (ready === undefined) limiter.forget(node(name, zone));
+        else {
+          limiter.set(node(name, zone), ready);
+          last.set(name, { zone, ready });
+        }
+      }
+      const fresh = new ZoneRateLimiter(() => 0);
+      for (const [name, { zone, ready }] of last) fresh.set(node(name, zone), ready);
+      const seen = (each: ZoneRateLimiter): unknown => [
+        each.isAllDown,
+        ...['a', 'b'].map((zone) => each.takeTurn(keyOf(zone))),
+      ];
+      assert.deepEqual(seen(limiter), seen(fresh));
+    }),
+  );
 });

@@ -9,13 +9,20 @@ export type Turn =
   /** The node may not be evicted until the zone recovers. */
   | { readonly kind: 'held' };
 
+interface Zone {
+  /** Whether each node is ready. */
+  readonly members: Map<string, boolean>;
+  /** The number of ready members, so that a change of one node does not count all. */
+  ready: number;
+}
+
 /**
  * Limits the eviction rate per zone. If no zone has a ready node, eviction stops: then the control plane is more likely
  * to be disconnected.
  */
 export class ZoneRateLimiter {
   readonly #monotonicMs: () => number;
-  readonly #zones = new Map<string, Map<string, boolean>>();
+  readonly #zones = new Map<string, Zone>();
   readonly #zoneOf = new Map<string, string>();
   readonly #nextAtMs = new Map<string, number>();
 
@@ -30,21 +37,24 @@ export class ZoneRateLimiter {
     const before = this.#situation(zone);
     const changesOldZone = this.#zoneOf.get(name) !== zone && this.forget(node);
     this.#zoneOf.set(name, zone);
-    let members = this.#zones.get(zone);
-    if (members === undefined) this.#zones.set(zone, (members = new Map<string, boolean>()));
-    members.set(name, ready);
+    let known = this.#zones.get(zone);
+    if (known === undefined) this.#zones.set(zone, (known = { members: new Map(), ready: 0 }));
+    known.ready += Number(ready) - Number(known.members.get(name) ?? false);
+    known.members.set(name, ready);
     return changesOldZone || this.#situation(zone) !== before;
   }
 
   /** Drops a node. Returns whether this changes the limits of other zones. */
   forget({ metadata }: Node): boolean {
-    const zone = this.#zoneOf.get(metadata.name);
-    const members = this.#zones.get(zone ?? '');
-    if (zone === undefined || members === undefined) return false;
+    const { name } = metadata;
+    const zone = this.#zoneOf.get(name);
+    const known = this.#zones.get(zone ?? '');
+    if (zone === undefined || known === undefined) return false;
     const before = this.#situation(zone);
-    this.#zoneOf.delete(metadata.name);
-    members.delete(metadata.name);
-    if (members.size === 0) {
+    this.#zoneOf.delete(name);
+    known.ready -= Number(known.members.get(name) ?? false);
+    known.members.delete(name);
+    if (known.members.size === 0) {
       this.#zones.delete(zone);
       this.#nextAtMs.delete(zone);
     }
@@ -59,7 +69,7 @@ export class ZoneRateLimiter {
 
   takeTurn(zone: string): Turn {
     if (this.isAllDown) return { kind: 'held' };
-    const perSecond = evictionsPerSecond(this.#stateOf(zone), this.#zones.get(zone)?.size ?? 0);
+    const perSecond = evictionsPerSecond(this.#stateOf(zone), this.#zones.get(zone)?.members.size ?? 0);
     if (perSecond === 0) return { kind: 'held' };
     const nowMs = this.#monotonicMs();
     const atMs = this.#nextAtMs.get(zone) ?? nowMs;
@@ -73,9 +83,7 @@ export class ZoneRateLimiter {
   }
 
   #stateOf(zone: string): ZoneState {
-    const members = this.#zones.get(zone) ?? new Map<string, boolean>();
-    let ready = 0;
-    for (const each of members.values()) if (each) ready++;
+    const { members, ready } = this.#zones.get(zone) ?? { members: new Map(), ready: 0 };
     return zoneState(ready, members.size - ready);
   }
 }
