@@ -12,8 +12,8 @@ export function backoffDelayMs(curve: BackoffCurve, failures: number): number {
 }
 
 /**
- * One key's back-off: how long the current delay is and when it was last stretched. Wall or monotonic, the caller
- * chooses once.
+ * The back-off state of one key: the current delay, and when it was last increased. Times may be wall or monotonic
+ * time, but always the same one.
  */
 export interface BackoffEntry {
   readonly delayMs: number;
@@ -21,8 +21,8 @@ export interface BackoffEntry {
 }
 
 /**
- * The entry after one more failure at `nowMs`. An entry left alone for `resetAfterMs` starts again from the beginning
- * (upstream: client-go flowcontrol.Backoff, which resets after twice the maximum).
+ * The entry after one more failure at `nowMs`. An entry without failures for `resetAfterMs` starts again with the
+ * initial delay (upstream: client-go flowcontrol.Backoff, which resets after twice the maximum).
  */
 export function nextBackoff(
   curve: BackoffCurve,

@@ -1,13 +1,13 @@
 import { KubeletError } from './errors.ts';
 
-/** A pending call; cancelling one that fired or was cancelled does nothing. */
+/** A pending call. Cancelling a call that was made or cancelled already does nothing. */
 export interface Timer {
   cancel(): void;
 }
 
 /**
- * The only source of time. Two kinds on purpose: durations come from `monotonicMs`, which never jumps; `nowMs` is wall
- * time, which may (no RTC at boot, NTP steps), and is only for output to people and for values that outlive a restart.
+ * The only source of time. It has two clocks. `monotonicMs` never jumps and is for durations. `nowMs` is wall time,
+ * which may jump (no RTC at boot, NTP steps); it is only for output to people and for values that outlive a restart.
  */
 export interface Clock {
   /** Wall time, milliseconds since the Unix epoch. */
@@ -18,7 +18,7 @@ export interface Clock {
   setTimer(delayMs: number, fire: () => void): Timer;
 }
 
-/** setTimeout fires at once for longer delays than this; longer waits are made of several. */
+/** setTimeout calls back immediately for delays longer than this; longer waits use several timers. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -63,7 +63,7 @@ export interface Deadline {
   readonly signal?: AbortSignal;
 }
 
-/** Rejects with kind `Timeout` when `work` takes longer than `limitMs`; the work itself gets an abort signal then. */
+/** Rejects with kind `Timeout` when `work` takes longer than `limitMs`, and aborts the signal that `work` gets. */
 export async function withDeadline<T>(deadline: Deadline, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, limitMs, op, signal } = deadline;
   const controller = new AbortController();

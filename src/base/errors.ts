@@ -1,4 +1,4 @@
-/** The closed set of ways an operation on the outside world can fail. Code branches on this, never on message text. */
+/** All ways in which an operation on the outside world can fail. Code checks the kind, never the message. */
 export type ErrorKind =
   | 'NotFound'
   | 'AlreadyExists'
@@ -17,8 +17,7 @@ export interface KubeletErrorOptions {
 }
 
 /**
- * The one error class that crosses module borders. Adapters translate gRPC codes, HTTP statuses and errno into it
- * exactly once.
+ * The only error class used between modules. Adapters convert gRPC codes, HTTP statuses and errno into it exactly once.
  */
 export class KubeletError extends Error {
   readonly kind: ErrorKind;

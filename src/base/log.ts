@@ -8,7 +8,7 @@ export interface Logger {
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
-  /** Shown at `-v level` and above; 2 is what operators run with, 4 is debugging, 6 is every call. */
+  /** Shown at `-v level` and above: 2 is usual in production, 4 is debugging, 6 logs every call. */
   debug(level: number, message: string, fields?: LogFields): void;
   /** A logger that adds `fields` to every line. */
   with(fields: LogFields): Logger;

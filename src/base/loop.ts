@@ -9,25 +9,22 @@ export interface LoopOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /**
-   * Pause between the end of one pass and the start of the next. May be a function so that a loop can slow down and
-   * speed up.
-   */
+  /** The pause between the end of one pass and the start of the next. A function can change the interval. */
   readonly periodMs: number | (() => number);
-  /** Random stretch of the pause, as a share of it. */
+  /** The random extension of the pause, as a share of it. */
   readonly jitterFactor?: number;
-  /** One idempotent pass. A throw is logged and the loop goes on. */
+  /** One idempotent pass. An error is logged, and the loop continues. */
   readonly pass: () => Promise<void> | void;
 }
 
-/** A periodic task that can also be woken. Constructing one starts nothing. */
+/** A periodic task that can also be started by `wake`. Creating a loop starts nothing. */
 export interface Loop {
   start(): void;
-  /** Runs a pass as soon as possible; wakes arriving during a pass lead to exactly one more. */
+  /** Runs a pass as soon as possible. Wakes during a pass cause exactly one more pass. */
   wake(): void;
   /** Stops permanently and resolves when no pass is running. */
   stop(): Promise<void>;
-  /** Monotonic time of the end of the last pass that did not throw; undefined before the first. For health checks. */
+  /** The monotonic time at which the last successful pass ended; undefined before the first. For health checks. */
   lastSuccessMs(): number | undefined;
 }
 

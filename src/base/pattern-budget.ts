@@ -10,7 +10,7 @@ const WORST_NANOSECONDS = 100;
  * nanoseconds.
  */
 const SMALL_PROGRAM = 14;
-/** The limit for one text, which must not hold the event loop for longer, for any pattern. */
+/** The limit for one text, so that no pattern blocks the event loop longer. */
 const MOST_MICROS_OF_A_TEXT = 50_000;
 /** The limit of processor time for all texts together. */
 const MOST_MICROS = 100_000;

@@ -1,4 +1,4 @@
-/** A longer text is no URI here: each check of it walks the whole text. */
+/** Longer texts are rejected, because each check reads the whole text. */
 const TEXT_LIMIT = 64 * 1024;
 
 export interface RequestUri {

@@ -6,7 +6,7 @@ import { createSettlingLoop } from './settling-loop.ts';
 import { FakeClock } from './testing/fake-clock.ts';
 import { recordingLog } from './testing/recording-log.ts';
 
-/** Creates a loop whose passes have these outcomes, and settle after that. */
+/** Creates a loop whose first passes have these outcomes; later passes settle. */
 function fixture(outcomes: (boolean | Error)[], more: Partial<SettlingLoopOptions> = {}) {
   const clock = new FakeClock();
   const log = recordingLog();

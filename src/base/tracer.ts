@@ -28,9 +28,9 @@ export interface Span {
 }
 
 /**
- * Makes spans (OpenTelemetry). Parts take it as an option: where it is absent, nothing is traced and nothing is paid.
- * Invariants: no call throws or waits; a span whose parent has already ended begins its own trace, so that loops that
- * were started during a span are not its children for ever.
+ * Creates spans (OpenTelemetry). A component takes it as an option; without it nothing is traced, at no cost.
+ * Invariants: no call throws or waits; a span whose parent has already ended starts its own trace, so that loops
+ * started during a span do not stay its children.
  */
 export interface Tracer {
   /** Begins a child of the current span. The caller ends it. */

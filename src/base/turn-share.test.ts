@@ -14,7 +14,7 @@ function world(): World {
   return { share: new TurnShare(() => nowMs), work: (ms) => void (nowMs += ms) };
 }
 
-/** Resolves after everything that was set off, in the same turn. */
+/** Resolves after all triggered work, in the same turn. */
 const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(() => queueMicrotask(resolve)));
 
 test('a task does not rest while the share lasts', () => {

@@ -38,7 +38,7 @@ export class TurnShare {
     this.#elapsedMs = elapsedMs;
   }
 
-  /** To be awaited between stages. Undefined while there is no need to wait. */
+  /** Awaited between stages. Undefined while no pause is due. */
   rest(): Promise<void> | undefined {
     return this.#isUsedUp() || this.#resting.length > 0 ? this.#wait() : undefined;
   }
@@ -87,7 +87,7 @@ export class TurnShare {
     this.#releaseLater();
   }
 
-  /** When the task that goes on, and whatever it sets off at once, has come to rest. */
+  /** Schedules the next task for when the running task, and all work that it triggers at once, has paused. */
   #releaseLater(): void {
     if (this.#isReleasing) return;
     this.#isReleasing = true;

@@ -1,17 +1,17 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Resolves in the next turn of the event loop: whatever came in meanwhile is seen to first. For long computations, in
- * between.
+ * Resolves in the next turn of the event loop, after the events that arrived meanwhile. For pauses in long
+ * computations.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Work that has taken so long lets others have their turn before it goes on. */
+/** Work that ran for this long yields to other events before it continues. */
 const LONG_MS = 10;
 
-/** One piece of work in several stages, of which most are short and need no turn of their own. */
+/** Divides one computation of many stages, most of them short, into turns of the event loop. */
 export class Pace {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   #sinceMs: number;
@@ -21,7 +21,7 @@ export class Pace {
     this.#sinceMs = clock.monotonicMs();
   }
 
-  /** To be awaited between stages. Undefined while there is no need to wait. */
+  /** Awaited between stages. Undefined while no pause is due. */
   rest(): Promise<void> | undefined {
     if (this.#clock.monotonicMs() - this.#sinceMs < LONG_MS) return undefined;
     return nextTurn().then(() => {

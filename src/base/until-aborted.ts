@@ -1,8 +1,8 @@
 import { KubeletError } from './errors.ts';
 
 /**
- * What `work` comes to, or a rejection (with `Aborted` by default) as soon as `signal` aborts, whether the
- * work reacts to the signal or not. The work itself continues.
+ * The result of `work`, or a rejection (by default with `Aborted`) as soon as `signal` aborts, even if the work ignores
+ * the signal. The work itself continues.
  */
 export function untilAborted<T>(
   work: Promise<T>,

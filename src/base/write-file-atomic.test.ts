@@ -36,7 +36,9 @@ describe('a file that is written in one step', () => {
       assert.deepEqual(readdirSync(folder), ['state']);
     });
 
-  /** What is synced while `work` runs: a file with the content of the named file at that time, or a folder. */
+  /**
+   * The paths that are synced while `work` runs: a file, with the content of the named file at that time, or a folder.
+   */
   async function syncsDuring(work: () => Promise<void>): Promise<string[]> {
     const probe = await open(folder);
     const handles = Object.getPrototypeOf(probe) as FileHandle;

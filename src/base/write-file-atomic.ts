@@ -5,10 +5,10 @@ import nodePath from 'node:path';
 
 const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY;
-/** Of a name: the suffix must fit behind it. */
+/** The longest base of a temporary name: the suffix must fit after it. */
 const NAME_LIMIT = 200;
 
-/** What an unfinished write may leave in a folder when the process is killed. */
+/** Matches the temporary files that a killed process may leave in a folder. */
 export const unfinishedName = /^\..+\.[0-9a-f]{12}\.tmp$/;
 
 /**

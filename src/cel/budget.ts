@@ -1,6 +1,8 @@
 import { nextTurn } from '../base/turn.ts';
 
-/** What evaluations may cost before other work gets a turn: about 10 ms. One evaluation may cost ten times as much. */
+/**
+ * The cost of evaluations after which other work gets a turn: about 10 ms. One evaluation may cost ten times as much.
+ */
 const UNITS_PER_TURN = 100_000;
 /** The same limit within one evaluation, which is started again after the turn. */
 const UNITS_WITHIN = 500_000;
@@ -20,7 +22,7 @@ export class CelPace {
     return this.#restAfter(UNITS_PER_TURN);
   }
 
-  /** Like `rest`, for an evaluation that starts another one and would have to be suspended. */
+  /** Like `rest`, within one evaluation, which must be suspended for the pause. */
   restWithin(): Promise<void> | undefined {
     return this.#restAfter(UNITS_WITHIN);
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { evaluateText } from './testing/evaluate-text.ts';
 
-/** Each expression with what it gives. */
+/** Pairs of an expression and its result. */
 function expectAll(
   rows: readonly (readonly [string, unknown])[],
   variables: Readonly<Record<string, unknown>> = {},

@@ -1,15 +1,15 @@
 import type { DeepPartial } from '../grpc/message-fns.ts';
 import type { CheckpointContainerRequest, ExecSyncRequest, StopContainerRequest } from './generated/cri-v1.ts';
 
-/** The kubelet's `runtimeRequestTimeout` when nothing is configured. */
+/** The default of the kubelet's `runtimeRequestTimeout`. */
 export const DEFAULT_REQUEST_TIMEOUT_MS = 2 * 60_000;
 
 const seconds = (value: string | number | bigint | undefined): number => Number(value ?? 0);
 
 /**
- * How long a call may take, in milliseconds; `Infinity` means no deadline. `rpc` is the name on the wire. Work whose
- * length the caller chose (grace, exec timeout) gets that on top of the configured limit, so that the runtime's own
- * timeout fires first (upstream: cri-client remote_runtime.go, remote_image.go).
+ * The deadline of a call in milliseconds; `Infinity` means none. `rpc` is the method name in the protocol. Calls with a
+ * duration chosen by the caller (grace period, exec timeout) get it in addition to the configured limit, so that the
+ * runtime's own timeout expires first (upstream: cri-client remote_runtime.go, remote_image.go).
  */
 export function computeTimeoutMs(rpc: string, request: unknown, requestTimeoutMs: number): number {
   switch (rpc) {

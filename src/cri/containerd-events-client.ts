@@ -22,34 +22,35 @@ import type { Timestamp } from './generated/google/protobuf/timestamp.ts';
 
 export const CONTAINERD_SUBSCRIBE_PATH = '/containerd.services.events.v1.Events/Subscribe';
 
-/** containerd's namespace for everything made through the CRI. */
+/** containerd's namespace for all objects created through the CRI. */
 export const CRI_NAMESPACE = 'k8s.io';
 
 /**
- * One event, flattened. What the payload does not carry is undefined; of an unknown payload only the envelope is known.
+ * One event, flattened. Fields that the payload does not have are undefined; for an unknown payload only the envelope's
+ * fields are set.
  */
 export interface ContainerdEvent {
-  /** Such as `/tasks/exit`. */
+  /** For example `/tasks/exit`. */
   readonly topic: string;
-  /** When containerd published it: wall time, milliseconds since the epoch. */
+  /** When containerd published the event: wall time, milliseconds since the epoch. */
   readonly timestampMs: number;
   readonly namespace: string;
-  /** A container or a pod sandbox: to containerd both are containers. */
+  /** The id of a container or a pod sandbox; in containerd both are containers. */
   readonly containerId?: string;
-  /** Set when the event is about an exec in the container and not about its own process. */
+  /** Set when the event is about an exec in the container, not about the container's own process. */
   execId?: string;
   readonly pid?: number;
   readonly exitStatus?: number;
   /** Wall time, milliseconds since the epoch. */
   exitedAtMs?: number;
-  /** Image name, of `/images/*` and `/containers/create`. */
+  /** The image name, for `/images/*` and `/containers/create`. */
   readonly image?: string;
 }
 
 export interface SubscribeOptions {
   /**
-   * containerd filter expressions; an event passes when any matches. Left out: tasks, containers and images of the
-   * CRI's namespace.
+   * containerd's filter expressions; an event is delivered when any of them matches. Default: tasks, containers and
+   * images of the CRI's namespace.
    */
   readonly filters?: readonly string[];
   /** Ends the subscription without an error. */
@@ -57,8 +58,8 @@ export interface SubscribeOptions {
 }
 
 /**
- * The expression for everything in `namespace` whose topic starts with `topicPrefix` (containerd pkg/filters: comma
- * means and).
+ * The filter expression for events in `namespace` whose topic starts with `topicPrefix` (containerd pkg/filters: a
+ * comma means "and").
  */
 export function topicFilter(namespace: string, topicPrefix: string): string {
   return `namespace==${JSON.stringify(namespace)},topic~=${JSON.stringify(`^${topicPrefix}`)}`;
@@ -67,9 +68,10 @@ export function topicFilter(namespace: string, topicPrefix: string): string {
 const DEFAULT_FILTERS = ['/tasks/', '/containers/', '/images/'].map((prefix) => topicFilter(CRI_NAMESPACE, prefix));
 
 /**
- * containerd's event stream. Events only wake: containerd drops them while no client listens and gives no sign that a
- * subscription is in force, so a reader relists after subscribing and keeps a slow timer. Ends quietly when `signal`
- * aborts; fails with `Unavailable` when containerd goes away, `Unimplemented` when the runtime is not containerd.
+ * containerd's event stream. containerd drops events while no client is subscribed, and does not confirm a
+ * subscription. Events are therefore only hints: a reader must list everything after subscribing, and repeat that at a
+ * long interval. The stream ends without an error when `signal` aborts. It fails with `Unavailable` when containerd
+ * goes away, and with `Unimplemented` when the runtime is not containerd.
  */
 export async function* subscribeContainerdEvents(
   channel: GrpcChannel,
@@ -95,7 +97,7 @@ export async function* subscribeContainerdEvents(
 
 type Payload = Omit<ContainerdEvent, 'topic' | 'timestampMs' | 'namespace'>;
 
-/** By the last part of the type URL; containerd 1.x and 2.x put nothing before it. */
+/** The decoders by the last part of the type URL; containerd 1.x and 2.x write no prefix. */
 const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Payload>> = lookupTable({
   'containerd.events.TaskCreate': (bytes) => task(TaskCreate.decode(bytes)),
   'containerd.events.TaskStart': (bytes) => task(TaskStart.decode(bytes)),
@@ -120,7 +122,7 @@ const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Payload>> = looku
   'containerd.services.images.v1.ImageDelete': (bytes) => ({ image: ImageDelete.decode(bytes).name }),
 });
 
-/** Fails with `Internal` if the bytes are no event envelope or the payload is not what its type says. */
+/** Fails with `Internal` if the bytes are not an event envelope, or the payload does not match its type. */
 export function decodeContainerdEvent(bytes: Uint8Array): ContainerdEvent {
   try {
     const envelope = Envelope.decode(bytes);

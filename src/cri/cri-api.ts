@@ -92,25 +92,25 @@ export type { CallOptions };
  * Every method fails with KubeletError only. Lists over streams yield pages; the list is the pages joined.
  */
 
-/** Sandboxes, containers and everything about the runtime itself. */
+/** Sandboxes, containers and the runtime itself. */
 export interface RuntimeServiceApi {
-  /** The runtime must answer with kubelet API version 0.1.0. */
+  /** The runtime must return version 0.1.0 of the kubelet API. */
   version(request: DeepPartial<VersionRequest>, options?: CallOptions): Promise<VersionResponse>;
   status(request: DeepPartial<StatusRequest>, options?: CallOptions): Promise<StatusResponse>;
-  /** `Unimplemented` by older runtimes: then the configured cgroup driver counts. */
+  /** Older runtimes return `Unimplemented`: the configured cgroup driver is used then. */
   runtimeConfig(request: DeepPartial<RuntimeConfigRequest>, options?: CallOptions): Promise<RuntimeConfigResponse>;
   updateRuntimeConfig(
     request: DeepPartial<UpdateRuntimeConfigRequest>,
     options?: CallOptions,
   ): Promise<UpdateRuntimeConfigResponse>;
   /**
-   * Creates and starts the sandbox; its network is up when this returns. A timeout leaves the outcome unknown: look it
-   * up.
+   * Creates and starts the sandbox; its network is set up when this returns. After a timeout the outcome is unknown:
+   * the caller must list the sandboxes.
    */
   runPodSandbox(request: DeepPartial<RunPodSandboxRequest>, options?: CallOptions): Promise<RunPodSandboxResponse>;
-  /** Kills what runs in the sandbox and takes its network down. Repeating it is success. */
+  /** Kills all containers of the sandbox and takes its network down. Stopping it again is success. */
   stopPodSandbox(request: DeepPartial<StopPodSandboxRequest>, options?: CallOptions): Promise<StopPodSandboxResponse>;
-  /** Removes a stopped sandbox with its containers. Removing what is gone is success. */
+  /** Removes a stopped sandbox with its containers. Removing a missing sandbox is success. */
   removePodSandbox(
     request: DeepPartial<RemovePodSandboxRequest>,
     options?: CallOptions,
@@ -124,22 +124,22 @@ export interface RuntimeServiceApi {
     request: DeepPartial<StreamPodSandboxesRequest>,
     options?: CallOptions,
   ): AsyncIterable<StreamPodSandboxesResponse>;
-  /** Best effort: `Unimplemented` is tolerated. */
+  /** Best effort: callers tolerate `Unimplemented`. */
   updatePodSandboxResources(
     request: DeepPartial<UpdatePodSandboxResourcesRequest>,
     options?: CallOptions,
   ): Promise<UpdatePodSandboxResourcesResponse>;
-  /** Answers with a URL at the runtime's streaming server. */
+  /** Returns a URL at the runtime's streaming server. */
   portForward(request: DeepPartial<PortForwardRequest>, options?: CallOptions): Promise<PortForwardResponse>;
-  /** Fails with `AlreadyExists` or `Conflict` while the same (name, attempt) is known. */
+  /** Fails with `AlreadyExists` or `Conflict` while the runtime has a container with the same name and attempt. */
   createContainer(
     request: DeepPartial<CreateContainerRequest>,
     options?: CallOptions,
   ): Promise<CreateContainerResponse>;
   startContainer(request: DeepPartial<StartContainerRequest>, options?: CallOptions): Promise<StartContainerResponse>;
-  /** `timeout` is in seconds. Stopping what has stopped is success. */
+  /** `timeout` is in seconds. Stopping a stopped container is success. */
   stopContainer(request: DeepPartial<StopContainerRequest>, options?: CallOptions): Promise<StopContainerResponse>;
-  /** Removing what is gone is success. */
+  /** Removing a missing container is success. */
   removeContainer(
     request: DeepPartial<RemoveContainerRequest>,
     options?: CallOptions,
@@ -157,7 +157,7 @@ export interface RuntimeServiceApi {
     request: DeepPartial<UpdateContainerResourcesRequest>,
     options?: CallOptions,
   ): Promise<UpdateContainerResourcesResponse>;
-  /** For log rotation: after the old file was renamed. */
+  /** For log rotation: called after the old file was renamed. */
   reopenContainerLog(
     request: DeepPartial<ReopenContainerLogRequest>,
     options?: CallOptions,
@@ -166,19 +166,19 @@ export interface RuntimeServiceApi {
     request: DeepPartial<CheckpointContainerRequest>,
     options?: CallOptions,
   ): Promise<CheckpointContainerResponse>;
-  /** Lasts until aborted. */
+  /** Runs until aborted. */
   getContainerEvents(
     request: DeepPartial<GetEventsRequest>,
     options?: CallOptions,
   ): AsyncIterable<ContainerEventResponse>;
   /**
-   * Runs a command to its end; `timeout` in seconds, 0 means none. The exit code is in the answer, not in an error.
-   * Output is cut at 16 MB by the runtime.
+   * Runs a command and waits for its end; `timeout` is in seconds, 0 means none. The exit code is in the response; a
+   * code other than 0 is not an error. The runtime truncates output at 16 MB.
    */
   execSync(request: DeepPartial<ExecSyncRequest>, options?: CallOptions): Promise<ExecSyncResponse>;
-  /** Answers with a URL at the runtime's streaming server. */
+  /** Returns a URL at the runtime's streaming server. */
   exec(request: DeepPartial<ExecRequest>, options?: CallOptions): Promise<ExecResponse>;
-  /** Answers with a URL at the runtime's streaming server. */
+  /** Returns a URL at the runtime's streaming server. */
   attach(request: DeepPartial<AttachRequest>, options?: CallOptions): Promise<AttachResponse>;
   containerStats(request: DeepPartial<ContainerStatsRequest>, options?: CallOptions): Promise<ContainerStatsResponse>;
   listContainerStats(
@@ -215,15 +215,15 @@ export interface RuntimeServiceApi {
   ): AsyncIterable<StreamPodSandboxMetricsResponse>;
 }
 
-/** Images and the filesystems that hold them. */
+/** Images and the file systems that contain them. */
 export interface ImageServiceApi {
   listImages(request: DeepPartial<ListImagesRequest>, options?: CallOptions): Promise<ListImagesResponse>;
   streamImages(request: DeepPartial<StreamImagesRequest>, options?: CallOptions): AsyncIterable<StreamImagesResponse>;
-  /** `image` is undefined in the answer when the image is not present; that is no error. */
+  /** For a missing image, `image` in the response is undefined; that is not an error. */
   imageStatus(request: DeepPartial<ImageStatusRequest>, options?: CallOptions): Promise<ImageStatusResponse>;
-  /** No deadline of its own. Answers with the reference to use in CreateContainer. */
+  /** Has no default deadline. Returns the reference to use in CreateContainer. */
   pullImage(request: DeepPartial<PullImageRequest>, options?: CallOptions): Promise<PullImageResponse>;
-  /** Removing what is gone is success. */
+  /** Removing a missing image is success. */
   removeImage(request: DeepPartial<RemoveImageRequest>, options?: CallOptions): Promise<RemoveImageResponse>;
   imageFsInfo(request: DeepPartial<ImageFsInfoRequest>, options?: CallOptions): Promise<ImageFsInfoResponse>;
 }

@@ -56,7 +56,7 @@ async function kindOf(action: Promise<unknown>): Promise<ErrorKind | 'none'> {
   }
 }
 
-/** Never answers; settles when the server learns that the caller is gone. */
+/** A handler that never answers. Its promise settles when the server notices that the caller is gone. */
 function heldUntilGone(): {
   api: (request: object, options?: { signal?: AbortSignal }) => Promise<never>;
   started: Promise<void>;

@@ -12,31 +12,28 @@ import { ImageServiceDefinition, RuntimeServiceDefinition } from './generated/cr
 export type CriCallRecord = CallRecord;
 
 export interface CriClientOptions {
-  /** `unix:///path` or a bare path. */
+  /** `unix:///path`, or a path. */
   readonly endpoint: string;
   readonly clock: Clock;
-  /** The kubelet's `runtimeRequestTimeout`, in milliseconds; 2 minutes if left out. */
+  /** The kubelet's `runtimeRequestTimeout`, in milliseconds; default 2 minutes. */
   readonly requestTimeoutMs?: number;
-  /** Called at the end of every call, for streams when they end. Must not throw. */
+  /** Called at the end of each call; for streams, when the stream ends. Must not throw. */
   readonly observe?: (record: CriCallRecord) => void;
   readonly tracer?: Tracer | undefined;
 }
 
-/**
- * A runtime behind a unix socket. Nothing is connected before the first call; an agent may be built before its runtime
- * is up.
- */
+/** A runtime on a unix socket. It connects on the first call, so an agent can be created before its runtime runs. */
 export interface CriClient {
   readonly runtime: RuntimeServiceApi;
   readonly images: ImageServiceApi;
-  /** The connection under it, for other services of the same socket (containerd's events). */
+  /** The underlying connection, for other services on the same socket (containerd's events). */
   readonly channel: GrpcChannel;
   close(): void;
 }
 
 /**
- * Deadlines follow computeTimeoutMs unless a call brings its own. Fails with `Invalid` for an endpoint that is no unix
- * socket.
+ * Calls without their own deadline get the one of `computeTimeoutMs`. Fails with `Invalid` for an endpoint that is not
+ * a unix socket.
  */
 export function createCriClient(options: CriClientOptions): CriClient {
   const { clock, observe, tracer, requestTimeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
@@ -44,7 +41,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
   const invoker = new CodecInvoker(channel, {
     clock,
     timeoutMs: (op, request) => computeTimeoutMs(op, request, requestTimeoutMs),
-    // Registries' own words are enough where the runtime has no better code (upstream: remote_image.go).
+    // The registry's message is enough when the runtime has no more precise code (upstream: remote_image.go).
     wording: (op) => (op === 'PullImage' ? 'bareUnknown' : 'full'),
     ...(observe === undefined ? {} : { observe }),
     tracer,

@@ -1,8 +1,8 @@
 import { KubeletError } from '../base/errors.ts';
 
 /**
- * The socket path in a runtime endpoint: `unix:///run/x.sock`, `unix:/run/x.sock` or the bare path (deprecated
- * upstream, still accepted). Fails with `Invalid` for everything else, as the kubelet does on Linux (upstream:
+ * Returns the socket path of a runtime endpoint: `unix:///run/x.sock`, `unix:/run/x.sock`, or a path (deprecated
+ * upstream, but still accepted). Fails with `Invalid` for any other endpoint, as the kubelet does on Linux (upstream:
  * cri-client pkg/util/util_unix.go).
  */
 export function parseEndpoint(endpoint: string): string {

@@ -8,7 +8,7 @@ import { streamImageLists, streamRuntimeLists } from './streamed-lists.ts';
 
 type Page = readonly string[] | ErrorKind;
 
-/** A runtime that streams the given pages; a page that is an error kind ends the stream with that error. */
+/** A runtime that streams the given pages. An error kind among the pages ends the stream with that error. */
 function createRuntime(...pages: readonly Page[]) {
   const calls: string[] = [];
   const stream = (op: string, field: string) =>

@@ -2,11 +2,11 @@ import { errorMessage, isKind, KubeletError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { CallOptions, ImageServiceApi, RuntimeServiceApi } from './cri-api.ts';
 
-/** Far above any node. A runtime that sends more is broken, and would use up the memory of the agent. */
+/** Much more than any node has. A runtime that sends more is faulty, and would exhaust the memory of the agent. */
 const MAX_LISTED = 100_000;
 
 interface StreamedList<Request, Page, Item, Answer> {
-  /** The name of the streaming call on the wire. */
+  /** The name of the streaming call in the protocol. */
   readonly op: string;
   readonly stream: (request: Request, options?: CallOptions) => AsyncIterable<Page>;
   readonly itemsOf: (page: Page) => readonly Item[];
@@ -16,9 +16,9 @@ interface StreamedList<Request, Page, Item, Answer> {
 }
 
 /**
- * Makes the lists of sandboxes, containers and their statistics come in pages, so that a list may be larger than one
- * message (feature gate CRIListStreaming). An incomplete list is an error. After a streaming call that the runtime does
- * not implement, the list comes in one message for as long as the agent runs (upstream: cri-client remote_runtime.go).
+ * Reads the lists of sandboxes, containers and their statistics in pages, so that a list may be larger than one message
+ * (feature gate CRIListStreaming). An incomplete list is an error. If the runtime does not implement a streaming call,
+ * the list is read in one message from then on, until the agent ends (upstream: cri-client remote_runtime.go).
  */
 export function streamRuntimeLists(api: RuntimeServiceApi, log: Logger): RuntimeServiceApi {
   return {
@@ -47,7 +47,7 @@ export function streamRuntimeLists(api: RuntimeServiceApi, log: Logger): Runtime
   };
 }
 
-/** Does for images what `streamRuntimeLists` does for containers. */
+/** The same as `streamRuntimeLists`, for images. */
 export function streamImageLists(api: ImageServiceApi, log: Logger): ImageServiceApi {
   return {
     ...api,

@@ -17,7 +17,7 @@ import {
 } from './generated/cri-v1.ts';
 import type { DeepPartial, MessageFns } from '../grpc/message-fns.ts';
 
-/** The same message after a trip over the wire; what was left out comes back as defaults. */
+/** Encodes and decodes the message; omitted fields get their defaults. */
 function roundTrip<T>(type: MessageFns<T>, partial: DeepPartial<T>): { sent: T; received: T } {
   const sent = type.fromPartial(partial);
   return { sent, received: type.decode(type.encode(sent).finish()) };
@@ -151,7 +151,7 @@ for (const [what, trip] of trips) {
   });
 }
 
-/** Bytes as arrays: a decoder may give any kind of Uint8Array. */
+/** Converts bytes to arrays, because decoders return different kinds of Uint8Array. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return [...value];
   if (Array.isArray(value)) return value.map(plain);

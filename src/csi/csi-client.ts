@@ -12,7 +12,9 @@ export type RegistrationApi = ApiOf<RegistrationDefinition>;
 
 /** Upstream: csi_plugin.go, csiTimeout. */
 const DEFAULT_CALL_TIMEOUT_MS = 2 * 60_000;
-/** What a plugin says of itself is a few names; what a driver answers is what gRPC takes unasked in Go. */
+/**
+ * The registration of a plugin only contains a few names. The answers of a driver have the default limit of Go's gRPC.
+ */
 const MAX_REGISTRATION_BYTES = 64 * 1024;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
@@ -21,14 +23,14 @@ export interface PluginClientOptions {
   readonly clock: Clock;
 }
 
-/** A CSI driver behind its socket. Nothing is connected before the first call. */
+/** A CSI driver on its socket. It connects on the first call. */
 export interface CsiClient {
   readonly identity: IdentityApi;
   readonly node: NodeApi;
   close(): void;
 }
 
-/** A plugin behind the socket it registers by. */
+/** A plugin on its registration socket. */
 export interface RegistrationClient {
   readonly registration: RegistrationApi;
   readonly channel: GrpcChannel;

@@ -10,13 +10,13 @@ import { DevicePluginDefinition, RegistrationDefinition } from './generated/devi
 export type DevicePluginApi = ApiOf<DevicePluginDefinition>;
 export type DeviceRegistrationApi = ApiOf<RegistrationDefinition>;
 
-/** What gRPC accepts by default in Go; a list of tens of thousands of devices. */
+/** The default limit of Go's gRPC: enough for a list of tens of thousands of devices. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
-/** A registration is a few names. */
+/** A registration only contains a few names. */
 const MAX_REGISTRATION_BYTES = 64 * 1024;
 const DEFAULT_CALL_TIMEOUT_MS = 60_000;
 
-/** A device plugin behind its socket. Nothing is connected before the first call. */
+/** A device plugin on its socket. It connects on the first call. */
 export interface DevicePluginClient {
   readonly plugin: DevicePluginApi;
   readonly channel: GrpcChannel;
@@ -29,7 +29,7 @@ export function createDevicePluginClient(options: { socketPath: string; clock: C
   return { plugin: bindService(DevicePluginDefinition, invoker), channel, close: () => channel.close() };
 }
 
-/** The kubelet's socket, as a plugin calls it. */
+/** A client for the kubelet's registration socket, for plugins. */
 export function createDeviceRegistrationClient(options: { socketPath: string; clock: Clock }): {
   readonly registration: DeviceRegistrationApi;
   close(): void;
@@ -39,7 +39,7 @@ export function createDeviceRegistrationClient(options: { socketPath: string; cl
   return { registration: bindService(RegistrationDefinition, invoker), close: () => channel.close() };
 }
 
-/** Serves registrations of device plugins. A stale socket must be removed by the caller. */
+/** Serves registrations of device plugins. The caller must remove a stale socket first. */
 export function serveDeviceRegistration(
   socketPath: string,
   registration: DeviceRegistrationApi,

@@ -10,12 +10,12 @@ export type DraDriverApi = ApiOf<DRAPluginDefinition>;
 export type DraHealthApi = ApiOf<DRAResourceHealthDefinition>;
 export type DraVersion = 'v1' | 'v1beta1';
 
-/** What gRPC accepts by default in Go. */
+/** The default limit of Go's gRPC. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** Upstream: cm/dra/plugin defaultClientCallTimeout. */
 const CALL_TIMEOUT_MS = 45_000;
 
-/** The messages of both versions are the same; the name of the service is not. */
+/** The definition of the service. Both versions have the same messages and differ in the name of the service. */
 export function draDefinition(version: DraVersion): DRAPluginDefinition {
   if (version === 'v1') return DRAPluginDefinition;
   // Only the name on the wire differs.
@@ -24,14 +24,14 @@ export function draDefinition(version: DraVersion): DRAPluginDefinition {
 
 export interface DraClient {
   readonly driver: DraDriverApi;
-  /** Its stream has no deadline. */
+  /** The health service. Its stream has no deadline. */
   readonly health: DraHealthApi;
-  /** Connects and reports each change of the connection. Returns what ends it. */
+  /** Connects, and calls `listener` at each change of the connection. Returns a function that stops this. */
   followConnection(listener: (connected: boolean) => void): () => void;
   close(): void;
 }
 
-/** A DRA driver behind its socket. Nothing is connected before the first call. */
+/** A DRA driver on its socket. It connects on the first call. */
 export function createDraClient(options: { socketPath: string; version: DraVersion; clock: Clock }): DraClient {
   const channel = new GrpcChannel({ ...options, maxMessageBytes: MAX_MESSAGE_BYTES });
   const calls = new CodecInvoker(channel, { clock: options.clock, timeoutMs: () => CALL_TIMEOUT_MS });

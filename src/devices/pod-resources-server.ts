@@ -11,11 +11,11 @@ import { PodResourcesListerDefinition as V1Alpha1Definition } from './generated/
 export type PodResourcesApi = ApiOf<V1Definition>;
 export type PodResourcesAlphaApi = ApiOf<V1Alpha1Definition>;
 
-/** A request is two names. */
+/** A request contains at most two names. */
 const MAX_REQUEST_BYTES = 64 * 1024;
 const CALL_TIMEOUT_MS = 10_000;
 
-/** Serves the Pod Resources API. A stale socket must be removed by the caller. */
+/** Serves the Pod Resources API. The caller must remove a stale socket first. */
 export function servePodResources(
   socketPath: string,
   api: { v1: PodResourcesApi; v1alpha1: PodResourcesAlphaApi },
@@ -24,7 +24,7 @@ export function servePodResources(
   return serveRaw(socketPath, handlers, { maxMessageBytes: MAX_REQUEST_BYTES });
 }
 
-/** The API as monitoring agents call it. */
+/** A client of the API, for monitoring agents. */
 export function createPodResourcesClient(options: { socketPath: string; clock: Clock }): {
   readonly v1: PodResourcesApi;
   readonly v1alpha1: PodResourcesAlphaApi;

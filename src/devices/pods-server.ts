@@ -9,16 +9,16 @@ import { PodsDefinition } from './generated/pods-v1alpha1.ts';
 
 export type PodsGrpcApi = ApiOf<PodsDefinition>;
 
-/** A request is one uid at most. */
+/** A request contains at most one uid. */
 const MAX_REQUEST_BYTES = 64 * 1024;
 const CALL_TIMEOUT_MS = 10_000;
 
-/** Serves the Pods API. A stale socket must be removed by the caller. */
+/** Serves the Pods API. The caller must remove a stale socket first. */
 export function servePods(socketPath: string, api: PodsGrpcApi): Promise<RunningServer> {
   return serveRaw(socketPath, handlersOf(PodsDefinition, api), { maxMessageBytes: MAX_REQUEST_BYTES });
 }
 
-/** The API as programs on the node call it. */
+/** A client of the API, for programs on the node. */
 export function createPodsClient(options: {
   socketPath: string;
   clock: Clock;

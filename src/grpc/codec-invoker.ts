@@ -7,34 +7,34 @@ import { codeName } from './grpc-status.ts';
 import type { StatusWording } from './grpc-status.ts';
 import type { CallOptions, Invoker, MethodDefinition } from './service-binding.ts';
 
-/** One finished call: for metrics and timelines. */
+/** One finished call, for metrics and timelines. */
 export interface CallRecord {
-  /** The RPC's name, such as `RunPodSandbox`. */
+  /** The method name, such as `RunPodSandbox`. */
   readonly op: string;
   readonly durationMs: number;
-  /** Undefined when it succeeded. */
+  /** Undefined if the call succeeded. */
   readonly errorKind: ErrorKind | undefined;
 }
 
 export interface CodecInvokerOptions {
   readonly clock: Clock;
   /**
-   * How long a call may take unless it brings its own limit; `Infinity` means no deadline. `op` is the name on the
-   * wire.
+   * The deadline of a call that has none of its own, in milliseconds; `Infinity` means none. `op` is the method name in
+   * the protocol.
    */
   readonly timeoutMs: (op: string, request: object) => number;
-  /** How failures of a call read; as a Go client prints them when not given. */
+  /** The format of a call's error message; default: that of a Go client. */
   readonly wording?: (op: string) => StatusWording;
-  /** Called at the end of every call, for streams when they end. Must not throw. */
+  /** Called at the end of each call; for streams, when the stream ends. Must not throw. */
   readonly observe?: (record: CallRecord) => void;
-  /** Traces every call, and hands the trace on to the server. */
+  /** Traces each call, and propagates the trace to the server. */
   readonly tracer?: Tracer | undefined;
 }
 
-/** Spans of calls are upstream's: otelgrpc's name and attributes. */
+/** Spans have upstream's names and attributes (otelgrpc). */
 const SCOPE = 'go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc';
 
-/** Encodes, calls, decodes, and tells `observe`. */
+/** Encodes the request, makes the call, decodes the answer, and calls `observe`. */
 export class CodecInvoker implements Invoker {
   readonly #channel: Pick<GrpcChannel, 'unary' | 'stream'>;
   readonly #options: CodecInvokerOptions;
@@ -124,7 +124,7 @@ function endSpan(span: Span | undefined, failure: { readonly error: unknown } | 
   span?.end();
 }
 
-/** A request that cannot be encoded (a number out of range, a wrong type) is the caller's mistake: `Invalid`. */
+/** A request that cannot be encoded (a number out of range, a wrong type) is an error of the caller: `Invalid`. */
 function encode(method: MethodDefinition, request: object): Uint8Array {
   try {
     return method.requestType.encode(method.requestType.fromPartial(request)).finish();

@@ -8,19 +8,21 @@ import { KubeletError } from '../base/errors.ts';
 import { errorFromStatus } from './grpc-status.ts';
 import type { StatusWording } from './grpc-status.ts';
 
-/** The largest message either side accepts, in bytes (upstream: cri-client utils.go; containerd's own default). */
+/**
+ * The largest message that either side accepts, in bytes (upstream: cri-client utils.go; also containerd's default).
+ */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** One call on the wire. Bytes in, bytes out: what they mean is the caller's business. */
+/** One call with an encoded request and answer. */
 export interface RawCall {
-  /** The RPC's name, for errors. */
+  /** The method name, for errors. */
   readonly op: string;
   /** `/package.Service/Method`. */
   readonly path: string;
   readonly request: Uint8Array;
   /** `Infinity` means no deadline. */
   readonly timeoutMs: number;
-  /** How a failure reads. */
+  /** The format of the error message. */
   readonly wording?: StatusWording;
   /** Sent as headers. */
   readonly metadata?: Readonly<Record<string, string>>;
@@ -30,10 +32,12 @@ export interface RawCall {
 const MAX_RECONNECT_MS = 3000;
 const SILENCE_MS = 30_000;
 
-/** A server on a unix socket, or on `host:port`, there with TLS or without. */
+/** A server on a unix socket, or at `host:port` with or without TLS. */
 export type GrpcTarget = { socketPath: string } | { address: string; tls?: GrpcTls };
 
-/** PEM. Without `ca` the authorities of Node; without `cert` and `key` no certificate of one's own is shown. */
+/**
+ * All in PEM. Without `ca`, Node's authorities are used; without `cert` and `key`, the client presents no certificate.
+ */
 export interface GrpcTls {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
@@ -41,26 +45,28 @@ export interface GrpcTls {
 }
 
 export type GrpcChannelOptions = GrpcTarget & {
-  /** Its wall time must be the machine's: gRPC turns deadlines back into durations by it. */
+  /** Its wall time must be that of the machine, because gRPC computes durations from deadlines with it. */
   clock: Clock;
-  /** The largest message that is accepted; `MAX_MESSAGE_BYTES` when not given. */
+  /** The largest accepted message in bytes; default `MAX_MESSAGE_BYTES`. */
   maxMessageBytes?: number;
-  /** The longest pause between two tries to connect; 3 s when not given, as upstream's CRI client has it. */
+  /** The longest delay between two attempts to connect; default 3 s, as in upstream's CRI client. */
   maxReconnectMs?: number;
-  /** Of a remote server: how long it may say nothing before it is asked for a sign of life; 30 s when not given. */
+  /** For remote servers: after this time without data, a keepalive ping is sent; default 30 s. */
   silenceMs?: number;
 };
 
-/** A call in which both sides send as they like. */
+/** A call in which both sides can send at any time. */
 export interface DuplexCall {
   write(message: Uint8Array): void;
-  /** No handler is called after this. */
+  /** Cancels the call. No handler is called after this. */
   cancel(): void;
 }
 
 export interface DuplexHandlers {
   readonly message: (message: Uint8Array) => void;
-  /** Once, at the end that was not asked for by `cancel`; without an error when the server ended the call in order. */
+  /**
+   * Called once when the call ends, except after `cancel`; without an error when the server ended the call normally.
+   */
   readonly end: (error: KubeletError | undefined) => void;
 }
 
@@ -72,10 +78,10 @@ const identity = (bytes: Buffer): Buffer => bytes;
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /**
- * A connection to a gRPC server, and the only code of the client side that knows grpc-js. It connects at the first call
- * and again, 100 ms to 3 s apart, whenever the server went away; calls made meanwhile fail at once with `Unavailable`.
- * Invariants: every failure is a KubeletError; a call whose signal aborted, or that `close` cut off, fails with
- * `Aborted`, whatever the server said.
+ * A connection to a gRPC server. It is the only client code that uses grpc-js. It connects on the first call, and
+ * reconnects with delays of 100 ms to 3 s when the connection is lost. Calls made meanwhile fail at once with
+ * `Unavailable`. Invariants: every failure is a KubeletError; a call that was ended by its signal or by `close` fails
+ * with `Aborted`, whatever the server answered.
  */
 export class GrpcChannel {
   readonly #client: Client;
@@ -93,7 +99,7 @@ export class GrpcChannel {
         : { channelCredentials: credentials.createInsecure(), nameOptions: {} };
     this.#client = new Client(remote ? options.address : `unix:${options.socketPath}`, channelCredentials, {
       ...nameOptions,
-      // A machine that is gone says nothing: only a question without an answer shows it.
+      // A machine that is gone sends no data, and no reset. Only an unanswered ping detects this.
       ...(remote ? { 'grpc.keepalive_time_ms': silenceMs, 'grpc.keepalive_timeout_ms': 10_000 } : {}),
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc.max_send_message_length': maxMessageBytes,
@@ -127,7 +133,7 @@ export class GrpcChannel {
     });
   }
 
-  /** The call starts with the first `next()`. Leaving the loop early cancels it. */
+  /** The call starts at the first `next()`. Leaving the loop early cancels it. */
   async *stream(call: RawCall): AsyncGenerator<Uint8Array, void, undefined> {
     const refused = this.#refusal(call);
     if (refused !== undefined) throw refused;
@@ -154,7 +160,7 @@ export class GrpcChannel {
     }
   }
 
-  /** Starts at once. `metadata` is sent as headers. */
+  /** Starts the call at once. `metadata` is sent as headers. */
   duplex(
     call: Pick<RawCall, 'op' | 'path' | 'wording'> & { metadata?: Readonly<Record<string, string>> },
     handlers: DuplexHandlers,
@@ -191,8 +197,8 @@ export class GrpcChannel {
   }
 
   /**
-   * Resolves once connected, however often that must be tried; fails with `Timeout` when it could not be within the
-   * limit, `Aborted` by `close`.
+   * Resolves once connected, after any number of attempts. Fails with `Timeout` when there is no connection within the
+   * limit, and with `Aborted` on `close`.
    */
   ready(timeoutMs: number): Promise<void> {
     if (this.#closed) return Promise.reject(abortedError('connect', undefined));
@@ -210,8 +216,8 @@ export class GrpcChannel {
   }
 
   /**
-   * Connects, and again whenever the server went away. Calls `listener` at each change; the connection counts as absent
-   * at the start. Returns what ends it; after `close` nothing is called.
+   * Keeps the connection open, and calls `listener` at each change. The initial state is "not connected". Returns a
+   * function that stops this; after `close`, `listener` is not called.
    */
   followConnection(listener: (connected: boolean) => void): () => void {
     const channel = this.#client.getChannel();
@@ -232,7 +238,7 @@ export class GrpcChannel {
     };
   }
 
-  /** Cancels what is under way and disconnects. Calls made later fail with `Aborted`. */
+  /** Cancels all calls and disconnects. Later calls fail with `Aborted`. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -249,7 +255,10 @@ export class GrpcChannel {
     return Number.isFinite(call.timeoutMs) ? { deadline: this.#clock.nowMs() + call.timeoutMs } : {};
   }
 
-  /** Ties a call to its signal and to `close`; the answer ends that and says whether one of the two ended the call. */
+  /**
+   * Cancels the call when its signal aborts or on `close`. The returned function stops this, and returns whether one of
+   * the two ended the call.
+   */
   #track(wire: Cancellable, signal: AbortSignal | undefined): () => boolean {
     const cancel = (): void => wire.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
@@ -263,8 +272,8 @@ export class GrpcChannel {
 }
 
 /**
- * grpc-js sends what it connects to as the server's name, which TLS forbids for an IP address: another name is sent
- * then, and the address still checked.
+ * grpc-js sends the address as the server name, which TLS forbids for IP addresses. For an IP address another name is
+ * sent, and the certificate is still checked against the address.
  */
 function secured(
   address: string,

@@ -13,25 +13,27 @@ import { statusFromError } from './grpc-status.ts';
 import { methodPath } from './service-binding.ts';
 import type { CallOptions, MethodDefinition, ServiceDefinition } from './service-binding.ts';
 
-/** A service whose messages stay bytes. */
+/** A method with encoded messages. */
 export interface RawHandler {
   /** `/package.Service/Method`. */
   path: string;
-  /** The RPC's name. */
+  /** The method name. */
   readonly op: string;
   readonly responseStream: boolean;
-  /** `signal` aborts when the caller is gone or its deadline has passed. Unary methods yield exactly one message. */
+  /**
+   * `signal` aborts when the caller is gone or its deadline has passed. Unary methods must yield exactly one message.
+   */
   handle(request: Uint8Array, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
 export interface RunningServer {
-  /** Cuts every call off and removes the socket. */
+  /** Ends all calls and removes the socket. */
   close(): void;
 }
 
 type Implementation = (request: unknown, options: CallOptions) => Promise<unknown> | AsyncIterable<unknown>;
 
-/** Serves `api`, an object with some of the service's methods; those left out answer `Unimplemented`. */
+/** Serves `api`, an object with some methods of the service; omitted methods return `Unimplemented`. */
 export function handlersOf(definition: ServiceDefinition, api: object): RawHandler[] {
   return Object.entries(definition.methods).map(([key, method]) => ({
     path: methodPath(definition, method),
@@ -65,15 +67,15 @@ const toBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 const fromBuffer = (bytes: Buffer): Uint8Array => bytes;
 
 /**
- * Serves on a unix socket; KubeletErrors travel as gRPC codes. A stale socket file must be removed by the caller. Fails
- * with `Unavailable` if the socket cannot be bound.
+ * Serves on a unix socket; KubeletErrors are sent as gRPC codes. The caller must remove a stale socket file first.
+ * Fails with `Unavailable` if it cannot listen on the socket.
  */
 export async function serveRaw(
   socketPath: string,
   handlers: readonly RawHandler[],
   { maxMessageBytes = MAX_MESSAGE_BYTES }: { maxMessageBytes?: number } = {},
 ): Promise<RunningServer> {
-  // Channelz stays on: without it grpc-js does not keep the list of connections that forceShutdown needs to end them.
+  // Channelz must stay on: without it grpc-js does not keep the list of connections that forceShutdown closes.
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
@@ -143,7 +145,7 @@ async function pump(handler: RawHandler, call: ServerWritableStream<Uint8Array, 
   }
 }
 
-/** Waits until the reader has caught up, or is gone. */
+/** Resolves when the reader has caught up or is gone. */
 function drained(call: ServerWritableStream<Uint8Array, Uint8Array>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

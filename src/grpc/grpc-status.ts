@@ -1,7 +1,7 @@
 import { errorKind, errorMessage, KubeletError } from '../base/errors.ts';
 import type { ErrorKind } from '../base/errors.ts';
 
-/** Names of the gRPC status codes, by number, spelled as Go prints them. */
+/** The names of the gRPC status codes by number, as Go prints them. */
 const codeNames = [
   'OK',
   'Canceled',
@@ -24,15 +24,16 @@ const codeNames = [
 
 export type GrpcCodeName = (typeof codeNames)[number];
 
-/** What a gRPC call ended with. grpc-js's ServiceError has this shape. */
+/** The status that ended a gRPC call. grpc-js's ServiceError has this shape. */
 export interface GrpcStatus {
   readonly code: number;
   readonly details: string;
 }
 
 /**
- * A cancellation that we did not ask for means that the runtime gave the call up (it is stopping): `Unavailable`.
- * `ResourceExhausted` is how both sides report a message above the size limit; trying again does not help.
+ * The error kind of each code. A cancellation that we did not request means that the runtime cancelled the call because
+ * it stops: `Unavailable`. `ResourceExhausted` means on both sides that a message exceeds the size limit; a retry does
+ * not help.
  */
 const kindOfCode: Readonly<Record<GrpcCodeName, ErrorKind>> = {
   OK: 'Internal',
@@ -86,21 +87,19 @@ function isGrpcStatus(value: unknown): value is GrpcStatus {
   );
 }
 
-/**
- * `full`: as a Go client prints it. `bareUnknown`: the same, without the code where that is Unknown and adds nothing.
- */
+/** `full`: the format of a Go client. `bareUnknown`: the same, but the code Unknown is omitted. */
 export type StatusWording = 'full' | 'bareUnknown';
 
 /**
- * A server that is killed in the middle of an answer ends the stream without a status. grpc-js calls that Internal; Go's
- * clients, and all who try again, call a server that is gone Unavailable.
+ * A server that is killed while it answers ends the stream without a status. grpc-js reports Internal for that; Go's
+ * clients report Unavailable, which callers retry.
  */
 function codeOf({ code, details }: GrpcStatus): GrpcCodeName {
   return details.endsWith('(Call ended without gRPC status)') ? 'Unavailable' : (codeNames[code] ?? 'Unknown');
 }
 
 /**
- * The one place where a failed call becomes a KubeletError. The text is the one a Go client prints, because operators
+ * Converts a failed call to a KubeletError; no other code does this. The text is that of a Go client, because operators
  * search events for "rpc error: code = Unknown desc = ...".
  */
 export function errorFromStatus(op: string, failure: unknown, wording: StatusWording = 'full'): KubeletError {
@@ -108,8 +107,7 @@ export function errorFromStatus(op: string, failure: unknown, wording: StatusWor
   if (!isGrpcStatus(failure))
     return new KubeletError('Internal', `${op}: ${errorMessage(failure)}`, { op, cause: failure });
   const code = codeOf(failure);
-  // grpc-js explains a deadline of its own at length; Go says the same two words everywhere, and people search for
-  // them.
+  // grpc-js describes its own deadline in detail. Go always prints the same two words, and operators search for them.
   const details =
     code === 'DeadlineExceeded' && failure.details.startsWith('Deadline exceeded')
       ? 'context deadline exceeded'
@@ -119,16 +117,16 @@ export function errorFromStatus(op: string, failure: unknown, wording: StatusWor
   return new KubeletError(kindOfCode[code], message, { op, cause: failure });
 }
 
-/** The code a failed call ended with; undefined for a failure that no gRPC status stands behind. */
+/** The code of a failed call; undefined for a failure without a gRPC status. */
 export function grpcCodeOf(error: unknown): GrpcCodeName | undefined {
   const status = error instanceof KubeletError ? error.cause : error;
   return isGrpcStatus(status) ? codeOf(status) : undefined;
 }
 
-/** The name of the code that a failure is sent with. */
+/** The name of the code with which a failure is sent. */
 export const codeName = (error: unknown): GrpcCodeName => codeNames[statusFromError(error).code] ?? 'Unknown';
 
-/** The way back, for servers. A status that came from another gRPC server passes through unchanged. */
+/** The status for an error, for servers. A status from another gRPC server is passed on unchanged. */
 export function statusFromError(error: unknown): GrpcStatus {
   if (error instanceof KubeletError && isGrpcStatus(error.cause))
     return { code: error.cause.code, details: error.cause.details };

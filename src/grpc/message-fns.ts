@@ -2,7 +2,7 @@ import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 
 type Builtin = Date | Uint8Array | string | number | boolean | undefined;
 
-/** A message as callers write it: every field may be left out, 64-bit numbers may be plain numbers. */
+/** A message as callers write it: every field is optional, and 64-bit numbers may be plain numbers. */
 export type DeepPartial<T> = T extends bigint
   ? string | number | bigint
   : T extends Builtin
@@ -15,7 +15,7 @@ export type DeepPartial<T> = T extends bigint
           ? { [K in keyof T]?: DeepPartial<T[K]> }
           : Partial<T>;
 
-/** What ts-proto generates for a message. */
+/** The functions that ts-proto generates for a message. */
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;

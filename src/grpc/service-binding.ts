@@ -1,6 +1,6 @@
 import type { DeepPartial } from './message-fns.ts';
 
-/** What a call needs of a generated message. */
+/** The functions of a generated message that a call needs. */
 interface MessageCodec<T> {
   encode(message: T): { finish(): Uint8Array };
   decode(input: Uint8Array): T;
@@ -8,21 +8,21 @@ interface MessageCodec<T> {
 }
 
 export interface CallOptions {
-  /** Replaces the method's own deadline; `Infinity` means none. */
+  /** Replaces the method's default deadline, in milliseconds; `Infinity` means none. */
   readonly timeoutMs?: number;
-  /** Cancels the call, here and in the server; the call then fails with kind `Aborted`. */
+  /** Cancels the call on both sides; it then fails with kind `Aborted`. */
   readonly signal?: AbortSignal;
 }
 
 export interface MethodDefinition {
-  /** The name on the wire, such as `RunPodSandbox`. */
+  /** The method name in the protocol, such as `RunPodSandbox`. */
   readonly name: string;
   readonly requestType: MessageCodec<unknown>;
   readonly responseType: MessageCodec<unknown>;
   readonly responseStream: boolean;
 }
 
-/** What ts-proto generates for a service. */
+/** The definition that ts-proto generates for a service. */
 export interface ServiceDefinition {
   readonly fullName: string;
   readonly methods: Readonly<Record<string, MethodDefinition>>;
@@ -48,7 +48,7 @@ export function methodPath(definition: ServiceDefinition, method: MethodDefiniti
   return `/${definition.fullName}/${method.name}`;
 }
 
-/** An object with one function per method of the service, each of which goes through `invoker`. */
+/** An object with one function for each method of the service, which calls `invoker`. */
 export function bindService<D extends ServiceDefinition>(definition: D, invoker: Invoker): ApiOf<D> {
   const bound = Object.entries(definition.methods).map(([key, method]): [string, unknown] => {
     const path = methodPath(definition, method);

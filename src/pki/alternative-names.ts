@@ -1,4 +1,4 @@
-/** Subject alternative names and extensions, read strictly; see der-reader.ts. */
+/** Reads subject alternative names and extensions strictly; see der-reader.ts. */
 import { Buffer } from 'node:buffer';
 import { canonicalAddress } from './canonical-address.ts';
 import { noNames } from './certificate-template.ts';
@@ -7,10 +7,10 @@ import { derError, DerFields, derTags, readObjectId, readOnly } from './der-read
 import type { DerElement } from './der-reader.ts';
 
 export const SUBJECT_ALT_NAME_ID = '2.5.29.17';
-/** Of a request; see `readRequestedSubject`. */
+/** The limit for a request; see `readRequestedSubject`. */
 const MOST_REQUESTED = 256;
 
-/** The values of extensions by object identifier. Throws `Invalid` for one that is there twice. */
+/** The values of extensions by object identifier. Throws `Invalid` for a duplicate. */
 export function readExtensions(extensions: DerElement): ReadonlyMap<string, Uint8Array> {
   const found = new Map<string, Uint8Array>();
   for (const { content } of new DerFields(extensions.content).all(derTags.sequence, 'an extension')) {
@@ -30,11 +30,11 @@ export function readExtensions(extensions: DerElement): ReadonlyMap<string, Uint
 interface KnownKind {
   readonly kind: keyof AltNames;
   readonly what: string;
-  /** Undefined for what is not well-formed. */
+  /** Returns undefined for a malformed name. */
   readonly read: (content: Uint8Array) => string | undefined;
 }
 
-/** The kinds of names that are read, by their tags in GeneralName. */
+/** The supported kinds of names, by their tags in GeneralName. */
 const kinds: ReadonlyMap<number, KnownKind> = new Map<number, KnownKind>([
   [0x81, { kind: 'emailAddresses', what: 'an email address', read: (content) => matching(content, /^[!-~]{1,254}$/) }],
   [0x82, { kind: 'dnsNames', what: 'a DNS name', read: (content) => matching(content, /^[A-Za-z0-9_*.-]{1,253}$/) }],
@@ -43,8 +43,8 @@ const kinds: ReadonlyMap<number, KnownKind> = new Map<number, KnownKind>([
 ]);
 
 /**
- * The names among extensions. Throws `Invalid` for one that is not well-formed. Names of kinds that are never issued,
- * such as directory names, are refused in a request and passed over in a certificate.
+ * The names among extensions. Throws `Invalid` for a malformed name. Names of kinds that are never issued, such as
+ * directory names, are rejected in a request and ignored in a certificate.
  */
 export function altNamesOf(extensions: ReadonlyMap<string, Uint8Array>, where: 'request' | 'certificate'): AltNames {
   const value = extensions.get(SUBJECT_ALT_NAME_ID);

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * An IP address in the form by which certificates are compared: IPv6 compressed and in lower case. What is no IPv6
- * address stays as it is.
+ * The form of an IP address in which certificates are compared: IPv6 compressed and in lower case. Other texts are
+ * returned unchanged.
  */
 export function canonicalAddress(address: string): string {
   return isIPv6(address) && URL.canParse(`http://[${address}]`)

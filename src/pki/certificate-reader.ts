@@ -1,4 +1,4 @@
-/** Certificates, as far as they say whom they name: the only reader of that. */
+/** Reads the names in certificates. No other code does this. */
 import type { X509Certificate } from 'node:crypto';
 import { altNamesOf, readExtensions } from './alternative-names.ts';
 import { noNames } from './certificate-template.ts';
@@ -8,26 +8,26 @@ import type { DerElement } from './der-reader.ts';
 import { readCertificateSubject } from './subject.ts';
 import type { CertificateSubject } from './subject.ts';
 
-/** Whom a certificate names. */
+/** The names in a certificate. */
 export interface CertificateNames {
   readonly commonName: string;
   readonly organizations: readonly string[];
   readonly dnsNames: readonly string[];
-  /** As `canonicalAddress` writes them. */
+  /** In the form of `canonicalAddress`. */
   readonly ipAddresses: readonly string[];
 }
 
 const VERSION_TAG = 0xa0;
 const EXTENSIONS_TAG = 0xa3;
-/** Of an issuer and of a subject; no longer in use. */
+/** The tags of the unique ids of issuer and subject, which are obsolete. */
 const uniqueIdTags = [0x81, 0x82] as const;
 
-/** The subject of a certificate. Throws `Invalid` for one that different readers may read differently. */
+/** The subject of a certificate. Throws `Invalid` for a subject that parsers may read differently. */
 export const subjectOf = (der: Uint8Array): CertificateSubject => readCertificateSubject(openCertificate(der).subject);
 
 /**
- * What can be read of a certificate of one's own; what cannot is missing, so that such a certificate is good for
- * nothing.
+ * The names in one's own certificate. Names that cannot be read are left out, so that the certificate then counts as
+ * unsuitable.
  */
 export function namesOf({ raw }: X509Certificate): CertificateNames {
   const { commonName = '', organizations } = orElse<CertificateSubject>(() => subjectOf(raw), {

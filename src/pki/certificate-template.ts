@@ -19,9 +19,9 @@ export interface AltNames {
   readonly uris: readonly string[];
 }
 
-/** What is to stand in a certificate. */
+/** The content of a new certificate. */
 export interface CertificateTemplate {
-  /** Its usual parts, or all attributes in their order. */
+  /** Its usual parts, or all attributes in order. */
   readonly subject:
     | { readonly commonName: string; readonly organizations?: readonly string[] }
     | { readonly attributes: readonly SubjectAttribute[] };
@@ -30,7 +30,7 @@ export interface CertificateTemplate {
   readonly notAfterMs: number;
   readonly isAuthority?: boolean;
   readonly keyUsages: readonly KeyUsageName[];
-  /** Object identifiers, see `extendedUsages`. */
+  /** Object identifiers; see `extendedUsages`. */
   readonly extendedKeyUsages: readonly string[];
   readonly altNames: AltNames;
 }

@@ -6,19 +6,19 @@ import { isIssuedBy } from './judge-certificate.ts';
 import { certificatesOf } from './pem.ts';
 import type { CertificateSubject } from './subject.ts';
 
-/** How many certificates' users are remembered: one for each client that stays connected. */
+/** The number of certificates whose users are cached: one for each connected client. */
 const REMEMBERED = 2000;
 
 export interface ClientCertificateOptions {
   /**
-   * The bundle of authorities for clients (--client-ca-file), PEM; asked each time, so that an exchanged one counts at
-   * once.
+   * The bundle of authorities for clients (--client-ca-file) in PEM. It is called for each check, so that a replaced
+   * bundle takes effect at once.
    */
   readonly authorities: () => string;
   readonly nowMs: () => number;
 }
 
-/** Whom a client certificate names. */
+/** The user that a client certificate names. */
 export interface CertificateUser {
   readonly name: string;
   readonly uid?: string;
@@ -38,9 +38,10 @@ interface Known {
 }
 
 /**
- * Client certificates: the common name is the user, each organization a group. TLS has shown that the client has the
- * key; that the certificate is of one of today's authorities, for clients, and valid now is checked at each request. A
- * chain has no intermediates. One whose subject is not unambiguous is a wrong credential.
+ * Authenticates client certificates: the common name is the user, and each organization is a group. TLS has proved that
+ * the client has the key. Each request checks that one of the current authorities issued the certificate for client
+ * authentication, and that it is valid now. Intermediate certificates are not supported. A certificate with an
+ * ambiguous subject is an invalid credential.
  */
 export function createClientCertificateJudge({
   authorities,
@@ -71,7 +72,7 @@ export function createClientCertificateJudge({
   };
 }
 
-/** As Go writes a time. */
+/** Formats a time as Go does. */
 const formatTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
 const failed = (error: string): CertificateVerdict => ({ outcome: 'failed', error });
@@ -99,7 +100,7 @@ function judge(der: Uint8Array, fingerprint: string, trusted: readonly X509Certi
         `verifying certificate SN=${BigInt(`0x${certificate.serialNumber}`)} failed: x509: certificate signed by unknown authority`,
       ),
     };
-  // Absent: for all purposes. Node calls the extended usages `keyUsage`.
+  // Absent: valid for all purposes. Node calls the extended key usages `keyUsage`.
   const usages: readonly string[] | undefined = certificate.keyUsage;
   if (usages !== undefined && !usages.includes(extendedUsages.clientAuth) && !usages.includes(extendedUsages.any)) {
     return {

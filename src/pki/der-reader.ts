@@ -1,4 +1,7 @@
-/** Strict DER (X.690): one encoding for each value. What is merely BER is refused, so that all readers see the same. */
+/**
+ * Strict DER (X.690), with one encoding for each value. Values that are only valid BER are rejected, so that all
+ * parsers read the same.
+ */
 import { KubeletError } from '../base/errors.ts';
 
 export const derTags = {
@@ -17,13 +20,13 @@ export const derTags = {
 export interface DerElement {
   readonly tag: number;
   readonly content: Uint8Array;
-  /** With tag and length. */
+  /** The encoding with tag and length. */
   readonly bytes: Uint8Array;
 }
 
 export const derError = (what: string): KubeletError => new KubeletError('Invalid', `asn1: ${what}`);
 
-/** The elements of a structure in their order. Each call takes one; `end` refuses what is left. */
+/** Reads the elements of a structure in order. Each call reads one; `end` rejects remaining elements. */
 export class DerFields {
   readonly #content: Uint8Array;
   #at = 0;
@@ -55,7 +58,7 @@ export class DerFields {
     return this.#content[this.#at] === tag ? this.any(what) : undefined;
   }
 
-  /** All that is left, each with this tag. */
+  /** All remaining elements, which must have this tag. */
   all(tag: number, what: string): DerElement[] {
     const elements: DerElement[] = [];
     while (!this.isEmpty) elements.push(this.take(tag, what));
@@ -67,7 +70,7 @@ export class DerFields {
   }
 }
 
-/** The only element of some bytes. */
+/** The only element in the bytes. */
 export function readOnly(bytes: Uint8Array, tag: number, what: string): DerElement {
   const fields = new DerFields(bytes);
   const element = fields.take(tag, what);
@@ -90,7 +93,7 @@ function elementAt(bytes: Uint8Array, at: number, what: string): DerElement {
   return { tag, content: bytes.subarray(start, start + length), bytes: bytes.subarray(at, start + length) };
 }
 
-/** An object identifier with dots. */
+/** An object identifier in dotted notation. */
 export function readObjectId({ content }: DerElement): string {
   const arcs: number[] = [];
   let [arc, isOpen] = [0, false];
@@ -109,7 +112,7 @@ export function readObjectId({ content }: DerElement): string {
   return [top, first - top * 40, ...rest].join('.');
 }
 
-/** A bit string of whole bytes. */
+/** A bit string with a multiple of eight bits. */
 export function readBits({ content }: DerElement, what: string): Uint8Array {
   if (content[0] !== 0) throw derError(`${what} is no string of whole bytes`);
   return content.subarray(1);
@@ -117,7 +120,7 @@ export function readBits({ content }: DerElement, what: string): Uint8Array {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** A text: PrintableString or UTF8String, primitive, neither empty nor with control characters. */
+/** A text: PrintableString or UTF8String, in primitive encoding, not empty and without control characters. */
 export function readText({ tag, content }: DerElement, what: string): string {
   let text: string;
   if (tag === derTags.printableString) {

@@ -4,22 +4,22 @@ import { namesOf } from './certificate-reader.ts';
 import type { AltNames } from './certificate-template.ts';
 
 /**
- * What to do with an existing certificate. `broken` needs an operator: files are not overwritten that an operator may
- * have put there on purpose.
+ * What to do with an existing certificate. `broken` means that an operator must act: the files are not overwritten,
+ * because an operator may have put them there on purpose.
  */
 export type Judgement =
   | { readonly kind: 'keep' }
   | { readonly kind: 'renew'; readonly why: string }
   | { readonly kind: 'broken'; readonly why: string };
 
-/** Renewed when less than this part of its life is left: two and a half months of a year. */
+/** A certificate is renewed when less than this share of its lifetime remains: two and a half months of a year. */
 const RENEW_AT_SHARE = 0.2;
 
 export interface CertificateFacts {
   readonly certificate: X509Certificate;
   readonly key: KeyObject;
   readonly authority: X509Certificate;
-  /** Names it must be good for. */
+  /** The names that it must contain. */
   readonly names: Pick<AltNames, 'dnsNames' | 'ipAddresses'>;
   readonly nowMs: number;
 }
@@ -37,12 +37,12 @@ export function judgeCertificate({ certificate, key, authority, names, nowMs }: 
   return missing.length > 0 ? { kind: 'renew', why: `it is not good for ${missing.join(', ')}` } : { kind: 'keep' };
 }
 
-/** By name and by signature. */
+/** Checks the issuer's name and the signature. */
 export function isIssuedBy(certificate: X509Certificate, authority: X509Certificate): boolean {
   return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
 }
 
-/** The names that stand in the certificate by themselves: a name that only a wildcard covers is missing. */
+/** The names that are not in the certificate literally: a name that only a wildcard covers counts as missing. */
 function missingNames(certificate: X509Certificate, { dnsNames, ipAddresses }: CertificateFacts['names']): string[] {
   const there = namesOf(certificate);
   return [

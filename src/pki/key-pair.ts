@@ -3,7 +3,7 @@ import { KubeletError } from '../base/errors.ts';
 import { namesOf } from './certificate-reader.ts';
 import { privateKeyPem } from './pem.ts';
 
-/** What decisions need to know of a certificate. */
+/** The facts about a certificate on which decisions depend. */
 export interface CertificateFacts {
   readonly commonName: string;
   readonly organizations: readonly string[];
@@ -13,14 +13,14 @@ export interface CertificateFacts {
   readonly notAfterMs: number;
 }
 
-/** A certificate and its key. PEM; the certificate may be followed by those that issued it. */
+/** A certificate and its key in PEM. The certificates of its issuers may follow the certificate. */
 export interface KeyPair {
   readonly certificate: string;
   readonly key: string;
   readonly facts: CertificateFacts;
 }
 
-/** Throws what Node throws for what is no certificate. */
+/** Throws Node's error for a text that is not a certificate. */
 export function keyPair(certificate: string, key: string): KeyPair {
   const leaf = new X509Certificate(certificate);
   return {
@@ -31,8 +31,8 @@ export function keyPair(certificate: string, key: string): KeyPair {
 }
 
 /**
- * A pair as it lies in files, one for both or one each. Throws for what cannot be read, and for a key that is not the
- * certificate's.
+ * Reads a pair from the text of its files; both may be in one file. Throws if one cannot be parsed, or if the key does
+ * not belong to the certificate.
  */
 export function readKeyPair(certificateText: string, keyText: string): KeyPair {
   const certificate = (certificateText.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [])

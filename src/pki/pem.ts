@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { KubeletError } from '../base/errors.ts';
 
-/** The armour: base64 in lines of 64 between a head and a foot. */
+/** Encodes bytes as PEM: base64 in lines of 64 characters between a header and a footer. */
 export function toPem(label: string, der: Uint8Array): string {
   const lines =
     Buffer.from(der)
@@ -12,8 +12,8 @@ export function toPem(label: string, der: Uint8Array): string {
 }
 
 /**
- * The bytes of the only block of a text. Throws `Invalid` where there is another one, or one with headers: readers
- * differ in which of them they take. Words around the block are passed over, as OpenSSL writes some.
+ * The bytes of the only block of a text. Throws `Invalid` if there is a second block or a block with headers, because
+ * parsers differ in which block they read. Text around the block is ignored, because OpenSSL writes some.
  */
 export function onlyPemBlock(text: string, label: string): Uint8Array {
   const [begin, end] = [`-----BEGIN ${label}-----`, `-----END ${label}-----`];
@@ -29,12 +29,12 @@ export function onlyPemBlock(text: string, label: string): Uint8Array {
 
 const count = (text: string, word: string): number => text.split(word).length - 1;
 
-/** All certificates of a bundle, in order. Throws what Node throws for one that is broken. */
+/** All certificates of a bundle, in order. Throws Node's error for an invalid one. */
 export function certificatesOf(text: string): readonly X509Certificate[] {
   return certificateBlocks(text).map((block) => new X509Certificate(block));
 }
 
-/** From each head on to the next foot. A head without a foot is looked for once. */
+/** The blocks from each header to the next footer. Text after a header without a footer is searched only once. */
 function certificateBlocks(text: string): readonly string[] {
   const [begin, end] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----'];
   const blocks: string[] = [];
@@ -47,7 +47,7 @@ function certificateBlocks(text: string): readonly string[] {
   return blocks;
 }
 
-/** A private key as OpenSSL and kubeadm write it: SEC 1 for elliptic keys, PKCS 1 for RSA. */
+/** A private key in the format of OpenSSL and kubeadm: SEC 1 for elliptic curve keys, PKCS 1 for RSA. */
 export function privateKeyPem(key: KeyObject): string {
   const type = key.asymmetricKeyType === 'ec' ? 'sec1' : key.asymmetricKeyType === 'rsa' ? 'pkcs1' : 'pkcs8';
   return key.export({ type, format: 'pem' }).toString();
@@ -55,7 +55,7 @@ export function privateKeyPem(key: KeyObject): string {
 
 export const publicKeyPem = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString();
 
-/** `undefined` for what is no private key, or one behind a passphrase. */
+/** `undefined` for a text that is not a private key, or an encrypted one. */
 export function tryPrivateKey(text: string): KeyObject | undefined {
   try {
     return createPrivateKey(text);

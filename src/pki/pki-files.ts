@@ -6,7 +6,7 @@ import path from 'node:path';
 const KEY_MODE = 0o600;
 const CERTIFICATE_MODE = 0o644;
 
-/** The text of a file, `undefined` when there is none. */
+/** The content of a file; `undefined` if it does not exist. */
 export async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
@@ -16,7 +16,7 @@ export async function readIfThere(file: string): Promise<string | undefined> {
   }
 }
 
-/** Old content or new, never half of it, and on the disk when it resolves; with its folder. */
+/** Replaces a file atomically. When it resolves, the file and its directory are on disk. */
 async function writeWhole(file: string, content: string, mode: number): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o755 });
   await writeFileAtomic(file, content, mode);

@@ -1,4 +1,4 @@
-/** Keys of pods. Imported only when one is made, like `x509-writer.ts`. */
+/** Creates keys of pods. It is imported only when one is needed, like `x509-writer.ts`. */
 import { Buffer } from 'node:buffer';
 import { generateKeyPair } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -9,7 +9,7 @@ import { writeCertificateRequest } from './request-writer.ts';
 
 type Done = (error: Error | null, publicKey: KeyObject, privateKey: KeyObject) => void;
 
-/** By upstream's `keyType`. */
+/** The generators, by upstream's `keyType`. */
 const generators: ReadonlyMap<string, (done: Done) => void> = new Map<string, (done: Done) => void>([
   ['RSA3072', (done) => generateKeyPair('rsa', { modulusLength: 3072 }, done)],
   ['RSA4096', (done) => generateKeyPair('rsa', { modulusLength: 4096 }, done)],
@@ -20,8 +20,8 @@ const generators: ReadonlyMap<string, (done: Done) => void> = new Map<string, (d
 ]);
 
 /**
- * A new key as PKCS #8 in PEM, and a certificate request without subject as DER in base64 (upstream:
- * podcertificatemanager.go generateKeyAndProof). Throws `Invalid` for another type of key.
+ * A new key as PKCS #8 in PEM, and a certificate request without a subject as DER in base64 (upstream:
+ * podcertificatemanager.go generateKeyAndProof). Throws `Invalid` for an unknown type of key.
  */
 export async function makePodKey(keyType: string): Promise<{ readonly key: string; readonly stub: string }> {
   const generate = generators.get(keyType);

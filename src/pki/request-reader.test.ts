@@ -42,7 +42,7 @@ function problemOf(pem: string): string {
   }
 }
 /**
- * Of Go's x509.CreateCertificateRequest, for pkix.Name{CommonName: "jane", Organization: {"ops", "devs"},
+ * Created by Go's x509.CreateCertificateRequest for pkix.Name{CommonName: "jane", Organization: {"ops", "devs"},
  * OrganizationalUnit: {"team-b", "team-a"}}.
  */
 const fromGo = `-----BEGIN CERTIFICATE REQUEST-----
@@ -377,7 +377,7 @@ describe('a request is refused', () => {
   });
 });
 
-/** An RSA key with this exponent, whose private key is thrown away. */
+/** An RSA key with this exponent. Its private key is discarded. */
 function rsaKey(exponent: bigint): Buffer {
   const { n = '' } = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
   const hex = exponent.toString(16);

@@ -1,4 +1,4 @@
-/** Certificate requests (PKCS 10): the only reader of them. */
+/** Reads certificate requests (PKCS 10). No other code does this. */
 import { verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { errorMessage, KubeletError } from '../base/errors.ts';
@@ -14,14 +14,14 @@ import type { SubjectAttribute } from './subject.ts';
 export interface CertificateRequest extends AltNames {
   /** The whole subject, in the order of the request. */
   readonly attributes: readonly SubjectAttribute[];
-  /** '' where there is none. */
+  /** '' if there is none. */
   readonly commonName: string;
   readonly organizations: readonly string[];
-  /** Its private key has signed the request. */
+  /** The public key, whose private key signed the request. */
   readonly publicKey: KeyObject;
 }
 
-/** Of the request in PEM. Enough for hundreds of names. */
+/** The longest request in characters of PEM: enough for hundreds of names. */
 const LONGEST_REQUEST = 65_536;
 const EXTENSION_REQUEST_ID = '1.2.840.113549.1.9.14';
 const ATTRIBUTES_TAG = 0xa0;
@@ -31,7 +31,7 @@ interface SignatureAlgorithm {
   readonly keyType: 'rsa' | 'ec' | 'ed25519';
 }
 
-/** By object identifier. SHA-1 and what is older is not trusted. */
+/** By object identifier. SHA-1 and older algorithms are not accepted. */
 const algorithms: ReadonlyMap<string, SignatureAlgorithm> = new Map([
   ['1.2.840.113549.1.1.11', { digest: 'sha256', keyType: 'rsa' }],
   ['1.2.840.113549.1.1.12', { digest: 'sha384', keyType: 'rsa' }],
@@ -43,8 +43,8 @@ const algorithms: ReadonlyMap<string, SignatureAlgorithm> = new Map([
 ]);
 
 /**
- * Reads a request in PEM. Throws `Invalid` for what is none, for a subject or names that no certificate can carry, and
- * for one that its own key has not signed.
+ * Reads a request in PEM. Throws `Invalid` for a malformed request, for a subject or names that no certificate can
+ * contain, and for a request that is not signed by its own key.
  */
 export function readCertificateRequest(pem: string): CertificateRequest {
   return reading(() => {
@@ -61,7 +61,7 @@ export function readCertificateRequest(pem: string): CertificateRequest {
   });
 }
 
-/** The same; a text says why it cannot be read, which no later try will change. */
+/** Like `readCertificateRequest`, but returns the error as a text. The error is permanent. */
 export function tryCertificateRequest(pem: string): CertificateRequest | string {
   try {
     return readCertificateRequest(pem);
@@ -71,14 +71,14 @@ export function tryCertificateRequest(pem: string): CertificateRequest | string 
 }
 
 /**
- * Throws `Invalid` for what is no request or not signed by its own key. What a foreign signer makes of its subject and
- * extensions is left to that signer.
+ * Throws `Invalid` for a malformed request and for one that is not signed by its own key. Subject and extensions are
+ * left to the external signer.
  */
 export function checkRequestSignature(pem: string): void {
   reading(() => readSigned(pem));
 }
 
-/** The public key of a request in DER, which its private key has signed. Throws `Invalid` for any other. */
+/** The public key of a request in DER. Throws `Invalid` if the request is malformed or not signed by that key. */
 export function readRequestKey(der: Uint8Array): KeyObject {
   return reading(() => readSignedDer(der).publicKey);
 }
@@ -123,7 +123,7 @@ function readSignedDer(der: Uint8Array): SignedRequest {
   return { subject, attributes, publicKey };
 }
 
-/** RSA has NULL for its parameters, the others have none. */
+/** The parameters must be NULL for RSA, and absent for all others. */
 function readAlgorithm({ content }: DerElement): SignatureAlgorithm {
   const fields = new DerFields(content);
   const id = readObjectId(fields.take(derTags.objectId, 'the algorithm of the signature'));
@@ -135,7 +135,7 @@ function readAlgorithm({ content }: DerElement): SignatureAlgorithm {
   return algorithm;
 }
 
-/** The extensions that are requested; no attribute may be there twice. */
+/** The requested extensions. Duplicate attributes are rejected. */
 function requestedExtensions(attributes: DerElement): ReadonlyMap<string, Uint8Array> {
   const found = new Map<string, DerElement>();
   for (const { content } of new DerFields(attributes.content).all(derTags.sequence, 'an attribute of the request')) {

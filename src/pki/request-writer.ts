@@ -1,4 +1,4 @@
-/** Certificate requests (PKCS 10) as bytes. Imported only when one is made, like `x509-writer.ts`. */
+/** Encodes certificate requests (PKCS 10). It is imported only when one is needed, like `x509-writer.ts`. */
 import { createPublicKey, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { Attributes, CertificationRequest, CertificationRequestInfo } from '@peculiar/asn1-csr';
@@ -12,7 +12,7 @@ const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 
 export interface RequestTemplate {
   readonly subject: CertificateTemplate['subject'];
-  /** Private; signs the request, which shows that who asks has it. */
+  /** The private key. It signs the request, which proves that the requester has it. */
   readonly key: KeyObject;
   readonly altNames: AltNames;
 }

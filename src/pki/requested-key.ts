@@ -8,8 +8,8 @@ const rsaBits = { least: 2048, most: 8192 };
 const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 /**
- * The key that a certificate is requested for: RSA, ECDSA on a named curve or Ed25519, in its one encoding. Throws
- * `Invalid` for any other.
+ * The public key of a request: RSA, ECDSA on a named curve, or Ed25519, in its only valid encoding. Throws `Invalid`
+ * for any other key.
  */
 export function readRequestedKey({ bytes }: DerElement): KeyObject {
   let key: KeyObject;

@@ -5,7 +5,9 @@ import { privateKeyPem } from './pem.ts';
 const HOUR_MS = 3_600_000;
 const LIFE_MS = 365 * 24 * HOUR_MS;
 
-/** A self-signed certificate, valid for a year, from an hour ago on for clocks that are behind. PEM. */
+/**
+ * A self-signed certificate in PEM, valid for a year. It is valid from an hour ago, for clients whose clocks are slow.
+ */
 export async function makeSelfSigned(
   hostname: string,
   nowMs: number,

@@ -1,5 +1,5 @@
 /**
- * Subjects of certificates and of requests (X.501 names): the only reader of them. See
+ * Reads the subjects of certificates and requests (X.501 names). No other code does this. See
  * docs/adr/certificate-subjects.md.
  */
 import { Buffer } from 'node:buffer';
@@ -7,8 +7,8 @@ import { derError, DerFields, derTags, readObjectId, readText } from './der-read
 import type { DerElement } from './der-reader.ts';
 
 /**
- * The attributes that requests may have: those that upstream's signers carry over (Go's pkix.Name). Only the first two
- * say who the user is.
+ * The attributes that requests may contain: those that upstream's signers copy (Go's pkix.Name). Only the first two
+ * identify the user.
  */
 export const subjectAttributes = {
   commonName: '2.5.4.3',
@@ -28,12 +28,15 @@ export interface SubjectAttribute {
   readonly value: string;
 }
 
-/** Of a request. Each takes a while to write into a certificate, and who may request one may do so again and again. */
+/**
+ * The limit of attributes in a request. Each one costs time when the certificate is written, and clients may request
+ * certificates repeatedly.
+ */
 const MOST_REQUESTED = 128;
 const namesById: ReadonlyMap<string, SubjectAttributeName> = new Map(
   Object.entries(subjectAttributes).map(([name, id]) => [id, name as SubjectAttributeName]),
 );
-/** Of the uid of a user (upstream: authentication/request/x509). */
+/** The attribute with the uid of a user (upstream: authentication/request/x509). */
 const USER_ID_ATTRIBUTE = '1.3.6.1.4.1.57683.2';
 
 interface Attribute {
@@ -43,8 +46,8 @@ interface Attribute {
 }
 
 /**
- * What a request asks for, in its order. Throws `Invalid` for attributes that are unknown, and for a second common name
- * or serial number.
+ * The attributes of a request, in its order. Throws `Invalid` for unknown attributes, and for a second common name or
+ * serial number.
  */
 export function readRequestedSubject(name: DerElement): readonly SubjectAttribute[] {
   const attributes = readAttributes(name, MOST_REQUESTED).map(({ type, value }): SubjectAttribute => {
@@ -56,7 +59,7 @@ export function readRequestedSubject(name: DerElement): readonly SubjectAttribut
   return attributes;
 }
 
-/** The order in certificates that Go writes (upstream: crypto/x509/pkix Name.ToRDNSequence). */
+/** The order of attributes in certificates that Go writes (upstream: crypto/x509/pkix Name.ToRDNSequence). */
 const certificateOrder: readonly SubjectAttributeName[] = [
   'country',
   'organization',
@@ -69,7 +72,7 @@ const certificateOrder: readonly SubjectAttributeName[] = [
   'serialNumber',
 ];
 
-/** The attributes of a request in the order of a certificate. Attributes of one type keep their order. */
+/** The attributes of a request in the order of a certificate. Attributes of the same type keep their order. */
 export function inCertificateOrder(attributes: readonly SubjectAttribute[]): readonly SubjectAttribute[] {
   return certificateOrder.flatMap((wanted) => attributes.filter(({ name }) => name === wanted));
 }
@@ -77,7 +80,7 @@ export function inCertificateOrder(attributes: readonly SubjectAttribute[]): rea
 export const valuesOf = (attributes: readonly SubjectAttribute[], wanted: SubjectAttributeName): readonly string[] =>
   attributes.filter(({ name }) => name === wanted).map(({ value }) => value);
 
-/** Whom a certificate names. */
+/** The user that a certificate names. */
 export interface CertificateSubject {
   readonly commonName: string | undefined;
   readonly organizations: readonly string[];
@@ -85,8 +88,8 @@ export interface CertificateSubject {
 }
 
 /**
- * Whom a certificate of any authority names. Attributes that say nothing of that are passed over whatever they are, as
- * upstream does, but not in an RDN that says it.
+ * The user that a certificate of any authority names. Other attributes are ignored whatever they are, as upstream does,
+ * but not in an RDN that also names the user.
  */
 export function readCertificateSubject(name: DerElement): CertificateSubject {
   const attributes = readAttributes(name);
@@ -106,9 +109,7 @@ function refuseSecond(values: readonly string[], what: string): void {
   if (values.length > 1) throw derError(`the subject has more than one ${what}`);
 }
 
-/**
- * An RDN may have several values of one type: so does Go write several organizations, and OpenSSL where it is asked to.
- */
+/** An RDN may have several values of one type: Go writes several organizations like that, and OpenSSL can. */
 function readAttributes(name: DerElement, most = Infinity): Attribute[] {
   const attributes = new DerFields(name.content).all(derTags.set, 'an RDN of the subject').flatMap(({ content }) => {
     const elements = new DerFields(content).all(derTags.sequence, 'an attribute of the subject');

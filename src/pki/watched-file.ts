@@ -5,23 +5,26 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { errorMessage } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 
-/** Writers change a file in several steps; and where the kernel tells nothing, it is checked this often. */
+/**
+ * A change is read after this delay, because writers change a file in several steps. Where the kernel sends no
+ * notifications, the file is checked at this interval.
+ */
 const SETTLE_MS = 200;
 const LOOK_AGAIN_MS = 60_000;
 
 export interface WatchedFileOptions<T> {
   readonly file: string;
-  /** Throws for content that is wrong. */
+  /** Throws for invalid content. */
   readonly parse: (content: string) => T;
-  /** Called when a changed file cannot be used, once for each reason. */
+  /** Called when a changed file is invalid, once for each error. */
   readonly onRefused?: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * A file whose newest good content counts: read at the start, where a bad one throws, and again whenever it changes,
- * where a bad one is logged and the last good one stays in force.
+ * A file of which the last valid content is used. It is read at the start, where invalid content throws, and again at
+ * each change, where invalid content is logged and the previous content stays in use.
  */
 export class WatchedFile<T> {
   readonly #options: WatchedFileOptions<T>;
@@ -30,7 +33,7 @@ export class WatchedFile<T> {
   #value: T;
   #watcher: FSWatcher | undefined;
   #next: { readonly timer: Timer; readonly dueMs: number } | undefined;
-  /** Said once, however often the file is checked. */
+  /** The last error, which is logged only once. */
   #failure: string | undefined;
 
   constructor(options: WatchedFileOptions<T>) {
@@ -99,7 +102,7 @@ export class WatchedFile<T> {
     for (const listener of this.#listeners) listener(this.#value);
   }
 
-  /** In a folder where much happens, looks are not put off again and again. */
+  /** A check that is already scheduled is not postponed, even if the folder changes often. */
   #lookIn(delayMs: number): void {
     const { clock } = this.#options;
     const dueMs = clock.monotonicMs() + delayMs;

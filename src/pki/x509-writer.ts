@@ -1,4 +1,6 @@
-/** Certificates as bytes. Imported only when one is made, since its library costs memory; see docs/adr/x509.md. */
+/**
+ * Encodes certificates. It is imported only when one is needed, because its library costs memory; see docs/adr/x509.md.
+ */
 import { createHash, randomBytes, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
@@ -33,12 +35,12 @@ import { subjectAttributes } from './subject.ts';
 import type { SubjectAttribute } from './subject.ts';
 
 export interface SigningAuthority {
-  /** PEM. */
+  /** The certificate in PEM. */
   readonly certificate: string;
   readonly key: KeyObject;
 }
 
-/** The certificate as PEM, signed by the authority or, without one, by the key itself. */
+/** A certificate as PEM, signed by the authority or, without one, by its own key. */
 export function writeCertificate(
   template: CertificateTemplate,
   authority: SigningAuthority | { readonly selfSignedBy: KeyObject },
@@ -75,7 +77,7 @@ function parseCertificate(pem: string): Certificate {
 
 const bufferOf = (bytes: Uint8Array): ArrayBuffer => Uint8Array.from(bytes).buffer;
 
-/** 128 random bits, never negative and never zero in front, as DER wants it. */
+/** 128 random bits as a DER integer: positive and without leading zero bytes. */
 function positiveSerial(): Uint8Array {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
@@ -91,7 +93,7 @@ export const objectIds = {
   subjectAltName: SUBJECT_ALT_NAME_ID,
 } as const;
 
-/** Each attribute in an RDN of its own. */
+/** A subject with one RDN for each attribute. */
 export function subjectName(subject: CertificateTemplate['subject']): Name {
   return new Name(
     attributesOf(subject).map(({ name, value }) => {
@@ -116,7 +118,7 @@ function attributesOf(subject: CertificateTemplate['subject']): readonly Subject
   ];
 }
 
-/** How a key signs: the algorithm's name in the certificate, and the digest. */
+/** The signature algorithm of a key: its name in the certificate, and the digest. */
 export function signatureOf(key: KeyObject): { algorithm: AlgorithmIdentifier; digest: string | null } {
   const named = (algorithm: string, parameters?: null): AlgorithmIdentifier =>
     new AlgorithmIdentifier(parameters === undefined ? { algorithm } : { algorithm, parameters });
@@ -199,7 +201,7 @@ function keyIdentifier(key: KeyObject): ArrayBuffer {
   return bufferOf(createHash('sha1').update(Buffer.from(info.subjectPublicKey)).digest());
 }
 
-/** Bits are counted from the highest of the first byte; DER leaves out empty ones at the end. */
+/** Bits are counted from the highest bit of the first byte; DER omits trailing zero bits. */
 function usageBytes(usages: CertificateTemplate['keyUsages']): ArrayBuffer {
   const bytes = new Uint8Array(usages.includes('decipherOnly') ? 2 : 1);
   for (const usage of usages) {

@@ -3,8 +3,8 @@ import { DEFAULT_TRACE_ENDPOINT, traceTarget } from './trace-endpoint.ts';
 import type { OpenTracer, TracerOptions } from './tracer-options.ts';
 
 /**
- * Loads OpenTelemetry and connects with the first spans. Undefined where that is impossible, which is logged: a process
- * works without its traces.
+ * Loads OpenTelemetry, and connects when the first spans are sent. If that is impossible, it logs the error and returns
+ * undefined: the process runs without traces.
  */
 export async function openTracer(options: TracerOptions): Promise<OpenTracer | undefined> {
   const { endpoint = DEFAULT_TRACE_ENDPOINT, log } = options;

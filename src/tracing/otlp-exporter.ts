@@ -9,8 +9,8 @@ const PATH = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
 const EXPORT_LIMIT_MS = 10_000;
 
 /**
- * Sends spans by OTLP. A batch that the collector does not take is lost; the first failure after a success is logged,
- * and the success after it.
+ * Sends spans by OTLP. A batch that the collector rejects is lost. The first failure after a success is logged, and so
+ * is the next success.
  */
 export function createOtlpExporter(channel: Pick<GrpcChannel, 'unary' | 'close'>, log: Logger): SpanExporter {
   let failing = false;

@@ -1,4 +1,4 @@
-/** Loaded where traces are configured. */
+/** Imported only when tracing is configured. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Context, Span as OtelSpan, TextMapGetter } from '@opentelemetry/api';
@@ -25,10 +25,10 @@ import type { GrpcTarget } from '../grpc/grpc-channel.ts';
 import { createOtlpExporter } from './otlp-exporter.ts';
 import type { OpenTracer, TracerOptions } from './tracer-options.ts';
 
-/** How long the end of the process waits for the collector. */
+/** How long the process waits for the collector when it ends. */
 const CLOSE_LIMIT_MS = 2000;
 const PER_MILLION = 1_000_000;
-/** Texts of objects and errors are from outside. */
+/** The limit for attribute values: texts of objects and errors come from outside. */
 const VALUE_LIMIT = 4096;
 
 const kinds = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, client: SpanKind.CLIENT };
@@ -45,7 +45,10 @@ interface Scope {
   open: boolean;
 }
 
-/** Upstream: component-base tracing NewProvider: sampling by the caller's decision, else by the rate; batches. */
+/**
+ * Samples by the caller's decision or otherwise by the rate, and sends batches (upstream: component-base tracing
+ * NewProvider).
+ */
 export function createOtlpTracer(options: TracerOptions & { readonly target: GrpcTarget }): OpenTracer {
   const { samplingRatePerMillion: rate, target, service, hostName, clock, log } = options;
   setGlobalErrorHandler(() => undefined); // The exporter logs its failures, once.
@@ -124,7 +127,7 @@ function wrap(span: OtelSpan, context: Context): Span {
   };
 }
 
-/** A failure is that of a collector that is away: the last spans are lost. */
+/** A failure means that the collector is unreachable: the last spans are lost. */
 async function withinLimit(clock: Clock, work: () => Promise<void>): Promise<void> {
   await withDeadline({ clock, limitMs: CLOSE_LIMIT_MS, op: 'sending the last traces' }, work).catch(() => undefined);
 }

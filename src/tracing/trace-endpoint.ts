@@ -1,11 +1,11 @@
 import type { GrpcTarget } from '../grpc/grpc-channel.ts';
 
-/** Where upstream's exporter sends to when the configuration names no endpoint. */
+/** The default endpoint of upstream's exporter. */
 export const DEFAULT_TRACE_ENDPOINT = 'localhost:4317';
 
 /**
- * What an endpoint in gRPC's notation leads to: `host:port`, `dns:///host:port`, `dns://server/host:port` (the name
- * server is not asked) or `unix:///path`. Undefined for what Node cannot connect to (`unix-abstract`). Never TLS
+ * Parses an endpoint in gRPC's notation: `host:port`, `dns:///host:port`, `dns://server/host:port` (the name server is
+ * ignored) or `unix:///path`. Undefined for an address that Node cannot connect to (`unix-abstract`). TLS is never used
  * (upstream: component-base tracing NewProvider).
  */
 export function traceTarget(endpoint: string): GrpcTarget | undefined {

@@ -5,7 +5,9 @@ import type { Tracer } from '../base/tracer.ts';
 export interface TracerOptions {
   /** `host:port`, or an address in gRPC's notation. */
   readonly endpoint: string | undefined;
-  /** How many of a million traces that begin here are sent; traces that began elsewhere are sent if the caller's are. */
+  /**
+   * How many traces of a million that begin here are sent. Traces that began elsewhere are sent if the caller's are.
+   */
   readonly samplingRatePerMillion: number;
   readonly service: string;
   readonly hostName?: string;
@@ -14,6 +16,6 @@ export interface TracerOptions {
 }
 
 export interface OpenTracer extends Tracer {
-  /** Sends what was collected. Resolves within two seconds, whatever the collector does. */
+  /** Sends the collected spans. Resolves within two seconds in any case. */
   close(): Promise<void>;
 }

@@ -2,9 +2,9 @@ import type { Clock, Timer } from '../clock.ts';
 import { DueHeap } from '../due-heap.ts';
 
 /**
- * Virtual time: nothing happens until a test advances it. Timers fire in order of their time, then of their making.
- * Between timers all promise work is drained, so that code under test sees time stand still while it computes.
- * The wall clock can be stepped on its own (`stepWall`), as a real one may be.
+ * A clock with virtual time, which changes only when a test advances it. Timers fire in order of their time, and in
+ * order of creation at equal times. Between timers all promise work is finished, so computations take no time. The wall
+ * clock can be changed separately (`stepWall`), as a real clock may jump.
  */
 export class FakeClock implements Clock {
   #monotonicMs = 0;
@@ -37,12 +37,12 @@ export class FakeClock implements Clock {
     this.#wallOffsetMs += byMs;
   }
 
-  /** Lets all promise work that needs no time finish. */
+  /** Finishes all promise work that does not wait for time. */
   async settle(): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
-  /** Advances by `byMs`, firing everything due on the way and draining promise work after each moment. */
+  /** Advances by `byMs`. Fires all timers that become due, and finishes promise work after each. */
   async advance(byMs: number): Promise<void> {
     const endMs = this.#monotonicMs + byMs;
     await this.settle();
@@ -54,7 +54,7 @@ export class FakeClock implements Clock {
     this.#monotonicMs = endMs;
   }
 
-  /** Advances until `done()` holds, at most `limitMs`; returns whether it does. */
+  /** Advances until `done()` returns true, but at most `limitMs`; returns whether it did. */
   async advanceUntil(done: () => boolean, limitMs: number): Promise<boolean> {
     const endMs = this.#monotonicMs + limitMs;
     await this.settle();
@@ -71,7 +71,7 @@ export class FakeClock implements Clock {
     return true;
   }
 
-  /** The number of timers still armed: a leak check for tests. */
+  /** The number of pending timers, to check for leaks in tests. */
   get armedTimers(): number {
     return this.#heap.size;
   }

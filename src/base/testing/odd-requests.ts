@@ -1,7 +1,7 @@
 import { seededRandom } from '../random.ts';
 import type { Random } from '../random.ts';
 
-/** A request head as it goes over the wire, with what it was made of. */
+/** A request head as it is sent, with the parts it was made of. */
 export interface OddRequest {
   readonly id: number;
   readonly method: string;
@@ -55,7 +55,7 @@ const oddHosts = [
   'n:port',
   'n\tm',
 ];
-/** What a path may hold and still have one meaning. */
+/** Characters in a path that all parsers read the same way. */
 const tame = [
   ';',
   ';x=y',
@@ -182,7 +182,7 @@ class Dealer {
     this.#random = random;
   }
 
-  /** A list is known by its identity. */
+  /** A list is identified by reference. */
   pick<T>(list: readonly T[]): T {
     const known = this.#left.get(list) as T[] | undefined;
     const left = known === undefined || known.length === 0 ? [...list] : known;
@@ -201,8 +201,8 @@ class Dealer {
 }
 
 /**
- * `count` heads, the same for the same seed: paths of `paths`, changed in ways that parsers see differently, under
- * hosts of all kinds. Each says its number as bearer token and in `X-Id`.
+ * `count` heads, the same for the same seed: `paths` with changes that parsers read differently, and hosts of all
+ * kinds. Each head has its number as bearer token and in `X-Id`.
  */
 export function oddRequests(seed: number, count: number, paths: readonly string[]): readonly OddRequest[] {
   const dealer = new Dealer(seededRandom(seed));

@@ -1,8 +1,8 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 
 /**
- * What this process has open below these paths, as the kernel names it. Tests of other files run in the same process, so
- * the number of all descriptors says nothing about one of them.
+ * The files that this process has open below these paths, as the kernel names them. Tests of other files run in the
+ * same process, so the total number of descriptors is useless.
  */
 export function openDescriptors(...paths: readonly string[]): readonly string[] {
   return readdirSync('/proc/self/fd')

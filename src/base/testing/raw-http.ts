@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 
-/** What came back for a request: a status, or the end of the connection without one. */
+/** The answer to a request: a status, or the end of the connection without one. */
 export type RawAnswer =
   | { readonly kind: 'answer'; readonly status: number; readonly body: string }
   | { readonly kind: 'closed' };
 
-/** A connection over which heads are sent as they are, and answers are read, one after the other. */
+/** A connection that sends heads unchanged and reads answers one after the other. */
 class RawConnection {
   readonly #socket: Socket;
   #seen = '';
@@ -59,7 +59,7 @@ class RawConnection {
     return { kind: 'answer', status, body };
   }
 
-  /** Undefined while the body is not all there. */
+  /** Undefined while the body is incomplete. */
   #lengthOf(head: string, start: number): number | undefined {
     const declared = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
     if (declared !== undefined) return this.#seen.length >= start + Number(declared) ? Number(declared) : undefined;
@@ -72,8 +72,8 @@ class RawConnection {
 }
 
 /**
- * Sends each head on its own, over `connections` connections that are kept as long as the server keeps them. An answer is
- * awaited for each: the server answers, or it closes the connection. `connect` gives connections that are ready.
+ * Sends each head separately, over `connections` connections that stay open as long as the server keeps them. It awaits
+ * an answer or the end of the connection for each head. `connect` returns open connections.
  */
 export async function sendHeads<R extends { readonly method: string; readonly head: string }>(
   requests: readonly R[],

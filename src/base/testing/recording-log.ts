@@ -6,7 +6,7 @@ export interface LogLine {
   readonly fields: LogFields;
 }
 
-/** A logger that keeps its lines, for asserting that something was said (or said once). */
+/** A logger that stores its lines, so that tests can check what was logged, and how often. */
 export interface RecordingLog extends Logger {
   readonly lines: LogLine[];
 }

@@ -14,7 +14,7 @@ export interface RecordedSpan {
   ended: boolean;
 }
 
-/** Keeps spans in the order of their beginnings; `traceparent` is the span's name. */
+/** Stores spans in the order of their starts; `traceparent` is the span's name. */
 export class RecordingTracer implements Tracer {
   readonly spans: RecordedSpan[] = [];
   readonly #current = new AsyncLocalStorage<RecordedSpan>();

@@ -13,9 +13,9 @@ import { tempSocket } from './temp-socket.ts';
 interface Fixture {
   readonly client: CriClient;
   readonly proxy: CriProxy;
-  /** Ids of the containers that really were started. */
+  /** The ids of the containers that the runtime started. */
   readonly started: string[];
-  /** Resolves with the first of them, at once or later. */
+  /** Resolves with the first id of `started`. */
   readonly firstStart: Promise<void>;
 }
 

@@ -13,17 +13,17 @@ import type { ServiceDefinition } from '../../grpc/service-binding.ts';
 import { Failpoint } from './failpoint.ts';
 
 export interface CriProxyOptions {
-  /** Where the proxy listens. */
+  /** The endpoint at which the proxy listens. */
   readonly listen: string;
-  /** The real runtime. */
+  /** The endpoint of the real runtime. */
   readonly upstream: string;
   readonly clock: Clock;
-  /** What is sent to the real runtime instead of a request. */
+  /** Returns the request that is sent to the real runtime in place of the received one. */
   readonly rewrite?: (op: string, request: Uint8Array) => Uint8Array;
 }
 
 export interface FailpointOptions {
-  /** Only calls whose request contains this text (a container name, a pod uid) are counted and hit. */
+  /** Only calls whose request contains this text (a container name, a pod uid) are counted and affected. */
   readonly requestContains?: string;
 }
 
@@ -32,19 +32,19 @@ interface ActiveFailpoint {
   readonly requestContains: Buffer | undefined;
 }
 
-/** What the proxy saw of one method. */
+/** The number of calls of one method. */
 export interface MethodCounts {
   received: number;
-  /** Calls made to the real runtime, whatever their caller then heard. */
+  /** Calls that were forwarded to the real runtime, whatever the caller received. */
   forwarded: number;
-  /** Calls that wait in a fault now. */
+  /** Calls that a fault currently holds back. */
   held: number;
 }
 
 /**
- * A man in the middle of the CRI: forwards every CRI method and containerd's event stream to a real runtime, byte for
- * byte, and does to single methods what a Failpoint says. Methods are named as on the wire (`StartContainer`,
- * `Subscribe`). For streams, `late` and `lost` apply to the first message.
+ * A proxy for the CRI: it forwards all CRI methods and containerd's event stream to a real runtime unchanged, and
+ * applies a Failpoint to single methods. Methods have their names in the protocol (`StartContainer`, `Subscribe`). For
+ * streams, `late` and `lost` apply to the first message.
  */
 export class CriProxy {
   readonly #options: CriProxyOptions;
@@ -58,7 +58,7 @@ export class CriProxy {
     this.#upstream = new GrpcChannel({ socketPath: parseEndpoint(options.upstream), clock: options.clock });
   }
 
-  /** Starts listening, also again after `stop`. */
+  /** Starts listening; may be called again after `stop`. */
   async start(): Promise<void> {
     if (this.#server !== undefined) return;
     const handlers = [...this.#handlers(RuntimeServiceDefinition), ...this.#handlers(ImageServiceDefinition)];
@@ -68,7 +68,7 @@ export class CriProxy {
     ]);
   }
 
-  /** The runtime is down, as far as clients can see: connections drop, the socket is gone. */
+  /** Simulates a stopped runtime: connections are closed and the socket is removed. */
   stop(): void {
     this.#server?.close();
     this.#server = undefined;
@@ -80,13 +80,13 @@ export class CriProxy {
     this.#upstream.close();
   }
 
-  /** Replaces the method's failpoint. Fails with `Invalid` if the script cannot be read. */
+  /** Replaces the method's failpoint. Fails with `Invalid` if the script cannot be parsed. */
   set(method: string, script: string, options: FailpointOptions = {}): void {
     const requestContains = options.requestContains === undefined ? undefined : Buffer.from(options.requestContains);
     this.#failpoints.set(method, { failpoint: new Failpoint(script), requestContains });
   }
 
-  /** Removes one method's failpoint, or all. Calls already held stay held. */
+  /** Removes the failpoint of one method, or all. Calls that are already held stay held. */
   clear(method?: string): void {
     if (method === undefined) this.#failpoints.clear();
     else this.#failpoints.delete(method);
@@ -147,7 +147,7 @@ export class CriProxy {
     else yield await this.#upstream.unary({ ...call, request });
   }
 
-  /** Waits `delayMs`; fails with `Aborted` once the caller is gone. */
+  /** Waits `delayMs`; fails with `Aborted` when the caller is gone. */
   async #hold(call: RawCall & { signal: AbortSignal }, delayMs: number): Promise<void> {
     const counts = this.#countsOf(call.op);
     counts.held++;

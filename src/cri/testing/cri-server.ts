@@ -5,16 +5,16 @@ import { parseEndpoint } from '../endpoint.ts';
 import { ImageServiceDefinition, RuntimeServiceDefinition } from '../generated/cri-v1.ts';
 
 export interface CriServerOptions {
-  /** Where to listen; a stale socket file must be removed by the caller. */
+  /** The endpoint to listen at; the caller must remove a stale socket file first. */
   readonly endpoint: string;
-  /** Methods left out answer `Unimplemented`. */
+  /** The implementation; omitted methods return `Unimplemented`. */
   readonly runtime: Partial<RuntimeServiceApi>;
   readonly images: Partial<ImageServiceApi>;
 }
 
 /**
- * Serves the CRI on a unix socket; KubeletErrors travel as gRPC codes. Fails with `Unavailable` if the socket cannot be
- * bound.
+ * Serves the CRI on a unix socket; KubeletErrors are sent as gRPC codes. Fails with `Unavailable` if it cannot listen
+ * on the socket.
  */
 export function serveCri(options: CriServerOptions): Promise<RunningServer> {
   return serveRaw(parseEndpoint(options.endpoint), [

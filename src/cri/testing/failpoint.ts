@@ -2,19 +2,19 @@ import { KubeletError } from '../../base/errors.ts';
 import { grpcCode, grpcCodeByName } from '../../grpc/grpc-status.ts';
 import type { GrpcStatus } from '../../grpc/grpc-status.ts';
 
-/** What happens to one call. */
+/** What is done to one call. */
 export type Fault =
-  /** Nothing. */
+  /** The call is made normally. */
   | { kind: 'off' }
-  /** The call is not made; it fails with this status. */
+  /** The call is not made and fails with this status. */
   | { kind: 'error'; status: GrpcStatus }
-  /** The call is not made and never answered: the caller's deadline ends it. */
+  /** The call is not made, and the caller waits until its deadline. */
   | { kind: 'hang' }
-  /** The call is made after this wait. */
+  /** The call is made after this delay. */
   | { kind: 'delay'; delayMs: number }
-  /** The call is made, its answer held back this long; `Infinity` keeps it until the caller has given up. */
+  /** The call is made and its answer is delayed; `Infinity` delays it until the caller gives up. */
   | { kind: 'late'; delayMs: number }
-  /** The call is made, but the caller hears this status instead of the answer. */
+  /** The call is made, but the caller gets this status in place of the answer. */
   | { kind: 'lost'; status: GrpcStatus };
 
 interface Term {
@@ -25,9 +25,9 @@ interface Term {
 const TERM = /^(?:(\d+)\*)?([a-z]+)(?:\((.*)\))?$/;
 
 /**
- * A script for the calls of one method, in the language of containerd's failpoints: terms joined by `->`, each
- * `<count>*<type>(<argument>)`. A term serves `count` calls (without a count: all that follow), then the next one does;
- * after the last, nothing happens any more.
+ * A script for the calls of one method, in the syntax of containerd's failpoints: terms separated by `->`, each
+ * `<count>*<type>(<argument>)`. A term applies to `count` calls (without a count: to all further calls), then the next
+ * term applies. After the last term, calls are not affected.
  *
  * `off` · `error`, `error(message)`, `error(Unavailable: message)` · `hang` · `delay(ms)` · `late`, `late(ms)` ·
  * `lost`, `lost(Unavailable: message)`
@@ -37,12 +37,12 @@ const TERM = /^(?:(\d+)\*)?([a-z]+)(?:\((.*)\))?$/;
 export class Failpoint {
   readonly #terms: Term[];
 
-  /** Fails with `Invalid` if the script cannot be read. */
+  /** Fails with `Invalid` if the script cannot be parsed. */
   constructor(script: string) {
     this.#terms = script.split('->').map((term) => parseTerm(term.trim(), script));
   }
 
-  /** The fault for the next call; counts it. */
+  /** Returns the fault for the next call and counts the call. */
   next(): Fault {
     const term = this.#terms.find((candidate) => candidate.left > 0);
     if (term === undefined) return { kind: 'off' };

@@ -5,8 +5,8 @@ import { IdentityDefinition, NodeDefinition } from '../generated/csi-v1.ts';
 import { RegistrationDefinition } from '../generated/plugin-registration-v1.ts';
 
 /**
- * Serves the node's part of a CSI driver; what is left out answers `Unimplemented`. A stale socket file must be removed
- * by the caller.
+ * Serves the node service of a CSI driver; omitted methods return `Unimplemented`. The caller must remove a stale
+ * socket file first.
  */
 export function serveCsi(options: {
   socketPath: string;
@@ -19,7 +19,7 @@ export function serveCsi(options: {
   ]);
 }
 
-/** Serves what a plugin introduces itself by. */
+/** Serves the registration service of a plugin. */
 export function serveRegistration(options: {
   socketPath: string;
   registration: Partial<RegistrationApi>;

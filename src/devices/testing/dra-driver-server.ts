@@ -4,7 +4,7 @@ import { draDefinition } from '../dra-client.ts';
 import type { DraDriverApi, DraHealthApi, DraVersion } from '../dra-client.ts';
 import { DRAResourceHealthDefinition } from '../generated/dra-health-v1alpha1.ts';
 
-/** Serves a DRA driver, and with `health` that service too; what is left out answers `Unimplemented`. */
+/** Serves a DRA driver, and its health service if `health` is given; omitted methods return `Unimplemented`. */
 export function serveDraDriver(
   socketPath: string,
   version: DraVersion,

@@ -20,7 +20,7 @@ const words = [
   '',
 ] as const;
 
-/** As a string of this tag has it. */
+/** The word encoded as a string with this tag. */
 function encoded(word: string, tag: number): Buffer {
   if (tag === tags.bmp) return Buffer.from(word, 'utf16le').swap16();
   if (tag !== tags.universal) return Buffer.from(word);
@@ -57,7 +57,7 @@ const anyAttribute = fc.oneof(
   { weight: 3, arbitrary: honest.map(([type, word, tag]) => attribute(type, word, tag)) },
   { weight: 1, arbitrary: odd },
 );
-/** As Go writes several organizations. */
+/** Several organizations in one RDN, as Go writes them. */
 const severalOf = fc
   .tuple(
     fc.constantFrom(ids.o, ids.o, ids.ou, ids.cn),
@@ -71,7 +71,7 @@ const rdn = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(anyAttribute, anyAttribute).map((each) => tlv(0x31, each)) },
 );
 
-/** Names: those that all read alike, those that are wrong in one place, and some that are wrong all over. */
+/** Names: some that all parsers read the same, some with one error, and some with many errors. */
 export const arbitrarySubject: fc.Arbitrary<Uint8Array> = fc.oneof(
   { weight: 6, arbitrary: fc.array(rdn, { maxLength: 5 }).map((rdns) => sequence(...rdns)) },
   { weight: 3, arbitrary: kubeletLike() },
@@ -83,7 +83,7 @@ export const arbitrarySubject: fc.Arbitrary<Uint8Array> = fc.oneof(
   },
 );
 
-/** What a kubelet asks for, with something beside it. */
+/** The subject that a kubelet requests, with something added. */
 function kubeletLike(): fc.Arbitrary<Uint8Array> {
   const [nodes, node] = [attribute(ids.o, 'system:nodes'), attribute(ids.cn, 'system:node:n1')];
   return fc

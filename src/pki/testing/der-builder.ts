@@ -1,10 +1,10 @@
-/** Certificates and requests byte by byte, as no well-behaved program writes them. */
+/** Builds certificates and requests from bytes, to get invalid ones that no regular program writes. */
 import { Buffer } from 'node:buffer';
 import { createPublicKey, sign, X509Certificate } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { toPem } from '../pem.ts';
 
-/** An element; `lengthBytes` writes the length in so many bytes more than needed. */
+/** An element; its length is written with `lengthBytes` more bytes than necessary. */
 export function tlv(
   tag: number,
   content: Uint8Array | string | readonly Uint8Array[],
@@ -60,10 +60,10 @@ export const tags = {
   constructedUtf8: 0x2c,
 } as const;
 
-/** A type and a value, a UTF8String unless another tag is given. */
+/** An attribute with its type and value, which is a UTF8String unless another tag is given. */
 export const attribute = (type: string, value: string | Uint8Array, tag: number = tags.utf8): Buffer =>
   sequence(objectId(type), tlv(tag, typeof value === 'string' ? Buffer.from(value) : value));
-/** A value in pieces, which is BER. */
+/** A value in constructed encoding, which is valid BER but not DER. */
 export const constructed = (type: string, ...pieces: readonly string[]): Buffer =>
   sequence(
     objectId(type),
@@ -73,7 +73,7 @@ export const constructed = (type: string, ...pieces: readonly string[]): Buffer 
     ),
   );
 export const subject = (...rdns: readonly Uint8Array[]): Buffer => sequence(...rdns);
-/** One RDN for each attribute. */
+/** A subject with one RDN for each attribute. */
 export const plainSubject = (...attributes: readonly Uint8Array[]): Buffer =>
   subject(...attributes.map((each) => set(each)));
 
@@ -89,17 +89,17 @@ const ecdsaWithSha256 = sequence(objectId('1.2.840.10045.4.3.2'));
 
 export interface RawRequest {
   readonly subject: Uint8Array;
-  /** Elliptic, unless an algorithm is given. */
+  /** An elliptic curve key, unless an algorithm is given. */
   readonly key: KeyObject;
   readonly attributes?: readonly Uint8Array[];
   readonly version?: Uint8Array;
   readonly publicKey?: Uint8Array;
   readonly algorithm?: Uint8Array;
-  /** What the key signs with; null for Ed25519. */
+  /** The digest of the signature; null for Ed25519. */
   readonly digest?: string | null;
 }
 
-/** A request as DER, signed as it is. */
+/** A signed request as DER. */
 export function requestDer({
   subject: name,
   key,
@@ -120,14 +120,14 @@ const spkiOf = (key: KeyObject): Buffer => createPublicKey(key).export({ type: '
 export interface RawCertificate {
   readonly subject: Uint8Array;
   readonly key: KeyObject;
-  /** PEM and its elliptic key. */
+  /** The authority's certificate and elliptic curve key in PEM. */
   readonly authority: { readonly certificate: string; readonly key: KeyObject };
   readonly fromMs: number;
   readonly toMs: number;
   readonly extensions?: readonly Uint8Array[];
 }
 
-/** A certificate as DER. The authority's name is the subject of its certificate. */
+/** A certificate as DER. Its issuer is the subject of the authority's certificate. */
 export function certificateDer({
   subject: name,
   key,

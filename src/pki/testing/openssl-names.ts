@@ -10,7 +10,7 @@ export function opensslSubject(certificate: X509Certificate): Values {
   return Object.fromEntries(Object.entries(subject).map(([name, value]) => [name, [value].flat()]));
 }
 
-/** The alternative names as OpenSSL reads them, such as `DNS:a`; those that Node puts in quotes without them. */
+/** The alternative names as OpenSSL reads them, such as `DNS:a`; without the quotes that Node adds to some. */
 export function opensslNames(certificate: X509Certificate): readonly string[] {
   const text = certificate.subjectAltName ?? '';
   const names = [...text.matchAll(/([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)(?:, |$)/g)];

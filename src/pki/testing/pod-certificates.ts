@@ -1,4 +1,4 @@
-/** Keys, requests and certificates of pods, for tests of those who check them. */
+/** Keys, requests and certificates of pods, for tests of code that checks them. */
 import { Buffer } from 'node:buffer';
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -12,7 +12,7 @@ export const makeKey = (namedCurve = 'prime256v1'): KeyObject => generateKeyPair
 export const makeRsaKey = (modulusLength: number): KeyObject =>
   generateKeyPairSync('rsa', { modulusLength }).privateKey;
 
-/** The empty request of a pod, DER in base64. */
+/** The empty request of a pod, as DER in base64. */
 export function makeStub(key: KeyObject): string {
   const pem = writeCertificateRequest({ subject: { attributes: [] }, key, altNames: noNames });
   return Buffer.from(onlyPemBlock(pem, 'CERTIFICATE REQUEST')).toString('base64');
@@ -40,7 +40,7 @@ export function makeAuthority(commonName: string, validity: Validity): SigningAu
   return { certificate, key };
 }
 
-/** PEM. */
+/** The certificate in PEM. */
 export const issue = (authority: SigningAuthority, publicKey: KeyObject, validity: Validity): string =>
   writeCertificate(
     {

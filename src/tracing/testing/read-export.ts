@@ -7,12 +7,12 @@ export interface ReceivedSpan {
   readonly scope: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty for the first span of a trace. */
+  /** Empty for the root span of a trace. */
   readonly parentId: string;
   /** OTLP's number: 1 internal, 2 server, 3 client. */
   readonly kind: number;
   readonly attributes: Readonly<Record<string, string>>;
-  /** Of the process. */
+  /** The attributes of the process. */
   readonly resource: Readonly<Record<string, string>>;
   readonly links: number;
   readonly failed: boolean;
@@ -21,7 +21,7 @@ export interface ReceivedSpan {
 
 type Fields = ReadonlyMap<number, readonly (Uint8Array | number)[]>;
 
-/** The spans of an ExportTraceServiceRequest (opentelemetry/proto/collector/trace/v1). */
+/** Decodes the spans of an ExportTraceServiceRequest (opentelemetry/proto/collector/trace/v1). */
 export function readExport(request: Uint8Array): ReceivedSpan[] {
   return messages(fieldsOf(request), 1).flatMap((resourceSpans) => {
     const resource = messages(resourceSpans, 1)[0];

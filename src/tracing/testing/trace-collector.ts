@@ -3,10 +3,10 @@ import { readExport } from './read-export.ts';
 import type { ReceivedSpan } from './read-export.ts';
 
 export interface TraceCollector {
-  /** As the configuration names it. */
+  /** The endpoint for the configuration. */
   readonly endpoint: string;
   readonly spans: readonly ReceivedSpan[];
-  /** From now on it refuses what it gets. */
+  /** Rejects all further requests. */
   refuse(): void;
   close(): void;
 }
@@ -14,7 +14,7 @@ export interface TraceCollector {
 const PATH = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
 const identity = (bytes: Buffer): Buffer => bytes;
 
-/** Stands in for a collector of traces, on a port of loopback or on a unix socket. */
+/** A trace collector for tests, on a loopback port or a unix socket. */
 export async function startTraceCollector(socketPath?: string): Promise<TraceCollector> {
   const spans: ReceivedSpan[] = [];
   let refuses = false;
