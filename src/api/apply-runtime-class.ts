@@ -14,8 +14,8 @@ export type AppliedRuntimeClass =
   | { readonly kind: 'refused'; readonly message: string };
 
 /**
- * How the API server changes a pod with this runtime class (upstream: the admission plugin RuntimeClass): its overhead
- * and where it may run.
+ * Changes a pod with this runtime class as the API server does (upstream: the admission plugin RuntimeClass): sets its
+ * overhead and restricts its nodes.
  */
 export function applyRuntimeClass(pod: Pod, { overhead, scheduling }: RuntimeClass): AppliedRuntimeClass {
   const spec = { ...pod.spec };
@@ -53,7 +53,7 @@ function sameAmounts(left: ResourceList, right: ResourceList): boolean {
 }
 
 /**
- * Of two equal tolerations, or of one that covers the other, only one is kept (upstream: util/tolerations
+ * Keeps only one of two tolerations that are equal or of which one covers the other (upstream: util/tolerations
  * MergeTolerations).
  */
 function mergeTolerations(all: readonly Toleration[]): Toleration[] {

@@ -17,12 +17,17 @@ export function attachmentName(handle: string, driver: string, nodeName: string)
   return `csi-${createHash('sha256').update(`${handle}${driver}${nodeName}`).digest('hex')}`;
 }
 
-/** Whether the attach/detach controller chose that name; attachments of other clients are not changed. */
+/**
+ * Whether the attach/detach controller created the name. The controller does not change attachments of other clients.
+ */
 export const isAttachmentName = (name: string): boolean => /^csi-[0-9a-f]{64}$/.test(name);
 
 export const csiVolumeKey = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
-/** undefined for kinds that are not attached. Whether a CSI driver needs attachments is in its CSIDriver. */
+/**
+ * Undefined for kinds of volumes that are never attached. The CSIDriver object says whether a CSI driver needs
+ * attachments.
+ */
 export function attachableVolume(
   source: Pick<PersistentVolumeSpec, 'csi' | 'iscsi' | 'fc'> | Pick<Volume, 'iscsi' | 'fc'>,
 ): AttachableVolume | undefined {

@@ -1,11 +1,11 @@
 import type { PersistentVolumeClaim } from './core/persistent-volume-claim.ts';
 import { compareQuantities } from './quantity.ts';
 
-/** The storage that a claim requests, as a quantity; 0 when it says nothing. */
+/** The storage that a claim requests, as a quantity; 0 if it requests none. */
 export const requestedStorage = ({ spec }: Pick<PersistentVolumeClaim, 'spec'>): string =>
   spec.resources?.requests?.['storage'] ?? '0';
 
-/** The storage that a claim has, as its status says. */
+/** The storage that a claim has, according to its status. */
 export const grantedStorage = ({ status }: Pick<PersistentVolumeClaim, 'status'>): string =>
   status?.capacity?.['storage'] ?? '0';
 

@@ -1,6 +1,6 @@
 /**
- * Sorts versions by preference: stable ones, then betas, then alphas, each with the higher number first; other names
- * last, by name (upstream: version.CompareKubeAwareVersionStrings).
+ * Compares versions by preference: first stable ones, then betas, then alphas, higher numbers first; then all other
+ * names in alphabetical order (upstream: version.CompareKubeAwareVersionStrings).
  */
 export function compareVersions(left: string, right: string): number {
   const one = versionRank(left);

@@ -1,6 +1,6 @@
 import { formatTime } from './time.ts';
 
-/** A condition of a status, of whatever kind. */
+/** The fields that conditions of all kinds have. */
 export interface ConditionLike {
   readonly type: string;
   readonly status: string;
@@ -19,8 +19,8 @@ export function isConditionTrue(conditions: readonly ConditionLike[] | undefined
 }
 
 /**
- * The time of transition is that of the status, not of its reason or message: it stays while the status does (upstream:
- * SetStatusCondition, UpdatePodCondition).
+ * The transition time changes only with the status, not with its reason or message (upstream: SetStatusCondition,
+ * UpdatePodCondition).
  */
 export function transitionTime(
   before: (ConditionLike & { readonly lastTransitionTime?: string }) | undefined,
@@ -32,7 +32,7 @@ export function transitionTime(
     : formatTime(nowMs);
 }
 
-/** The conditions with this one replacing the one of its type, or appended. */
+/** The conditions with this one added, in place of an existing one of the same type. */
 export function withCondition<C extends ConditionLike & { lastTransitionTime?: string }>(
   conditions: readonly C[] | undefined,
   condition: C,

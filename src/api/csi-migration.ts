@@ -11,13 +11,13 @@ import { backwardCompatibleModes, withZoneTopology } from './csi-migration-topol
 
 type CsiSource = NonNullable<PersistentVolumeSpec['csi']>;
 
-/** A source that the API server has validated. For PersistentVolumes its fields have no types here. */
+/** A source that the API server has validated. The fields of PersistentVolumes are not typed here. */
 interface Facts {
   readonly source: Readonly<Record<string, unknown>>;
   readonly namespace: string;
   /** undefined for an inline volume. */
   readonly pv: PersistentVolume | undefined;
-  /** Of the volume in the pod, or of the PersistentVolume. */
+  /** The name of the volume in the pod, or of the PersistentVolume. */
   readonly name: string;
 }
 
@@ -40,7 +40,7 @@ const text = (facts: Facts, field: string): string => {
 const isReadOnly = ({ source }: Facts): boolean => source['readOnly'] === true;
 const partitionOf = ({ source }: Facts): number => (typeof source['partition'] === 'number' ? source['partition'] : 0);
 
-/** Fields that are empty are left out, as the API server does. */
+/** Empty fields are left out, as in the API server. */
 function csiOf(
   facts: Facts,
   { handle, ...more }: { readonly handle: string } & Partial<CsiSource>,
@@ -60,7 +60,7 @@ const readOnlyIsShared = (facts: Facts): readonly PersistentVolumeAccessMode[] =
 
 const invalid = (message: string): KubeletError => new KubeletError('Invalid', message, { op: 'translate volume' });
 
-/** `vol-1`, or `aws://zone/vol-1` as older documents write it. */
+/** `vol-1`, or `aws://zone/vol-1` in older objects. */
 function ebsHandle(id: string): string {
   if (!id.startsWith('aws://')) return id;
   const handle = URL.canParse(id)
@@ -196,7 +196,7 @@ const translators: Readonly<Record<string, Translator>> = lookupTable({
   },
 });
 
-/** In-tree plugins whose volumes CSI drivers serve here, as CSINodes name them. */
+/** In-tree plugins whose volumes CSI drivers serve, by their names in CSINodes. */
 export const migratedPlugins: readonly string[] = Object.values(translators)
   .map(({ plugin }) => plugin)
   .sort();
@@ -211,8 +211,8 @@ const sourceIn = (from: object, kind: string): Facts['source'] =>
   ({ ...(ownValue(from as Readonly<Record<string, unknown>>, kind) as object) }) as Facts['source'];
 
 /**
- * The PersistentVolume for a volume of a pod. undefined for kinds without a CSI driver; throws `Invalid` for what
- * upstream does not translate either.
+ * The PersistentVolume for a volume of a pod. Undefined for kinds without a CSI driver; throws `Invalid` for volumes
+ * that upstream cannot translate.
  */
 export function migratedInline(volume: Volume, namespace: string): PersistentVolume | undefined {
   const found = translatorOf(volume);
@@ -227,7 +227,10 @@ export function migratedInline(volume: Volume, namespace: string): PersistentVol
   };
 }
 
-/** The same object if there is nothing to translate. Throws `Invalid` for what upstream does not translate either. */
+/**
+ * The translated volume; the same object if there is nothing to translate. Throws `Invalid` for volumes that upstream
+ * cannot translate.
+ */
 export function migratedVolume(pv: PersistentVolume): PersistentVolume {
   const found = translatorOf(pv.spec);
   if (found === undefined) return pv;

@@ -10,8 +10,8 @@ import { parseQuantity } from './quantity.ts';
 import { checkLabelKey } from './validation/names.ts';
 
 /**
- * The downward API: a pod's own fields, in variables and in files. Everything here throws `Invalid` with upstream's
- * message. (Upstream: kubelet_pods.go podFieldSelectorRuntimeValue, pkg/fieldpath, pkg/api/v1/resource.)
+ * The downward API: fields of a pod in variables and files. All functions here throw `Invalid` with upstream's message.
+ * (Upstream: kubelet_pods.go podFieldSelectorRuntimeValue, pkg/fieldpath, pkg/api/v1/resource.)
  */
 export interface PodAddresses {
   /** The address of the primary family first; on the host's network, the host's addresses. */
@@ -19,7 +19,7 @@ export interface PodAddresses {
   readonly hostIps: readonly string[];
 }
 
-/** A field of the pod for a variable. */
+/** The value of a pod field for a variable. */
 export function podFieldValue(
   { fieldPath }: Pick<ObjectFieldSelector, 'fieldPath'>,
   pod: Pod,
@@ -44,7 +44,7 @@ export function podFieldValue(
   }
 }
 
-/** A field of the pod's metadata. Files can show only these. */
+/** The value of a metadata field. Files can only show these. */
 export function podMetadataValue({ metadata }: Pod, fieldPath: string): string {
   const subscripted = /^(.+?)\['(.*)'\]$/s.exec(fieldPath);
   if (subscripted !== null) {
@@ -72,7 +72,7 @@ export function podMetadataValue({ metadata }: Pod, fieldPath: string): string {
   }
 }
 
-/** One `key="value"` per line, sorted by key, the value quoted as Go does it. */
+/** One `key="value"` per line, sorted by key; values are quoted as in Go. */
 function formatMap(map: Readonly<Record<string, string>> | undefined): string {
   return Object.entries(map ?? {})
     .sort(([left], [right]) => (left < right ? -1 : 1))
@@ -83,11 +83,11 @@ function formatMap(map: Readonly<Record<string, string>> | undefined): string {
 const limitable = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
 export interface ResourceFieldFacts {
-  /** The container to use when the selector names none. */
+  /** The container if the selector has no containerName. */
   readonly container?: AnyContainer;
   /** The value for a container without a limit. */
   readonly defaultLimits: ResourceList;
-  /** Variables do not default the limits of an init container they name; files do. */
+  /** Whether limits of an init container that the selector names get defaults: in files they do, in variables not. */
   readonly defaultsInit: boolean;
 }
 

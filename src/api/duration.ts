@@ -14,7 +14,9 @@ const unitNanos: Readonly<Record<string, bigint>> = lookupTable({
 const MAX_NANOS = 2n ** 63n - 1n;
 const part = /([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
-/** Nanoseconds, or undefined for what Go's `time.ParseDuration` refuses (a number without unit, an overflow). */
+/**
+ * Nanoseconds, or undefined for a text that Go's `time.ParseDuration` rejects (a number without a unit, an overflow).
+ */
 export function parseDurationNanos(text: string): bigint | undefined {
   if (text.length > 128) return undefined;
   const negative = text.startsWith('-');
@@ -37,13 +39,13 @@ export function parseDurationNanos(text: string): bigint | undefined {
   return negative ? -total : total;
 }
 
-/** Milliseconds (fractions kept), or undefined for what is not a Go duration. */
+/** Milliseconds with fractions, or undefined for a text that is not a Go duration. */
 export function parseDurationMs(text: string): number | undefined {
   const nanos = parseDurationNanos(text);
   return nanos === undefined ? undefined : Number(nanos) / 1e6;
 }
 
-/** As Go's `Duration.String`: `1h0m0s`, `1m30s`, `1.5s`, `250ms`, `0s`. */
+/** Formats a duration as Go's `Duration.String`: `1h0m0s`, `1m30s`, `1.5s`, `250ms`, `0s`. */
 export function formatDurationNanos(nanos: bigint): string {
   if (nanos === 0n) return '0s';
   const sign = nanos < 0n ? '-' : '';

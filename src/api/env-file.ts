@@ -5,11 +5,11 @@ import { KubeletError } from '../base/errors.ts';
 const LONGEST_LINE_BYTES = 64 * 1024;
 
 /**
- * The value of `key` in a file of variables; '' when it is not there (upstream: kubelet/util/env ParseEnv). The syntax
- * is a small part of the shell's: `NAME='value'`, in single quotes, over as many lines as it takes, nothing in it is
- * special; white space before the name, a comment behind the value, comment lines and blank lines are passed over. A
- * space after the equals sign means an empty value. The first line of that name counts, and the rest is not read.
- * Throws `Invalid`, naming the line and nothing of what it says.
+ * The value of `key` in a file of variables; '' if the file does not have it (upstream: kubelet/util/env ParseEnv). The
+ * syntax is a small subset of the shell's: `NAME='value'` in single quotes, possibly over several lines, without
+ * escapes. White space before the name, a comment after the value, comment lines and blank lines are ignored. A space
+ * after the equals sign means an empty value. The first line with the name counts; the rest of the file is not read.
+ * Throws `Invalid` with the line number, without any of the content.
  */
 export function envFileValue(text: string, key: string): string {
   const lines = new Lines(text);
@@ -47,7 +47,7 @@ function quotedValue(lines: Lines, first: string): string {
   );
 }
 
-/** Splits lines as Go's scanner does: without their end (LF or CR LF), and without an empty last line. */
+/** Splits lines as Go's scanner does: without line ends (LF or CR LF), and without an empty last line. */
 class Lines {
   readonly #text: string;
   #at = 0;

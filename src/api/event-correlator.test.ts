@@ -5,7 +5,7 @@ import { makeEvent } from './make-event.ts';
 
 const MINUTE = 60_000;
 
-/** Records an event with `message` and returns the result: `text xCOUNT`, or `-`. */
+/** Returns a function that records an event with a message and returns the result: `text xCOUNT`, or `-`. */
 function teller(): (
   message: string,
   atMs?: number,

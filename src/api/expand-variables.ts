@@ -1,12 +1,12 @@
 import { KubeletError } from '../base/errors.ts';
 
-/** The kernel's limit for one argument or variable (MAX_ARG_STRLEN), and for all of them: longer ones cannot be run. */
+/** The kernel's limit for one argument or variable (MAX_ARG_STRLEN). Programs cannot be started with longer ones. */
 const LONGEST_TEXT = 128 * 1024;
 const MOST_IN_ALL = 6 * 1024 * 1024;
 
 /**
- * The total size of the variables of a container. Each may contain another one twice, so thirty of them could fill any
- * memory.
+ * Counts the total size of the variables of a container. Each variable may contain another one twice, so thirty of them
+ * could fill any memory.
  */
 export class ExpandedSize {
   #characters = 0;
@@ -23,8 +23,9 @@ export class ExpandedSize {
 }
 
 /**
- * Replaces `$(NAME)` by its value; `$$` is a literal `$`; references to nothing and half-open ones stay as they are
- * (upstream: third_party/forked/golang/expansion). Throws `Invalid` for what becomes longer than can be run.
+ * Replaces `$(NAME)` by the variable's value; `$$` is a literal `$`. References to unknown variables and unclosed ones
+ * are not changed (upstream: third_party/forked/golang/expansion). Throws `Invalid` if the result exceeds the kernel's
+ * limits.
  */
 export function expandVariables(
   text: string,

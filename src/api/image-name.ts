@@ -1,6 +1,6 @@
-/** An image reference taken apart. Either a tag or a digest is always there: without both the tag is `latest`. */
+/** A parsed image reference. It has a tag or a digest: without both, the tag is `latest`. */
 export interface ImageName {
-  /** With the registry spelled out: `docker.io/library/busybox`. */
+  /** With the registry: `docker.io/library/busybox`. */
   readonly repository: string;
   readonly domain: string;
   readonly path: string;
@@ -16,7 +16,7 @@ const digestPattern = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9
 const bareId = /^[a-f0-9]{64}$/;
 const MAX_NAME_LENGTH = 255;
 
-/** Parses an image reference by the distribution grammar; undefined when it is not one. */
+/** Parses an image reference by the distribution grammar; undefined for an invalid one. */
 export function parseImageName(image: string): ImageName | undefined {
   if (image.length > 1024 || bareId.test(image)) return undefined;
   const at = image.indexOf('@');

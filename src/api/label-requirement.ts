@@ -6,7 +6,7 @@ export interface Requirement {
   readonly values: readonly string[];
 }
 
-/** NotIn and DoesNotExist also hold for a missing key; Gt and Lt compare whole numbers (node selectors only). */
+/** NotIn and DoesNotExist also match if the key is missing. Gt and Lt compare integers (node selectors only). */
 export function matchesRequirement(requirement: Requirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.operator) {

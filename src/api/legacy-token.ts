@@ -1,7 +1,7 @@
 import type { Secret } from './core/secret.ts';
 import type { ServiceAccount } from './core/service-account.ts';
 
-/** Labels and annotations of Secrets with tokens that do not expire, and the record of their use. */
+/** Labels and annotations of Secrets with tokens that do not expire, and of the ConfigMap that tracks their use. */
 export const legacyToken = {
   secretType: 'kubernetes.io/service-account-token',
   /** Annotations of the Secret. */
@@ -36,7 +36,7 @@ export function accountOfToken({ metadata }: Secret): { readonly name: string; r
   return { name, uid };
 }
 
-/** Whether the Secret belongs to this account, and not to an earlier one with the same name. */
+/** Whether the Secret belongs to this account and not to an earlier one with the same name. */
 export function isTokenOf(secret: Secret, account: ServiceAccount | undefined): account is ServiceAccount {
   const { name, uid } = accountOfToken(secret);
   return account?.metadata.name === name && (uid === '' || uid === account.metadata.uid);

@@ -15,7 +15,7 @@ export interface Said {
 export interface EventOrigin {
   /** Wall milliseconds. */
   readonly nowMs: number;
-  /** Distinguishes the events of this component within one millisecond. */
+  /** A number that is unique among the events of this component within one millisecond. */
   readonly serial: number;
   readonly component: string;
   /** The node; '' for a component that does not run on a node. */
@@ -29,8 +29,8 @@ export function makeEvent(
   { nowMs, serial, component, host }: EventOrigin,
 ): Event {
   const time = formatTime(nowMs);
-  // Components count on their own: without a start of its own, each would give the first event of a millisecond the
-  // same name, and the API server would take only one of them.
+  // Each component counts separately. Without a different start value, the first events of two components in the same
+  // millisecond would have the same name, and the API server would reject one of them.
   const withinMs = (fnv32a(`${component}/${host}`) + serial) % NANOS_PER_MS;
   const nanos = BigInt(Math.floor(nowMs)) * BigInt(NANOS_PER_MS) + BigInt(withinMs);
   return {

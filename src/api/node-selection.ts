@@ -5,7 +5,7 @@ import type { Labels } from './label-requirement.ts';
 import { matchesRequirement } from './label-requirement.ts';
 
 /**
- * Whether the pod's node selector and required node affinity let it run here (upstream: component-helpers
+ * Whether the pod's node selector and required node affinity match this node (upstream: component-helpers
  * scheduling/corev1/nodeaffinity).
  */
 export function matchesNodeAffinity(pod: Pick<Pod, 'spec'>, node: Node): boolean {
@@ -18,7 +18,7 @@ export function matchesNodeAffinity(pod: Pick<Pod, 'spec'>, node: Node): boolean
   );
 }
 
-/** A term without any condition matches nothing. */
+/** A term without conditions matches no node. */
 function matchesTerm(term: NodeSelectorTerm, name: string, labels: Labels): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
@@ -48,8 +48,8 @@ export function untoleratedTaint(
 }
 
 /**
- * An empty key tolerates every key, an empty effect every effect (core/v1 Toleration.ToleratesTaint). `Lt` and `Gt`
- * need an alpha gate.
+ * An empty key tolerates all keys, and an empty effect all effects (core/v1 Toleration.ToleratesTaint). `Lt` and `Gt`
+ * need an alpha feature gate.
  */
 export function tolerates(
   { key = '', operator = 'Equal', value = '', effect }: Toleration,

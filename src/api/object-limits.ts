@@ -1,8 +1,8 @@
 /**
- * What objects may be made of, beside their bytes: time and memory for one grow with its values more than with its
- * bytes. People write objects of some hundreds of values, programs (endpoints of a large service, subjects of a
- * binding, webhooks of a policy engine) of some thousands. Upstream has no such limits; there etcd takes no object of
- * more than 1.5 MiB.
+ * Limits for the structure of objects, in addition to their size: the time and memory for an object depend more on its
+ * number of values than on its bytes. Objects written by people have some hundreds of values; those written by programs
+ * (endpoints of a large service, subjects of a binding, webhooks of a policy engine) have some thousands. Upstream has
+ * no such limits; its etcd rejects objects of more than 1.5 MiB.
  */
 export const objectLimits = {
   /** The nesting depth of a JSON or YAML body. */
@@ -13,8 +13,8 @@ export const objectLimits = {
    */
   bodyValues: 50_000,
   /**
-   * Values of an object in fields of its kind, before defaults: each of them is checked. An amount counts as three, an
-   * object of many fields (a container, a volume) as several.
+   * The number of values in the kind's fields before defaulting; each is checked. A quantity counts as three, an object
+   * with many fields (a container, a volume) as several.
    */
   objectValues: 25_000,
   /** The number of values in a stored object, with defaults and managed fields. */

@@ -5,7 +5,7 @@ import type { ResourceList, ResourceRequirements } from './core/resource-require
 import type { AnyContainer } from './pod.ts';
 import { compareQuantities } from './quantity.ts';
 
-/** Resources of one pod beside its spec: what the node has allocated, or what it has applied. */
+/** The resources of one pod that the node has allocated or applied, which may differ from its spec. */
 export interface PodAllocation {
   readonly containers: Readonly<Record<string, ResourceRequirements>>;
   readonly pod?: ResourceRequirements;
@@ -50,7 +50,7 @@ export function withAllocation(pod: Pod, allocation: PodAllocation): Pod {
   };
 }
 
-/** Init containers first, as in a spec. */
+/** The resizable containers, init containers first, as in a spec. */
 export function resizable(pod: Pod): Container[] {
   return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
 }
@@ -77,7 +77,10 @@ function sameAmount(left: string, right: string): boolean {
   return left === right || compareQuantities(left, right) === 0;
 }
 
-/** A container without its own limit of CPU or memory is limited by the pod's (upstream: kubelet/util GetLimits). */
+/**
+ * The limits that apply to a container. Without a CPU or memory limit of its own, the pod's limit applies (upstream:
+ * kubelet/util GetLimits).
+ */
 export function effectiveLimits(
   podResources: ResourceRequirements | undefined,
   container: Pick<AnyContainer, 'resources'>,

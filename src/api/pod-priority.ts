@@ -4,12 +4,13 @@ import type { Pod } from './core/pod.ts';
 /** The priority of a pod; undefined for a pod without one. */
 export type PriorityOf = (pod: Pod) => number | undefined;
 
-/** Upstream's API server sets priorities. A pod that was never in an API server has only what its manifest says. */
+/**
+ * Upstream's API server sets priorities. A pod that was never in an API server only has the priority in its manifest.
+ */
 export const givenPriority: PriorityOf = (pod) => pod.spec.priority;
 
 /**
- * On a node without an API server the agent resolves priorities instead, for the built-in classes; without a class it
- * is 0.
+ * On a node without an API server, the agent resolves the built-in priority classes; without a class the priority is 0.
  */
 export const standalonePriority: PriorityOf = (pod) =>
   pod.spec.priority ?? builtInClasses.get(pod.spec.priorityClassName ?? '') ?? 0;

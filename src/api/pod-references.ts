@@ -21,7 +21,9 @@ function secretsOfVolume(volume: Volume): (string | undefined)[] {
   ];
 }
 
-/** Names of the Secrets, in the pod's namespace, that its spec mentions (upstream: api/v1/pod VisitPodSecretNames). */
+/**
+ * The names of all Secrets in the pod's namespace that its spec refers to (upstream: api/v1/pod VisitPodSecretNames).
+ */
 export function secretNames(pod: Pod): Set<string> {
   const names: (string | undefined)[] = (pod.spec.imagePullSecrets ?? []).map((reference) => reference.name);
   for (const { container } of allContainers(pod)) {
@@ -33,7 +35,7 @@ export function secretNames(pod: Pod): Set<string> {
 }
 
 /**
- * Names of the ConfigMaps, in the pod's namespace, that its spec mentions (upstream: api/v1/pod
+ * The names of all ConfigMaps in the pod's namespace that its spec refers to (upstream: api/v1/pod
  * VisitPodConfigmapNames).
  */
 export function configMapNames(pod: Pod): Set<string> {
@@ -50,8 +52,7 @@ export function configMapNames(pod: Pod): Set<string> {
 }
 
 /**
- * Names of the claims, in the pod's namespace, that its volumes use: named ones and those made for its ephemeral
- * volumes.
+ * The names of the claims that the pod's volumes use: those in its spec, and those generated for its ephemeral volumes.
  */
 export function claimNames(pod: Pod): Set<string> {
   return named(

@@ -3,7 +3,7 @@ import type { Pod } from './core/pod.ts';
 import { isStaticPod, isTerminalPhase } from './pod.ts';
 
 /**
- * What kubectl prints in its STATUS column: the most telling reason, not the bare phase (upstream:
+ * The text in kubectl's STATUS column: the most specific reason, otherwise the phase (upstream:
  * printers/internalversion printPod).
  */
 export function statusWord(pod: Pod): string {
@@ -24,7 +24,7 @@ export function startOfAgeMs(pod: Pod): number {
   return scheduledMs < startMs ? scheduledMs : startMs;
 }
 
-/** The first init container that delays the rest; undefined when there is none. */
+/** The status of the first init container that delays the others; undefined if there is none. */
 function initWord(pod: Pod): string | undefined {
   const statuses = pod.status?.initContainerStatuses ?? [];
   const isInitialized =
@@ -42,7 +42,7 @@ function initWord(pod: Pod): string | undefined {
 }
 
 /**
- * The reason of the first container that has one; a pod with some containers completed and others ready counts as
+ * The reason of the first container that has one. A pod with some completed and some ready containers counts as
  * running.
  */
 function containersWord(pod: Pod): string | undefined {
@@ -68,7 +68,7 @@ function isSidecar(pod: Pod, name: string): boolean {
   );
 }
 
-/** Ready containers and all containers that count, including sidecars: `1/2`. */
+/** The number of ready containers and of all containers that count, including sidecars: `1/2`. */
 export function readyCount(pod: Pod): string {
   const sidecars = new Set(
     (pod.spec.initContainers ?? [])

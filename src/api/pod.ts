@@ -12,7 +12,7 @@ export interface ContainerRef {
   readonly path: string;
 }
 
-/** Every container of the pod: init first, then regular, then ephemeral, as upstream visits them. */
+/** All containers of the pod: init containers, then regular ones, then ephemeral ones, as in upstream. */
 export function* allContainers(pod: Pod): Generator<ContainerRef> {
   yield* refs('init', 'spec.initContainers', pod.spec.initContainers);
   yield* refs('container', 'spec.containers', pod.spec.containers);
@@ -37,7 +37,7 @@ export function isRestartableInit(container: Pick<Container, 'restartPolicy'>): 
   return container.restartPolicy === 'Always';
 }
 
-/** `name_namespace`, the key under which static and mirror pods are matched. */
+/** `name_namespace`, the key by which static and mirror pods are matched. */
 export function podFullName(pod: Pod): string {
   return `${pod.metadata.name}_${pod.metadata.namespace}`;
 }
@@ -47,31 +47,31 @@ export function podKey(pod: Pod): string {
   return `${pod.metadata.namespace}/${pod.metadata.name}`;
 }
 
-/** Where the pod came from; a pod without the annotation came from the API server. */
+/** The source of the pod; a pod without the annotation comes from the API server. */
 function podSource(pod: Pod): PodSource {
   const source = pod.metadata.annotations?.[annotations.configSource];
   return source === 'file' || source === 'http' || source === 'server' ? source : 'api';
 }
 
-/** A pod from a file, a URL or the manifest server: the agent itself is its only source. */
+/** Whether the pod is static: it comes from a file, a URL or the manifest server, not from the API server. */
 export function isStaticPod(pod: Pod): boolean {
   return podSource(pod) !== 'api';
 }
 
-/** The copy of a static pod in the API server, which clients read. */
+/** Whether the pod is a mirror pod: the copy of a static pod in the API server, which clients read. */
 export function isMirrorPod(pod: Pod): boolean {
   return pod.metadata.annotations?.[annotations.configMirror] !== undefined;
 }
 
 /**
- * Pods that admission and eviction spare: static ones, mirrors, and those of system priority (upstream:
+ * Whether admission and eviction spare the pod: static pods, mirror pods and pods with a system priority (upstream:
  * types/pod_update.go).
  */
 export function isCriticalPod(pod: Pod): boolean {
   return isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= priorities.systemCritical;
 }
 
-/** The pod is critical for the node: it is killed last, and its OOM score is that of a guaranteed pod. */
+/** Whether the pod is critical for the node. Such pods are killed last, and have the OOM score of guaranteed pods. */
 export function isNodeCriticalPod(pod: Pod): boolean {
   return isCriticalPod(pod) && pod.spec.priorityClassName === priorities.nodeCriticalClass;
 }
@@ -80,12 +80,12 @@ export function podPriority(pod: Pod): number {
   return pod.spec.priority ?? 0;
 }
 
-/** Seconds between the stop signal and the kill; upstream's default when the pod was not defaulted. */
+/** The seconds between the stop signal and SIGKILL; upstream's default if the pod was not defaulted. */
 export function terminationGraceSeconds(pod: Pod): number {
   return Number(pod.spec.terminationGracePeriodSeconds ?? 30);
 }
 
-/** The grace period during a deletion: the requested one, else the pod's own. */
+/** The grace period of a deletion: the requested one, otherwise that of the pod. */
 export function deletionGraceSeconds(pod: Pod): number {
   return pod.metadata.deletionGracePeriodSeconds ?? terminationGraceSeconds(pod);
 }
@@ -98,12 +98,12 @@ export function isHostNetwork(pod: Pod): boolean {
   return pod.spec.hostNetwork === true;
 }
 
-/** In these phases no container of the pod runs again. */
+/** Whether the phase is final: no container of the pod runs again. */
 export function isTerminalPhase(phase: string | undefined): phase is 'Failed' | 'Succeeded' {
   return phase === 'Failed' || phase === 'Succeeded';
 }
 
-/** The same of a pod, by its status in the API. */
+/** Whether the pod's phase is final, according to its status. */
 export function isTerminalPod({ status }: Pick<Pod, 'status'>): boolean {
   return isTerminalPhase(status?.phase);
 }

@@ -7,14 +7,14 @@ import type { Quantity } from './quantity.ts';
 const qosResources = ['cpu', 'memory'] as const;
 type Sums = Map<string, Quantity>;
 
-/** The class the API server wrote into the status, else the computed one. */
+/** The class in the status, otherwise the computed class. */
 export function podQos(pod: Pod): PodQOSClass {
   return pod.status?.qosClass || computePodQos(pod);
 }
 
 /**
- * BestEffort: no container requests CPU or memory. Guaranteed: every container limits both and requests exactly the
- * limit. Burstable: the rest. Resources given for the pod as a whole replace those of its containers (upstream:
+ * BestEffort: no container requests CPU or memory. Guaranteed: every container has limits for both, and requests equal
+ * to the limits. Burstable: all others. Pod-level resources replace those of the containers (upstream:
  * core/v1/helper/qos).
  */
 export function computePodQos(pod: Pod): PodQOSClass {

@@ -2,9 +2,9 @@ import { lookupTable } from '../base/lookup.ts';
 import { KubeletError } from '../base/errors.ts';
 
 /**
- * Resource quantities: `500m`, `1.5Gi`, `12e6`. Objects keep them as text; this file does the arithmetic. Rules from
- * apimachinery `resource.Quantity`: smallest unit is 1n, anything finer is rounded away from zero; binary suffixes cap
- * at 2^63-1.
+ * Resource quantities: `500m`, `1.5Gi`, `12e6`. Objects contain them as strings; this file computes with them. The
+ * rules are those of apimachinery `resource.Quantity`: the smallest unit is 1n, finer values are rounded away from
+ * zero, and values with binary suffixes are at most 2^63-1.
  */
 export type QuantityFormat = 'BinarySI' | 'DecimalSI' | 'DecimalExponent';
 
@@ -48,7 +48,7 @@ const BAD_SHAPE = "quantities must match the regular expression '^([+-]?[0-9.]+)
 const BAD_SUFFIX = "unable to parse quantity's suffix";
 const BAD_NUMBER = 'unable to parse numeric part of quantity';
 
-/** Parses a quantity. A string result is the reason why it is not one, in upstream's words. */
+/** Parses a quantity. A string result is the error, in upstream's words. */
 export function tryParseQuantity(text: string): Quantity | string {
   if (text.length === 0 || text.length > MAX_TEXT_LENGTH) return BAD_SHAPE;
   const match = shape.exec(text);
@@ -64,7 +64,7 @@ export function tryParseQuantity(text: string): Quantity | string {
   return { nanos: sign === '-' ? -capped : capped, format };
 }
 
-/** As `tryParseQuantity`; throws `Invalid` for what is not a quantity. */
+/** Parses a quantity. Throws `Invalid` for an invalid one. */
 export function parseQuantity(text: string): Quantity {
   const parsed = tryParseQuantity(text);
   if (typeof parsed === 'string')
@@ -107,7 +107,7 @@ function divideUp(value: bigint, by: bigint): bigint {
   return value > 0n ? whole + 1n : whole - 1n;
 }
 
-/** The canonical text: no fraction, and the largest suffix that loses no digits. `1500m`, `1536Mi`, `0`. */
+/** The canonical text: without a fraction, and with the largest suffix that loses no digits. `1500m`, `1536Mi`, `0`. */
 export function formatQuantity(quantity: Quantity): string {
   const { nanos, format } = quantity;
   if (nanos === 0n) return '0';
@@ -153,12 +153,12 @@ export function quantityMilliValue(text: string): number {
   return Number(divideUp(parseQuantity(text).nanos, 1_000_000n));
 }
 
-/** The same, exact whatever its size. */
+/** The exact amount in thousandths, rounded away from zero, of any size. */
 export function quantityMillis(text: string): bigint {
   return divideUp(parseQuantity(text).nanos, 1_000_000n);
 }
 
-/** -1, 0 or 1. */
+/** Compares two quantities: -1, 0 or 1. */
 export function compareQuantities(left: string, right: string): -1 | 0 | 1 {
   return compareParsed(parseQuantity(left), parseQuantity(right));
 }
@@ -168,14 +168,14 @@ export function compareParsed(left: Quantity, right: Quantity): -1 | 0 | 1 {
   return left.nanos < right.nanos ? -1 : 1;
 }
 
-/** -1, 0 or 1. */
+/** The sign: -1, 0 or 1. */
 export function quantitySign(text: string): -1 | 0 | 1 {
   const { nanos } = parseQuantity(text);
   if (nanos === 0n) return 0;
   return nanos < 0n ? -1 : 1;
 }
 
-/** The sum keeps the notation of the left side, unless that is zero. */
+/** Adds two quantities. The sum has the format of the left one, or of the right one if the left one is zero. */
 export function addQuantity(left: Quantity, right: Quantity): Quantity {
   return { nanos: left.nanos + right.nanos, format: left.nanos === 0n ? right.format : left.format };
 }

@@ -1,6 +1,6 @@
 /**
- * Every reason string a user can see in events and statuses, in one place. Names follow upstream:
- * pkg/kubelet/events/event.go, images/types.go, status/generate.go, lifecycle/predicate.go.
+ * All reasons that users see in events and statuses. Names follow upstream: pkg/kubelet/events/event.go,
+ * images/types.go, status/generate.go, lifecycle/predicate.go.
  */
 
 /** Events about a container. */
@@ -19,7 +19,7 @@ export const containerEvents = {
   lifecycleHTTPFallback: 'LifecycleHTTPFallback',
 } as const;
 
-/** Events about getting an image. */
+/** Events about pulling an image. */
 export const imageEvents = {
   pulling: 'Pulling',
   pulled: 'Pulled',
@@ -31,14 +31,14 @@ export const imageEvents = {
   invalidImageID: 'InvalidImageID',
 } as const;
 
-/** Events about a pod as a whole; an admission reason may also be an event reason. */
+/** Events about a pod as a whole. An admission reason may also be the reason of an event. */
 export const podEvents = {
   failedKillPod: 'FailedKillPod',
   failedCreatePodContainer: 'FailedCreatePodContainer',
   networkNotReady: 'NetworkNotReady',
   failedSync: 'FailedSync',
   failedValidation: 'FailedValidation',
-  /** This project's own. */
+  /** Defined by this project. */
   failedCreateMirrorPod: 'FailedCreateMirrorPod',
   sandboxChanged: 'SandboxChanged',
   failedCreatePodSandBox: 'FailedCreatePodSandBox',
@@ -55,9 +55,9 @@ export const podEvents = {
   resizeDeferred: 'ResizeDeferred',
   resizeInfeasible: 'ResizeInfeasible',
   resizeError: 'ResizeError',
-  /** This project's own: an operator's admission step keeps the pod waiting. */
+  /** Defined by this project: an operator's admission step makes the pod wait. */
   admissionHeld: 'AdmissionHeld',
-  /** This project's own: the kernel killed a process in the pod because memory ran out. */
+  /** Defined by this project: the kernel killed a process in the pod because memory ran out. */
   oomKilling: 'OOMKilling',
 } as const;
 
@@ -176,7 +176,7 @@ export const podReasons = {
   unexpectedPredicateFailureType: 'UnexpectedPredicateFailureType',
   terminated: 'Terminated',
   nodeShutdown: 'NodeShutdown',
-  /** This project's own: the pod waits for an admission step, or for room. */
+  /** Defined by this project: the pod waits for an admission step, or for resources. */
   admissionHeld: 'AdmissionHeld',
 } as const;
 
@@ -193,7 +193,7 @@ export const podConditionReasons = {
   infeasible: 'Infeasible',
   error: 'Error',
   terminationByKubelet: 'TerminationByKubelet',
-  /** This project's own. */
+  /** Defined by this project. */
   processKilled: 'ProcessKilled',
 } as const;
 
@@ -210,12 +210,12 @@ export const nodeConditionReasons = {
 } as const;
 
 /**
- * Admission refused for want of a resource: `OutOfcpu`, `OutOfephemeral-storage` (the resource name is appended as it
- * is).
+ * Admission rejected the pod because a resource is insufficient: `OutOfcpu`, `OutOfephemeral-storage` (the resource
+ * name is appended unchanged).
  */
 export function outOfReason(resource: string): string {
   return `OutOf${resource}`;
 }
 
-/** The type of the condition by which others see that a pod was disrupted. */
+/** The type of the condition that marks a disrupted pod. */
 export const DISRUPTION_TARGET = 'DisruptionTarget';

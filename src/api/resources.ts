@@ -9,9 +9,9 @@ import type { Quantity } from './quantity.ts';
  */
 export interface PodResourceOptions {
   readonly excludeOverhead?: boolean;
-  /** Leaves `spec.resources` out, so that only the containers count. */
+  /** Ignores `spec.resources`, so that only the containers count. */
   readonly skipPodLevel?: boolean;
-  /** Requests to assume for containers that name none of that resource. */
+  /** Requests that are assumed for containers without a request for that resource. */
   readonly nonMissingRequests?: ResourceList;
   /** During a resize, also counts allocated and actual resources, not only the requested ones. */
   readonly useStatus?: boolean;
@@ -22,12 +22,12 @@ type Which = 'requests' | 'limits';
 
 const podLevelNames = new Set(['cpu', 'memory']);
 
-/** Whether `spec.resources` may name this resource. */
+/** Whether `spec.resources` may contain this resource. */
 export function isPodLevelResource(name: string): boolean {
   return podLevelNames.has(name) || isHugePageResource(name);
 }
 
-/** The pod has resources of its own, beside those of its containers (upstream: IsPodLevelResourcesSet). */
+/** Whether the pod has pod-level resources (upstream: IsPodLevelResourcesSet). */
 export function hasPodLevelResources({ spec }: Pod): boolean {
   const { requests = {}, limits = {} } = spec.resources ?? {};
   return [...Object.keys(requests), ...Object.keys(limits)].some(isPodLevelResource);
@@ -38,13 +38,14 @@ export function isHugePageResource(name: string): boolean {
 }
 
 /**
- * A resource with a domain that is not Kubernetes' own, such as `example.com/gpu` (core/helper IsExtendedResourceName).
+ * Whether the resource has a domain outside of Kubernetes, such as `example.com/gpu` (core/helper
+ * IsExtendedResourceName).
  */
 export function isExtendedResource(name: string): boolean {
   return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
 }
 
-/** Requests of the whole pod, overhead included unless excluded. */
+/** The requests of the pod, including its overhead unless `options` excludes it. */
 export function podRequests(pod: Pod, options: PodResourceOptions = {}): ResourceList {
   const total = aggregate(pod, 'requests', options);
   if (options.skipPodLevel !== true) overridePodLevel(total, pod, 'requests', options);
@@ -52,7 +53,7 @@ export function podRequests(pod: Pod, options: PodResourceOptions = {}): Resourc
   return formatList(total);
 }
 
-/** Limits of the whole pod; overhead is added only to resources that have a limit. */
+/** The limits of the pod. Overhead is added only to resources with a limit. */
 export function podLimits(pod: Pod, options: PodResourceOptions = {}): ResourceList {
   const total = aggregate(pod, 'limits', options);
   if (options.skipPodLevel !== true) overridePodLevel(total, pod, 'limits', options);
@@ -66,8 +67,8 @@ export function podLimits(pod: Pod, options: PodResourceOptions = {}): ResourceL
 }
 
 /**
- * Sum over the containers alone. An init container needs itself plus the sidecars started before it; the pod needs the
- * larger of that and its steady state.
+ * The sum of the containers. An init container needs its own resources and those of the sidecars before it; the pod
+ * needs the maximum of that and of what its regular containers and sidecars need.
  */
 export function aggregateContainers(pod: Pod, which: Which, options: PodResourceOptions = {}): ResourceList {
   return formatList(aggregate(pod, which, options));
@@ -125,7 +126,7 @@ function raiseToStatus(own: Amounts, pod: Pod, containerName: string, which: Whi
   );
 }
 
-/** While a resize is infeasible, the requested resources do not count. */
+/** While a resize is infeasible, the requested resources are ignored. */
 function mergeActual(own: Amounts, pod: Pod, actual: Amounts, allocated: Amounts): void {
   if (isResizeInfeasible(pod)) own.clear();
   raiseTo(own, actual);

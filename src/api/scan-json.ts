@@ -1,7 +1,7 @@
 import { goQuote } from './go-quote.ts';
 import type { Schema } from './schema/schema.ts';
 
-/** Information that parsing loses: duplicate keys of objects, and the position of a syntax error. */
+/** Facts that parsing loses: duplicate keys of objects, and the position of a syntax error. */
 export interface JsonScan {
   /**
    * `duplicate field "spec.x"`, and with a schema `unknown field "spec.y"`, in the order of the text, each once, at most
@@ -60,7 +60,7 @@ function fieldOf(known: Known, key: string): Known | undefined {
 /** Whether the keys of an object are checked. */
 const isRead = (known: Known): boolean =>
   known === 'any' || (known !== 'unread' && (known.kind === 'object' || known.kind === 'map' || isPlain(known)));
-/** A recursive type has one schema for each of its forms. */
+/** A recursive type has one schema for each of its JSON forms. */
 const inForm = (known: Known, sample: unknown): Known =>
   known !== 'any' && known !== 'unread' && known.kind === 'opaque' && known.message !== undefined
     ? known.message.isQuiet === true
@@ -75,13 +75,13 @@ function itemOf(known: Known): Known {
   return known.kind === 'array' ? known.items : 'unread';
 }
 
-/** A repeated key of its object, and the position of its value. */
+/** A duplicate key, and the position of its value. */
 interface Repeat {
   readonly key: string;
   readonly at: number;
 }
 
-/** Counts the lines of the text once, in whatever order the positions come. */
+/** Computes the lines of positions in any order; the lines are counted once. */
 function linesOf(source: string, repeats: readonly Repeat[]): readonly string[] {
   const lines = new Map<Repeat, number>();
   let line = 1;

@@ -6,7 +6,7 @@ import { compileRequirements } from './label-requirement.ts';
 import type { LabelMatcher, Labels, Requirement, SelectorOperator } from './label-requirement.ts';
 import { checkLabelKey, checkLabelValue } from './validation/names.ts';
 
-/** An absent selector selects nothing, an empty one everything (meta/v1 LabelSelector). */
+/** An absent selector matches nothing, an empty one everything (meta/v1 LabelSelector). */
 export function matchesLabelSelector(selector: LabelSelector | undefined, labels: Labels): boolean {
   return selector !== undefined && matcherOf(selector, () => requirementsOf(selector)).matches(labels);
 }
@@ -36,7 +36,7 @@ export function requirementsOf(selector: LabelSelector): Requirement[] {
 }
 
 /**
- * Parses `a=b,c!=d,e in (x,y),!f,g,h>1`, in order of keys, values sorted. A string result says what is wrong, in the
+ * Parses `a=b,c!=d,e in (x,y),!f,g,h>1`; the result is sorted by key and value. A string result is the error, in the
  * API server's words.
  */
 export function parseLabelSelector(text: string): Requirement[] | string {
@@ -91,7 +91,7 @@ const operators: Readonly<Record<string, SelectorOperator>> = lookupTable({
 });
 
 /**
- * Splits into tokens. Symbols are as long as possible; everything else up to a symbol or a blank is an identifier,
+ * Splits into tokens. Symbols are as long as possible; any other text up to a symbol or a blank is an identifier,
  * including `in` and `notin`.
  */
 function tokensOf(text: string): readonly Token[] {
@@ -222,8 +222,8 @@ export interface FieldRequirement {
 }
 
 /**
- * Parses `metadata.name=a,status.phase!=Running`. In values `\\`, `\,` and `\=` stand for what follows the backslash. A
- * string result says what is wrong, in the API server's words (apimachinery fields/selector.go).
+ * Parses `metadata.name=a,status.phase!=Running`. In values, a backslash escapes `\`, `,` and `=`. A string result is
+ * the error, in the API server's words (apimachinery fields/selector.go).
  */
 export function parseFieldSelector(text: string): FieldRequirement[] | string {
   const requirements: FieldRequirement[] = [];
@@ -292,7 +292,7 @@ export function podFields(pod: Pod): Readonly<Record<string, string>> {
   };
 }
 
-/** Whether all requirements hold; a field that does not exist never equals anything. */
+/** Whether all requirements match; a field that does not exist equals no value. */
 export function matchesFields(
   requirements: readonly FieldRequirement[],
   fields: Readonly<Record<string, string>>,

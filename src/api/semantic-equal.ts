@@ -1,7 +1,7 @@
 /**
- * Whether two values of the API mean the same: as deep equality, but lists and maps that are empty count as absent
- * (upstream: equality.Semantic). Texts do not: an empty one is something in a map, and where it is nothing it was
- * dropped when the object was read (`dropZeros`). Quantities are compared as text, for decoding makes them canonical.
+ * Whether two API values have the same meaning: deep equality, except that empty lists and maps count as absent
+ * (upstream: equality.Semantic). Empty strings are values in maps; elsewhere they were removed when the object was read
+ * (`dropZeros`). Quantities are compared as text, because decoding makes them canonical.
  */
 import { isRecord } from '../base/json-record.ts';
 export function semanticEqual(one: unknown, other: unknown): boolean {

@@ -3,8 +3,8 @@ import type { Service, ServiceSpec } from './core/service.ts';
 type FamilyFields = Pick<ServiceSpec, 'type' | 'ipFamilyPolicy' | 'ipFamilies' | 'clusterIPs'>;
 
 /**
- * Whether an update keeps the addresses of a service with PreferDualStack as they are: it gets no second address and
- * loses none, although the cluster's ranges have changed (upstream: isMatchingPreferDualStackClusterIPFields).
+ * Whether an update keeps the addresses of a service with PreferDualStack: it neither gets a second address nor loses
+ * one, even if the cluster's ranges have changed (upstream: isMatchingPreferDualStackClusterIPFields).
  */
 export function staysPreferred({ spec }: { readonly spec: FamilyFields }, old: Service | undefined): boolean {
   if (old === undefined || spec.type === 'ExternalName' || spec.type !== old.spec.type) return false;

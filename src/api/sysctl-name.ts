@@ -21,8 +21,8 @@ const ipcNames = new Set([
 ]);
 
 /**
- * The form with dots, by which the runtime tells namespaces. Where the first separator is a slash, dots stand for
- * slashes inside a name: `net/ipv4/conf/eno2.100/rp_filter`.
+ * The form with dots, which runtimes use to find the namespace. If the first separator is a slash, dots are part of
+ * names: `net/ipv4/conf/eno2.100/rp_filter`.
  */
 export function dottedSysctl(name: string): string {
   if (/[./]/.exec(name)?.[0] !== '/') return name;
@@ -30,8 +30,8 @@ export function dottedSysctl(name: string): string {
 }
 
 /**
- * The namespace of a parameter in either form; undefined for one that is not known to be namespaced, and so would
- * change the host.
+ * The namespace of a parameter in either form; undefined for a parameter that is not known to be namespaced and would
+ * therefore change the host.
  */
 export function sysctlNamespace(name: string): SysctlNamespace | undefined {
   const dotted = dottedSysctl(name);

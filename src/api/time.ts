@@ -1,4 +1,7 @@
-/** Times as the API writes them: RFC 3339, whole seconds, UTC (meta/v1 Time). Wall milliseconds since 1970. */
+/**
+ * Formats a time as the API does: RFC 3339, in UTC, without fractions (meta/v1 Time). Times are wall time in
+ * milliseconds since 1970.
+ */
 export function formatTime(ms: number): string {
   return `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`;
 }

@@ -11,8 +11,8 @@ interface Edit {
 }
 
 /**
- * What changed between two JSON values, as a unified diff of their printed forms: the text that upstream adds to
- * refusals of immutable fields. '' when nothing did.
+ * The difference of two JSON values as a unified diff of their printed forms, which upstream adds to errors for
+ * immutable fields. '' if they are equal.
  */
 export function unifiedDiff(before: unknown, after: unknown): string {
   const edits = computeEdits(printed(before), printed(after));
@@ -36,7 +36,7 @@ function advance(edits: readonly Edit[], place: Place, end: number): void {
   }
 }
 
-/** Keys are sorted, so that only their values can differ. */
+/** Keys are sorted, so that only values can differ. */
 function printed(value: unknown): readonly string[] {
   const sorted = (_: string, item: unknown): unknown =>
     typeof item === 'object' && item !== null && !Array.isArray(item)
@@ -55,7 +55,7 @@ function computeEdits(left: readonly string[], right: readonly string[]): readon
   return [...keep(left.slice(0, head)), ...middle, ...keep(left.slice(left.length - tail))];
 }
 
-/** Longest common subsequence by the usual table. */
+/** Computes the longest common subsequence with a table. */
 function diffMiddle(left: readonly string[], right: readonly string[]): readonly Edit[] {
   const width = right.length + 1;
   const edits: Edit[] = [];
@@ -88,7 +88,7 @@ function diffMiddle(left: readonly string[], right: readonly string[]): readonly
   return edits;
 }
 
-/** Groups of edits with their context; groups that touch are joined. */
+/** Groups edits with their context; groups that touch are joined. */
 function hunksOf(edits: readonly Edit[]): readonly { start: number; end: number }[] {
   const hunks: { start: number; end: number }[] = [];
   for (const [index, { kind }] of edits.entries()) {

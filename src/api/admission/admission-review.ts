@@ -1,5 +1,5 @@
 /**
- * AdmissionReview of admission.k8s.io/v1: what webhooks are asked and what they answer. Which fields exist follows
+ * AdmissionReview of admission.k8s.io/v1: what webhooks are asked and what they answer. The fields follow
  * k8s.io/api/admission/v1.
  */
 import { array, boolean, bytes, map, object, oneOf, opaque, required, string } from '../schema/schema.ts';
@@ -24,7 +24,7 @@ export type GroupVersionResource = Infer<typeof GroupVersionResourceSchema>;
 const AdmissionRequestSchema = object('AdmissionRequest', {
   uid: required(string),
   /**
-   * The kind the webhook's rules name; `requestKind` is that of the request, which differs with `matchPolicy:
+   * The kind in the webhook's rules; `requestKind` is that of the request, which may differ with `matchPolicy:
    * Equivalent`.
    */
   kind: required(GroupVersionKindSchema),

@@ -1,6 +1,6 @@
 /**
- * InitializerConfiguration of admissionregistration.k8s.io/v1alpha1, which upstream removed in 1.14. Which fields exist
- * follows k8s.io/api/admissionregistration/v1alpha1 of 1.13.
+ * InitializerConfiguration of admissionregistration.k8s.io/v1alpha1, which upstream removed in 1.14. The fields follow
+ * k8s.io/api/admissionregistration/v1alpha1 of 1.13.
  */
 import { array, field, filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
@@ -9,7 +9,7 @@ import { ObjectMetaSchema } from '../core/meta.ts';
 export const InitializerRuleSchema = object('Rule', {
   apiGroups: field(1, array(string)),
   apiVersions: field(2, array(string)),
-  /** `pods`; a star stands for any resource. Subresources have no initializers. */
+  /** For example `pods`; `*` means all resources. Subresources have no initializers. */
   resources: field(3, array(string)),
 });
 export type InitializerRule = Infer<typeof InitializerRuleSchema>;
@@ -20,7 +20,7 @@ export const ConfiguredInitializerSchema = object('Initializer', {
 });
 export type ConfiguredInitializer = Infer<typeof ConfiguredInitializerSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const InitializerConfigurationSchema = object('InitializerConfiguration', {
   kind: string,
   apiVersion: string,

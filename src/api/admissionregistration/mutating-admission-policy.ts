@@ -1,5 +1,5 @@
 /**
- * MutatingAdmissionPolicy and its binding, of admissionregistration.k8s.io/v1. Which fields exist follows
+ * MutatingAdmissionPolicy and its binding, of admissionregistration.k8s.io/v1. The fields follow
  * k8s.io/api/admissionregistration/v1.
  */
 import { array, field, filled, object, oneOf, pointer, required, string } from '../schema/schema.ts';
@@ -29,7 +29,7 @@ export const MutatingAdmissionPolicySpecSchema = object('MutatingAdmissionPolicy
 });
 export type MutatingAdmissionPolicySpec = Infer<typeof MutatingAdmissionPolicySpecSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const MutatingAdmissionPolicySchema = object('MutatingAdmissionPolicy', {
   kind: string,
   apiVersion: string,
@@ -44,7 +44,7 @@ export const MutatingAdmissionPolicyBindingSpecSchema = object('MutatingAdmissio
   matchResources: field(3, MatchResourcesSchema),
 });
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const MutatingAdmissionPolicyBindingSchema = object('MutatingAdmissionPolicyBinding', {
   kind: string,
   apiVersion: string,

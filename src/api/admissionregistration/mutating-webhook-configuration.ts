@@ -1,5 +1,5 @@
 /**
- * MutatingWebhookConfiguration of admissionregistration.k8s.io/v1. Which fields exist follows
+ * MutatingWebhookConfiguration of admissionregistration.k8s.io/v1. The fields follow
  * k8s.io/api/admissionregistration/v1.
  */
 import { array, field, filled, object, oneOf, pointer, string } from '../schema/schema.ts';
@@ -16,7 +16,7 @@ export const MutatingWebhookSchema = object('MutatingWebhook', {
 });
 export type MutatingWebhook = Infer<typeof MutatingWebhookSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const MutatingWebhookConfigurationSchema = object('MutatingWebhookConfiguration', {
   kind: string,
   apiVersion: string,

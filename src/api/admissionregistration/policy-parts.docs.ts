@@ -8,7 +8,7 @@ import {
   VariableSchema,
 } from './policy-parts.ts';
 
-/** Of a policy of either kind. */
+/** Texts for policies of both kinds. */
 export const policyDocs = {
   paramKind: 'The kind of objects that configure the policy. Without it, expressions have no params.',
   matchConstraints: 'The requests that the policy is about.',
@@ -19,7 +19,7 @@ export const policyDocs = {
   matchConditions: 'CEL expressions that must all be true for the policy to be evaluated.',
 };
 
-/** Of a binding of either kind. */
+/** Texts for bindings of both kinds. */
 export const bindingDocs = {
   policyName: 'The policy that is bound.',
   paramRef: 'The objects that configure the policy.',

@@ -1,5 +1,5 @@
 /**
- * What the admission policies of admissionregistration.k8s.io/v1 share. Which fields exist follows
+ * What the admission policies of admissionregistration.k8s.io/v1 share. The fields follow
  * k8s.io/api/admissionregistration/v1.
  */
 import {

@@ -1,5 +1,5 @@
 /**
- * ValidatingAdmissionPolicy and its binding, of admissionregistration.k8s.io/v1. Which fields exist follows
+ * ValidatingAdmissionPolicy and its binding, of admissionregistration.k8s.io/v1. The fields follow
  * k8s.io/api/admissionregistration/v1.
  */
 import { array, field, filled, int64, object, oneOf, pointer, required, set, string } from '../schema/schema.ts';
@@ -51,7 +51,7 @@ export const ValidatingAdmissionPolicyStatusSchema = object('ValidatingAdmission
 });
 export type ValidatingAdmissionPolicyStatus = Infer<typeof ValidatingAdmissionPolicyStatusSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const ValidatingAdmissionPolicySchema = object('ValidatingAdmissionPolicy', {
   kind: string,
   apiVersion: string,
@@ -72,7 +72,7 @@ export const ValidatingAdmissionPolicyBindingSpecSchema = object('ValidatingAdmi
 });
 export type ValidatingAdmissionPolicyBindingSpec = Infer<typeof ValidatingAdmissionPolicyBindingSpecSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const ValidatingAdmissionPolicyBindingSchema = object('ValidatingAdmissionPolicyBinding', {
   kind: string,
   apiVersion: string,

@@ -1,5 +1,5 @@
 /**
- * ValidatingWebhookConfiguration of admissionregistration.k8s.io/v1. Which fields exist follows
+ * ValidatingWebhookConfiguration of admissionregistration.k8s.io/v1. The fields follow
  * k8s.io/api/admissionregistration/v1.
  */
 import { array, field, filled, object, string } from '../schema/schema.ts';
@@ -12,7 +12,7 @@ export const ValidatingWebhookSchema = object('ValidatingWebhook', {
 });
 export type ValidatingWebhook = Infer<typeof ValidatingWebhookSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const ValidatingWebhookConfigurationSchema = object('ValidatingWebhookConfiguration', {
   kind: string,
   apiVersion: string,

@@ -7,7 +7,7 @@ import {
   MatchConditionSchema,
 } from './webhook.ts';
 
-/** Of a webhook of either configuration. */
+/** Texts for webhooks of both configurations. */
 export const webhookDocs = {
   name: 'The name of the webhook, such as check.example.com.',
   clientConfig: 'How to connect to the webhook.',

@@ -1,5 +1,5 @@
 /**
- * What both webhook configurations of admissionregistration.k8s.io/v1 share. Which fields exist follows
+ * What both webhook configurations of admissionregistration.k8s.io/v1 share. The fields follow
  * k8s.io/api/admissionregistration/v1.
  */
 import { array, bytes, field, inline, int32, object, oneOf, pointer, required, string } from '../schema/schema.ts';
@@ -43,7 +43,7 @@ export const RuleWithOperationsSchema = object('RuleWithOperations', {
   ...inline(2, {
     apiGroups: field(1, array(string)),
     apiVersions: field(2, array(string)),
-    /** `pods`, `pods/log`; a star stands for any resource, any subresource, or both. */
+    /** For example `pods` or `pods/log`; `*` means any resource, any subresource, or both. */
     resources: field(3, array(string)),
     scope: pointer(4, WebhookScopeSchema),
   }),
@@ -56,7 +56,7 @@ export const MatchConditionSchema = object('MatchCondition', {
 });
 export type MatchCondition = Infer<typeof MatchConditionSchema>;
 
-/** The fields that webhooks of both configurations have. The two number some of them differently. */
+/** The fields that webhooks of both configurations have. Some have different protobuf numbers in the two. */
 export const webhookFields = (numbers: { readonly objectSelector: number; readonly matchConditions: number }) =>
   ({
     name: required(1, string),
@@ -66,7 +66,7 @@ export const webhookFields = (numbers: { readonly objectSelector: number; readon
     matchPolicy: pointer(9, MatchPolicySchema),
     namespaceSelector: field(5, LabelSelectorSchema),
     objectSelector: field(numbers.objectSelector, LabelSelectorSchema),
-    /** Validation refuses an object without it. */
+    /** Validation rejects an object without it. */
     sideEffects: pointer(6, SideEffectsSchema, { mustBeWritten: true }),
     timeoutSeconds: pointer(7, int32),
     admissionReviewVersions: required(8, array(string)),

@@ -1,4 +1,4 @@
-/** CustomResourceDefinition of apiextensions.k8s.io/v1. Which fields exist follows k8s.io/apiextensions-apiserver. */
+/** CustomResourceDefinition of apiextensions.k8s.io/v1. The fields follow k8s.io/apiextensions-apiserver. */
 import { WebhookClientConfigSchema } from '../admissionregistration/webhook.ts';
 import { ConditionStatusSchema } from '../core/pod-status.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';

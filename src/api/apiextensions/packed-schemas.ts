@@ -3,15 +3,18 @@ import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '
 
 type Validation = NonNullable<CustomResourceDefinitionVersion['schema']>;
 
-/** Marks objects, not their content: servers of one process that share none of these objects share nothing here. */
+/**
+ * The objects that were packed. They are identified by reference, so two servers in one process share an entry only if
+ * they share the object.
+ */
 const packed = new WeakSet<Validation>();
 
-/** Whether the schema was stored: it is the one that the server has read and validated. */
+/** Whether the schema was stored by `packSchemas`: the server has read and validated it. */
 export const isPacked = (schema: Validation): boolean => packed.has(schema);
 
 /**
- * The same definition with its schemas as compressed text. A schema is most of a definition, and few are read often. A
- * reader finds the schema where it always is; an unchanged schema stays the same object (`schema`) in all later
+ * The same definition with its schemas as compressed text. Schemas are most of a definition, and are rarely read.
+ * Readers find the schema at its usual place; an unchanged schema stays the same object (`schema`) in all later
  * versions of the definition.
  */
 export function packSchemas(definition: CustomResourceDefinition): CustomResourceDefinition {

@@ -1,4 +1,4 @@
-/** APIService of apiregistration.k8s.io/v1. Which fields exist follows k8s.io/kube-aggregator. */
+/** APIService of apiregistration.k8s.io/v1. The fields follow k8s.io/kube-aggregator. */
 import { ConditionStatusSchema } from '../core/pod-status.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 import {
@@ -48,7 +48,7 @@ export const APIServiceStatusSchema = object('APIServiceStatus', {
 });
 export type APIServiceStatus = Infer<typeof APIServiceStatusSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const APIServiceSchema = object('APIService', {
   kind: string,
   apiVersion: string,

@@ -1,5 +1,5 @@
 /**
- * ControllerRevision of apps/v1: an immutable snapshot of what a controller rolled out. Which fields exist follows
+ * ControllerRevision of apps/v1: an immutable snapshot of what a controller rolled out. The fields follow
  * k8s.io/api/apps/v1.
  */
 import { field, filled, int64, object, opaque, required, string } from '../schema/schema.ts';

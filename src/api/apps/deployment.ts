@@ -1,4 +1,4 @@
-/** Deployment of apps/v1. Which fields exist follows k8s.io/api/apps/v1. */
+/** Deployment of apps/v1. The fields follow k8s.io/api/apps/v1. */
 import {
   array,
   boolean,

@@ -1,4 +1,4 @@
-/** ReplicaSet of apps/v1. Which fields exist follows k8s.io/api/apps/v1. */
+/** ReplicaSet of apps/v1. The fields follow k8s.io/api/apps/v1. */
 import { array, field, filled, int32, int64, object, pointer, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorSchema, ObjectMetaSchema } from '../core/meta.ts';

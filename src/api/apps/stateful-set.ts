@@ -1,4 +1,4 @@
-/** StatefulSet of apps/v1. Which fields exist follows k8s.io/api/apps/v1. */
+/** StatefulSet of apps/v1. The fields follow k8s.io/api/apps/v1. */
 import {
   array,
   field,

@@ -1,4 +1,7 @@
-/** SelfSubjectReview of authentication.k8s.io/v1: who am I? Which fields exist follows k8s.io/api/authentication/v1. */
+/**
+ * SelfSubjectReview of authentication.k8s.io/v1 returns the identity of the requester. The fields follow
+ * k8s.io/api/authentication/v1.
+ */
 import { field, filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
@@ -9,7 +12,7 @@ export const SelfSubjectReviewStatusSchema = object('SelfSubjectReviewStatus', {
 });
 export type SelfSubjectReviewStatus = Infer<typeof SelfSubjectReviewStatusSchema>;
 
-/** Not stored: the answer to a create has the status. */
+/** Not stored: the response to a create contains the status. */
 export const SelfSubjectReviewSchema = object('SelfSubjectReview', {
   kind: string,
   apiVersion: string,

@@ -1,5 +1,5 @@
 /**
- * TokenRequest of authentication.k8s.io/v1: the body of a service account's `token`. Which fields exist follows
+ * TokenRequest of authentication.k8s.io/v1: the body of a service account's `token`. The fields follow
  * k8s.io/api/authentication/v1.
  */
 import { array, field, filled, smallInt64, object, pointer, string, time } from '../schema/schema.ts';

@@ -1,6 +1,5 @@
 /**
- * TokenReview of authentication.k8s.io/v1: whose is this token? Which fields exist follows
- * k8s.io/api/authentication/v1.
+ * TokenReview of authentication.k8s.io/v1 returns the user of a token. The fields follow k8s.io/api/authentication/v1.
  */
 import { array, boolean, field, filled, map, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
@@ -28,7 +27,7 @@ export const TokenReviewStatusSchema = object('TokenReviewStatus', {
 });
 export type TokenReviewStatus = Infer<typeof TokenReviewStatusSchema>;
 
-/** Not stored: the answer to a create has the status. */
+/** Not stored: the response to a create contains the status. */
 export const TokenReviewSchema = object('TokenReview', {
   kind: string,
   apiVersion: string,

@@ -1,9 +1,9 @@
-/** What the access reviews of authorization.k8s.io/v1 share. Which fields exist follows k8s.io/api/authorization/v1. */
+/** What the access reviews of authorization.k8s.io/v1 share. The fields follow k8s.io/api/authorization/v1. */
 import { array, boolean, field, map, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorRequirementSchema } from '../core/meta.ts';
 
-/** Of meta/v1; its operators are those of label selectors, but not a closed set. */
+/** From meta/v1. Its operators are those of label selectors, but clients must accept other values. */
 export const FieldSelectorRequirementSchema = object('FieldSelectorRequirement', {
   key: required(1, string),
   operator: required(2, string),
@@ -11,14 +11,14 @@ export const FieldSelectorRequirementSchema = object('FieldSelectorRequirement',
 });
 export type FieldSelectorRequirement = Infer<typeof FieldSelectorRequirementSchema>;
 
-/** Either of the two. */
+/** One of the two fields is set. */
 export const FieldSelectorAttributesSchema = object('FieldSelectorAttributes', {
   rawSelector: field(1, string),
   requirements: field(2, array(FieldSelectorRequirementSchema)),
 });
 export type FieldSelectorAttributes = Infer<typeof FieldSelectorAttributesSchema>;
 
-/** Either of the two. */
+/** One of the two fields is set. */
 export const LabelSelectorAttributesSchema = object('LabelSelectorAttributes', {
   rawSelector: field(1, string),
   requirements: field(2, array(LabelSelectorRequirementSchema)),
@@ -26,14 +26,14 @@ export const LabelSelectorAttributesSchema = object('LabelSelectorAttributes', {
 export type LabelSelectorAttributes = Infer<typeof LabelSelectorAttributesSchema>;
 
 export const ResourceAttributesSchema = object('ResourceAttributes', {
-  /** Empty: cluster-wide, or all namespaces. */
+  /** Empty: cluster-scoped, or all namespaces. */
   namespace: field(1, string),
   verb: field(2, string),
   group: field(3, string),
   version: field(4, string),
   resource: field(5, string),
   subresource: field(6, string),
-  /** Empty: all. */
+  /** Empty: all names. */
   name: field(7, string),
   fieldSelector: field(8, FieldSelectorAttributesSchema),
   labelSelector: field(9, LabelSelectorAttributesSchema),

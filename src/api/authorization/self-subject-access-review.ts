@@ -1,5 +1,5 @@
 /**
- * SelfSubjectAccessReview of authorization.k8s.io/v1: may I do that? Which fields exist follows
+ * SelfSubjectAccessReview of authorization.k8s.io/v1 checks whether the requester may do something. The fields follow
  * k8s.io/api/authorization/v1.
  */
 import { field, filled, object, required, string } from '../schema/schema.ts';
@@ -18,7 +18,7 @@ export const SelfSubjectAccessReviewSpecSchema = object('SelfSubjectAccessReview
 });
 export type SelfSubjectAccessReviewSpec = Infer<typeof SelfSubjectAccessReviewSpecSchema>;
 
-/** Not stored: the answer to a create has the status. */
+/** Not stored: the response to a create contains the status. */
 export const SelfSubjectAccessReviewSchema = object('SelfSubjectAccessReview', {
   kind: string,
   apiVersion: string,

@@ -1,5 +1,5 @@
 /**
- * SelfSubjectRulesReview of authorization.k8s.io/v1: what may I do in this namespace? Which fields exist follows
+ * SelfSubjectRulesReview of authorization.k8s.io/v1 lists what the requester may do in a namespace. The fields follow
  * k8s.io/api/authorization/v1.
  */
 import { array, boolean, field, filled, object, required, string } from '../schema/schema.ts';
@@ -33,7 +33,7 @@ export const SubjectRulesReviewStatusSchema = object('SubjectRulesReviewStatus',
 });
 export type SubjectRulesReviewStatus = Infer<typeof SubjectRulesReviewStatusSchema>;
 
-/** Not stored: the answer to a create has the status. */
+/** Not stored: the response to a create contains the status. */
 export const SelfSubjectRulesReviewSchema = object('SelfSubjectRulesReview', {
   kind: string,
   apiVersion: string,

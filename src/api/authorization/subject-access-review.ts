@@ -1,5 +1,5 @@
 /**
- * SubjectAccessReview of authorization.k8s.io/v1: may this user do that? Which fields exist follows
+ * SubjectAccessReview of authorization.k8s.io/v1 checks whether a user may do something. The fields follow
  * k8s.io/api/authorization/v1.
  */
 import { field, filled, object, required, string } from '../schema/schema.ts';
@@ -7,7 +7,7 @@ import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 import { SubjectAccessReviewSpecSchema, SubjectAccessReviewStatusSchema } from './access-review.ts';
 
-/** Not stored: the answer to a create has the status. */
+/** Not stored: the response to a create contains the status. */
 export const SubjectAccessReviewSchema = object('SubjectAccessReview', {
   kind: string,
   apiVersion: string,

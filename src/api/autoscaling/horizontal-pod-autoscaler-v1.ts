@@ -1,6 +1,6 @@
 /**
- * HorizontalPodAutoscaler of autoscaling/v1: a target of CPU alone, all else in annotations. Which fields exist follows
- * k8s.io/api/autoscaling/v1.
+ * HorizontalPodAutoscaler of autoscaling/v1. It only has a target for CPU; other metrics are in annotations. The fields
+ * follow k8s.io/api/autoscaling/v1.
  */
 import { atomic, field, filled, int32, int64, object, pointer, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';

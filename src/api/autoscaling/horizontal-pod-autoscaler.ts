@@ -1,4 +1,4 @@
-/** HorizontalPodAutoscaler of autoscaling/v2. Which fields exist follows k8s.io/api/autoscaling/v2. */
+/** HorizontalPodAutoscaler of autoscaling/v2. The fields follow k8s.io/api/autoscaling/v2. */
 import {
   array,
   field,

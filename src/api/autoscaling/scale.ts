@@ -1,5 +1,5 @@
 /**
- * Scale of autoscaling/v1: how many, as seen through the `scale` subresource. Which fields exist follows
+ * Scale of autoscaling/v1: the number of replicas, as the `scale` subresource shows it. The fields follow
  * k8s.io/api/autoscaling/v1.
  */
 import { field, filled, int32, object, required, string } from '../schema/schema.ts';

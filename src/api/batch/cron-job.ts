@@ -1,4 +1,4 @@
-/** CronJob of batch/v1. Which fields exist follows k8s.io/api/batch/v1. */
+/** CronJob of batch/v1. The fields follow k8s.io/api/batch/v1. */
 import {
   array,
   boolean,

@@ -1,4 +1,4 @@
-/** Labels by which a job knows its pods (upstream: batch/v1 types.go and its legacy forms). */
+/** Labels by which a job identifies its pods (upstream: batch/v1 types.go and its legacy forms). */
 export const jobLabels = {
   controllerUid: 'batch.kubernetes.io/controller-uid',
   jobName: 'batch.kubernetes.io/job-name',

@@ -1,4 +1,4 @@
-/** Job of batch/v1. Which fields exist follows k8s.io/api/batch/v1. */
+/** Job of batch/v1. The fields follow k8s.io/api/batch/v1. */
 import {
   array,
   boolean,

@@ -1,4 +1,4 @@
-/** CertificateSigningRequest of certificates.k8s.io/v1. Which fields exist follows k8s.io/api/certificates/v1. */
+/** CertificateSigningRequest of certificates.k8s.io/v1. The fields follow k8s.io/api/certificates/v1. */
 import { array, bytes, field, filled, int32, map, object, pointer, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
@@ -20,7 +20,7 @@ export const CertificateSigningRequestSpecSchema = object('CertificateSigningReq
 export type CertificateSigningRequestSpec = Infer<typeof CertificateSigningRequestSpecSchema>;
 
 export const CertificateSigningRequestConditionSchema = object('CertificateSigningRequestCondition', {
-  /** `Approved`, `Denied`, `Failed`, or a signer's own. */
+  /** `Approved`, `Denied`, `Failed`, or a type that a signer defines. */
   type: required(1, string),
   status: required(6, ConditionStatusSchema),
   reason: field(2, string),
@@ -37,7 +37,7 @@ export const CertificateSigningRequestStatusSchema = object('CertificateSigningR
 });
 export type CertificateSigningRequestStatus = Infer<typeof CertificateSigningRequestStatusSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const CertificateSigningRequestSchema = object('CertificateSigningRequest', {
   kind: string,
   apiVersion: string,

@@ -1,4 +1,4 @@
-/** ClusterTrustBundle of certificates.k8s.io/v1beta1. Which fields exist follows k8s.io/api/certificates/v1beta1. */
+/** ClusterTrustBundle of certificates.k8s.io/v1beta1. The fields follow k8s.io/api/certificates/v1beta1. */
 import { field, filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
@@ -10,7 +10,7 @@ export const ClusterTrustBundleSpecSchema = object('ClusterTrustBundleSpec', {
 });
 export type ClusterTrustBundleSpec = Infer<typeof ClusterTrustBundleSpecSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const ClusterTrustBundleSchema = object('ClusterTrustBundle', {
   kind: string,
   apiVersion: string,

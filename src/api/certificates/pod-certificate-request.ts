@@ -1,4 +1,4 @@
-/** PodCertificateRequest of certificates.k8s.io/v1beta1. Which fields exist follows k8s.io/api/certificates/v1beta1. */
+/** PodCertificateRequest of certificates.k8s.io/v1beta1. The fields follow k8s.io/api/certificates/v1beta1. */
 import { array, bytes, field, filled, int32, map, object, pointer, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ConditionSchema } from '../core/condition.ts';
@@ -13,7 +13,7 @@ export const PodCertificateRequestSpecSchema = object('PodCertificateRequestSpec
   nodeName: required(6, string),
   nodeUID: required(7, string),
   maxExpirationSeconds: pointer(8, int32),
-  /** Deprecated, with proofOfPossession: a key and the UID of the pod signed with it. */
+  /** Deprecated, with proofOfPossession: a public key, and the UID of the pod signed with it. */
   pkixPublicKey: field(9, bytes),
   proofOfPossession: field(10, bytes),
   /** PKCS #10 as DER, in base64. */
@@ -23,7 +23,7 @@ export const PodCertificateRequestSpecSchema = object('PodCertificateRequestSpec
 export type PodCertificateRequestSpec = Infer<typeof PodCertificateRequestSpecSchema>;
 
 export const PodCertificateRequestStatusSchema = object('PodCertificateRequestStatus', {
-  /** At most one of `Issued`, `Denied`, `Failed`, and no other. */
+  /** At most one condition: `Issued`, `Denied` or `Failed`. */
   conditions: field(1, array(ConditionSchema, ['type'])),
   /** PEM. */
   certificateChain: field(2, string),

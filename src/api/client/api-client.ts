@@ -1,17 +1,17 @@
 import type { ApiObject, ObjectKey, ResourceType } from './resource-type.ts';
 
 /**
- * The API as controllers, scheduler and, on a node of a cluster, the agent use it. One implementation calls the
- * embedded API server in its own process, another speaks HTTP to any API server; nothing that uses it may know which.
- * Every method rejects with `ApiStatusError`. Objects are immutable: a change makes a new one.
+ * The API for controllers, the scheduler and, on a node of a cluster, the agent. One implementation calls the API
+ * server in the same process, another one uses HTTP with any API server. Callers must not depend on the implementation.
+ * Every method rejects with `ApiStatusError`. Objects are immutable: a change creates a new object.
  */
 export interface ApiClient {
   get<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, options?: GetOptions): Promise<T>;
   /** `namespace` '' lists all namespaces. */
   list<T extends ApiObject>(type: ResourceType<T>, namespace: string, options?: ListOptions): Promise<ListResult<T>>;
   /**
-   * Ends when `signal` aborts, when the server ends it, or with an `ERROR` event (410 Expired: list again). Rejects
-   * when the watch cannot be started.
+   * Ends when `signal` aborts, when the server ends the watch, or with an `ERROR` event (410 Expired: list again).
+   * Rejects if the watch cannot be started.
    */
   watch<T extends ApiObject>(
     type: ResourceType<T>,
@@ -35,15 +35,15 @@ export interface ApiClient {
    */
   post(type: ResourceType, key: ObjectKey, subresource: string, body: object): Promise<unknown>;
   /**
-   * Calls `listener` when a failed request is worth repeating; absent when it always is. Returns the function that ends
-   * it.
+   * Calls `listener` when retrying failed requests is likely to succeed. Absent if callers should just retry. Returns a
+   * function that unsubscribes.
    */
   onReturn?(listener: ReturnListener): () => void;
 }
 
 /**
- * `answers`: a server that was unreachable for a while, and for which many callers wait, answers again. `admitted`: the
- * client could not send requests before, or not with its current identity.
+ * `answers`: a server answers again that was unreachable for some time; many callers may be waiting for it. `admitted`:
+ * the client could not send requests before, or not with its current identity.
  */
 export type ReturnListener = (why: 'answers' | 'admitted') => void;
 

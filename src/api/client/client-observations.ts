@@ -1,4 +1,4 @@
-/** What a client does, for metrics (upstream: client-go tools/metrics, the `rest_client_*` families). */
+/** Observations of a client for metrics (upstream: client-go tools/metrics, the `rest_client_*` families). */
 export type ClientObservation =
   /** One attempt has ended; for a watch, has started. `code` is that of HTTP, or `<error>` without an answer. */
   | {
@@ -12,12 +12,12 @@ export type ClientObservation =
       readonly isRetry: boolean;
       readonly isWatch: boolean;
     }
-  /** A request got its turn. */
+  /** A request passed the rate limiter. */
   | { readonly kind: 'admitted'; readonly method: string; readonly host: string; readonly waitedMs: number };
 
 export type ObserveClient = (observation: ClientObservation) => void;
 
-/** Why there is no answer, and since when, in wall time. */
+/** Why requests fail, and since when, in wall time. */
 export interface ClientProblem {
   readonly sinceMs: number;
   readonly message: string;

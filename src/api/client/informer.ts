@@ -22,8 +22,7 @@ export interface InformerHandlers<T> {
 }
 
 /**
- * All objects of a kind as last seen, and notification of each change. They are shared and must not be changed in
- * place.
+ * Stores all objects of a kind and notifies handlers of each change. The objects are shared and must not be changed.
  */
 export interface Informer<T extends ApiObject> extends ObjectLister<T> {
   readonly type: ResourceType<T>;
@@ -33,11 +32,11 @@ export interface Informer<T extends ApiObject> extends ObjectLister<T> {
   index(name: string, by: IndexBy<T>): ObjectIndex<T>;
   /** Whether the first list was received, and delivered to all handlers. */
   hasSynced(): boolean;
-  /** Resolves when `hasSynced`; never, if it is stopped before. */
+  /** Resolves when `hasSynced` is true; never if the informer is stopped before. */
   whenSynced(): Promise<void>;
 }
 
-/** One watch per kind however many follow it (upstream: SharedInformerFactory). */
+/** Informers that share one watch per kind (upstream: SharedInformerFactory). */
 export interface Informers {
   /** The informer of the kind. It starts immediately if the factory was started, otherwise with the factory. */
   for<T extends ApiObject>(type: ResourceType<T>): Informer<T>;
@@ -56,7 +55,7 @@ export interface InformersOptions {
   readonly log: Logger;
   /** Includes objects that initializers have not processed yet, if the server has initializers. */
   readonly includeUninitialized?: boolean;
-  /** What the first list shows. Absent: whatever the server has at hand, which may be old. */
+  /** Which version the first list must have. Absent: any version that the server has cached, which may be old. */
   readonly startsAt?: 'newest';
 }
 

@@ -24,8 +24,8 @@ const bookmark = (resourceVersion: string, initialEventsEnd = false): WatchEvent
 const wrong = (error: Error): WatchEvent<ConfigMap> => ({ type: 'ERROR', error });
 
 /**
- * Answers call by call: with events of a watch, which then stays open or ends, a list, or an error. When there is no
- * answer left, watches stay open.
+ * The answers to the calls, in order: events of a watch, which then stays open or ends; a list; or an error. After the
+ * last answer, watches stay open.
  */
 type Scripted =
   | { readonly events: readonly WatchEvent<ConfigMap>[]; readonly ends?: boolean; readonly breaksAfterMs?: number }
@@ -41,7 +41,7 @@ interface Fixture {
   /** The names of the delivered objects; a complete list is in brackets. */
   readonly said: string[];
   readonly problems: (FollowProblem | undefined)[];
-  /** Reports that the server can be reached again. */
+  /** Reports that the server is reachable again. */
   returned(why?: Parameters<ReturnListener>[0]): void;
   stop(): Promise<void>;
 }

@@ -22,7 +22,7 @@ const retryCurve: BackoffCurve = { initialMs: 200, maxMs: 30_000, factor: 2 };
 const FORGET_FAILURES_MS = 120_000;
 /** A server may request any pause, but the client asks again after this time. */
 const LONGEST_PAUSE_MS = 300_000;
-/** Waiting callers start within this time of the server's return. */
+/** Waiting clients reconnect within this time after the server has returned. */
 const RETURN_SPREAD_MS = 3_000;
 const LIST_LIMIT_MS = 60_000;
 const PAGE = 500;
@@ -45,7 +45,7 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly fieldSelector?: string;
   /** As for lists. */
   readonly includeUninitialized?: boolean;
-  /** What the first list shows. Absent: whatever the server has at hand, which may be old. */
+  /** Which version the first list must have. Absent: any version that the server has cached, which may be old. */
   readonly startsAt?: 'newest';
   readonly clock: Clock;
   readonly random: Random;
@@ -74,15 +74,17 @@ export function withoutManagedFields<T extends ApiObject>(object: T): T {
 }
 
 /**
- * Follows all objects of a kind: lists, then watches, for as long as `signal` is not aborted (upstream: client-go
- * tools/cache Reflector).
- * 1. A watch that ends goes on from the last version that was seen, bookmarks included; only `410`, and a server that
- *    went back in time, list again.
- * 2. Servers that stream their lists (WatchList) are asked to; one that refuses, or does not come to an end, is listed
- *    in pages from then on.
- * 3. The sink never gets a part of a list: what a streamed list has sent counts when its end is announced.
- * 4. Failures wait, longer each time, and at least as long as the server says; they never end it. The end of an outage
- *    that another request has found ends the wait. A watch that was open for a while was none, however it ended.
+ * Follows all objects of a kind with a list and then watches, until `signal` aborts (upstream: client-go tools/cache
+ * Reflector).
+ * 1. When a watch ends, the next one continues from the last version that was received, bookmarks included. A new list
+ *    is requested only after `410`, or when the server's versions went back.
+ * 2. Lists are requested as streams (WatchList). If the server refuses that, or does not finish the stream, pages are
+ *    requested from then on.
+ * 3. The sink never gets an incomplete list: the objects of a streamed list are delivered when the server has announced
+ *    its end.
+ * 4. After a failure it waits, with increasing delays, and at least as long as the server requests; failures never end
+ *    it. The wait ends early when another request finds that an outage is over. A watch that was open for some time
+ *    does not count as a failure, however it ended.
  */
 export async function reflect<T extends ApiObject>(options: ReflectorOptions<T>, signal: AbortSignal): Promise<void> {
   await new Reflector(options, signal).run();
@@ -216,7 +218,7 @@ class Reflector<T extends ApiObject> {
     let how: 'ended' | 'silent';
     let openedMs = Infinity;
     try {
-      // A server that does not end an aborted request must not delay this: whichever ends first counts.
+      // The server may not end an aborted request, so it is not awaited after the abort.
       how = await Promise.race([
         this.#consume(session, { opened: () => (openedMs = clock.monotonicMs()), heard: idleTimer.heard }, stop.signal),
         ended.promise,
@@ -282,31 +284,35 @@ class Reflector<T extends ApiObject> {
 }
 
 /**
- * What is tried next, after a pause unless the past was forgotten. A list that is refused as too old is asked for
- * without a version; a watch lists at least what it saw.
+ * The step after a failure. There is a pause before it unless the server only had dropped old versions. If a list fails
+ * because its version is too old, the next list has no version. After a failed watch, the list must be at least as new
+ * as what the watch delivered.
  */
 function nextAfterFailure(step: Step, version: string, cause: unknown): Step {
   if (isApiError(cause, 'Expired', 'Gone')) return { kind: 'list', version: step.kind === 'watch' ? version : '' };
-  // A server that was put back does not know the version yet: what it has counts.
+  // A restored server does not have the version yet. Its own version counts.
   if (cause instanceof WentBack || isTooLarge(cause)) return { kind: 'list', version: '' };
   return { kind: step.kind, version: step.kind === 'watch' ? version : step.version };
 }
 
 /**
- * Upstream: metav1.CauseTypeResourceVersionTooLarge. Other time-outs are only those of a busy server, which need not be
- * asked for everything.
+ * Upstream: metav1.CauseTypeResourceVersionTooLarge. Other timeouts only mean that the server is busy, and need no new
+ * list.
  */
 const isTooLarge = (cause: unknown): boolean =>
   isApiError(cause, 'Timeout') &&
   (cause.details?.causes ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');
 
-/** The pause that a server requests (Retry-After), so that clients do not all come back at the same time. */
+/**
+ * The pause that a server requests (Retry-After), with a random part, so that clients do not all return at the same
+ * time.
+ */
 function askedPauseMs(cause: unknown, random: Random): number {
   const seconds = isApiError(cause) ? (cause.details?.retryAfterSeconds ?? 0) : 0;
   return Math.min(jitter(random, seconds * 1000, 0.5), LONGEST_PAUSE_MS);
 }
 
-/** A watch failed after it had reached `version`. */
+/** The failure of a watch that had reached `version`. */
 class WatchFailure extends Error {
   readonly version: string;
   override readonly cause: unknown;

@@ -1,13 +1,15 @@
 import type { ObjectMeta } from '../core/meta.ts';
 
-/** What every object of the API has. */
+/** The fields that every object of the API has. */
 export interface ApiObject {
   readonly kind?: string;
   readonly apiVersion?: string;
   readonly metadata: ObjectMeta;
 }
 
-/** A kind for clients; `T` is the TypeScript type of its objects. Each kind has one constant in `resource-types.ts`. */
+/**
+ * A kind, for clients; `T` is the TypeScript type of its objects. Each kind has one constant in `resource-types.ts`.
+ */
 export interface ResourceType<T extends ApiObject = ApiObject> {
   /** '' for core. */
   readonly group: string;
@@ -26,7 +28,7 @@ export function apiVersionOf({ group, version }: { readonly group: string; reado
 }
 
 export interface ObjectKey {
-  /** '' for kinds in no namespace. */
+  /** '' for cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;
 }

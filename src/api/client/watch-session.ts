@@ -24,7 +24,7 @@ export class WentBack extends Error {
 export class WatchSession<T extends ApiObject> {
   /** The version from which a next watch continues. */
   version: string;
-  /** Whether the sink has everything: immediately, or after the end of a streamed list. */
+  /** Whether the sink has all objects: at once, or after the end of a streamed list. */
   complete: boolean;
   /** Whether anything was received. */
   heard = false;
@@ -43,7 +43,7 @@ export class WatchSession<T extends ApiObject> {
     this.#open = false;
   }
 
-  /** Returns false when the watch was given up. Throws the server's error. */
+  /** Returns false when the watch must end. Throws the error that the server sent. */
   take(event: WatchEvent<T>): boolean {
     if (!this.#open) return false;
     if (event.type === 'ERROR')

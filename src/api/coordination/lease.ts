@@ -1,4 +1,4 @@
-/** Lease of coordination.k8s.io/v1. Which fields exist follows k8s.io/api/coordination/v1. */
+/** Lease of coordination.k8s.io/v1. The fields follow k8s.io/api/coordination/v1. */
 import { field, filled, int32, microTime, object, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';

@@ -1,4 +1,4 @@
-/** Binding of core/v1: the body that puts a pod on a node. Which fields exist follows k8s.io/api/core/v1. */
+/** Binding of core/v1: the body that puts a pod on a node. The fields follow k8s.io/api/core/v1. */
 import { filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema, ObjectReferenceSchema } from './meta.ts';

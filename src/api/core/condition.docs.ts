@@ -2,7 +2,7 @@ import { describe } from '../schema/docs.ts';
 import type { TypeDocs } from '../schema/docs.ts';
 import { ConditionSchema } from './condition.ts';
 
-/** What all types of conditions have. */
+/** Texts for fields that all types of conditions have. */
 export const conditionDocs = {
   type: 'The type of the condition.',
   status: 'Whether it holds: True, False or Unknown.',

@@ -1,4 +1,4 @@
-/** ConfigMap of core/v1. Which fields exist follows k8s.io/api/core/v1. */
+/** ConfigMap of core/v1. The fields follow k8s.io/api/core/v1. */
 import { boolean, bytes, field, filled, map, object, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from './meta.ts';

@@ -1,6 +1,5 @@
 /**
- * Containers of every kind: regular, init and ephemeral share all but one field. Which fields exist follows
- * k8s.io/api/core/v1.
+ * Containers of every kind: regular, init and ephemeral share all but one field. The fields follow k8s.io/api/core/v1.
  */
 import {
   array,
@@ -203,7 +202,7 @@ const containerFields = {
 export const ContainerSchema = object('Container', containerFields);
 export type Container = Infer<typeof ContainerSchema>;
 
-/** Every field of a container is decoded; validation refuses those that an ephemeral container may not have. */
+/** Decoding accepts all fields of a container; validation rejects those that ephemeral containers must not have. */
 export const EphemeralContainerSchema = object('EphemeralContainer', {
   ...inline(1, containerFields),
   targetContainerName: field(2, string),

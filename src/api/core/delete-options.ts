@@ -1,4 +1,4 @@
-/** DeleteOptions of meta/v1: the body of a DELETE, and what an eviction passes on. */
+/** DeleteOptions of meta/v1: the body of a DELETE; an eviction has them too. */
 import { array, boolean, field, smallInt64, object, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 

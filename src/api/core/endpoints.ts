@@ -1,4 +1,4 @@
-/** Endpoints of core/v1. Which fields exist follows k8s.io/api/core/v1. */
+/** Endpoints of core/v1. The fields follow k8s.io/api/core/v1. */
 import { array, atomic, field, filled, int32, object, pointer, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ProtocolSchema } from './container.ts';

@@ -1,4 +1,4 @@
-/** Event of core/v1: what the agent tells people about an object. Which fields exist follows k8s.io/api/core/v1. */
+/** Event of core/v1: a report about an object, for people. The fields follow k8s.io/api/core/v1. */
 import { field, filled, int32, microTime, object, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema, ObjectReferenceSchema } from './meta.ts';

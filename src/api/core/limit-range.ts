@@ -1,4 +1,4 @@
-/** LimitRange of core/v1. Which fields exist follows k8s.io/api/core/v1. */
+/** LimitRange of core/v1. The fields follow k8s.io/api/core/v1. */
 import { array, field, filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from './meta.ts';

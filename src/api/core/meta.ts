@@ -1,5 +1,5 @@
 /**
- * Object metadata, list metadata and the references between objects (meta/v1 and core/v1). Which fields exist follows
+ * Object metadata, list metadata and the references between objects (meta/v1 and core/v1). The fields follow
  * k8s.io/api/core/v1.
  */
 import {
@@ -63,7 +63,7 @@ const optionalMeta = {
   managedFields: field(17, array(ManagedFieldsEntrySchema)),
 } as const;
 
-/** `name`, `namespace` and `uid` are always there after decoding; empty when not given. */
+/** After decoding, `name`, `namespace` and `uid` always exist; they are empty if not given. */
 export const ObjectMetaSchema = object('ObjectMeta', {
   name: filled(1, string),
   namespace: filled(3, string),
@@ -72,7 +72,7 @@ export const ObjectMetaSchema = object('ObjectMeta', {
 });
 export type ObjectMeta = Infer<typeof ObjectMetaSchema>;
 
-/** Metadata inside a template, where nothing is mandatory. */
+/** The metadata of a template, in which no field is required. */
 export const EmbeddedObjectMetaSchema = object('ObjectMeta', {
   name: field(1, string),
   namespace: field(3, string),
@@ -95,7 +95,7 @@ export const ListMetaSchema = object('ListMeta', {
 });
 export type ListMeta = Infer<typeof ListMetaSchema>;
 
-/** The list of a kind, as the API answers it: `listOf(PodSchema)` is `PodList`. */
+/** The schema of a list: `listOf(PodSchema)` is `PodList`. */
 export const listOf = <Item extends ObjectSchema>(item: Item) =>
   object(`${item.name}List`, {
     apiVersion: string,
@@ -104,7 +104,7 @@ export const listOf = <Item extends ObjectSchema>(item: Item) =>
     items: required(array(item)),
   });
 
-/** The same for a type: `ListOf<Pod>`. */
+/** The type of a list: `ListOf<Pod>`. */
 export interface ListOf<Item> {
   readonly apiVersion?: string;
   readonly kind?: string;

@@ -1,4 +1,4 @@
-/** Node of core/v1. Which fields exist follows k8s.io/api/core/v1. */
+/** Node of core/v1. The fields follow k8s.io/api/core/v1. */
 import {
   array,
   boolean,

@@ -1,4 +1,4 @@
-/** PersistentVolumeClaim of core/v1. Which fields exist follows k8s.io/api/core/v1. */
+/** PersistentVolumeClaim of core/v1. The fields follow k8s.io/api/core/v1. */
 import { array, field, filled, map, object, oneOf, pointer, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from './meta.ts';

@@ -1,9 +1,9 @@
-/** Sources of persistent volumes that upstream hands to CSI drivers, or supports no longer. */
+/** Sources of persistent volumes that are served by CSI drivers or no longer supported. */
 import { array, atomic, boolean, field, object, pointer, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectReferenceSchema } from './meta.ts';
 
-/** A secret that may lie in any namespace. */
+/** A secret in any namespace. */
 export const SecretReferenceSchema = atomic(
   object('SecretReference', { name: field(1, string), namespace: field(2, string) }),
 );

@@ -1,4 +1,4 @@
-/** PersistentVolume of core/v1. Which fields exist follows k8s.io/api/core/v1. */
+/** PersistentVolume of core/v1. The fields follow k8s.io/api/core/v1. */
 import {
   array,
   boolean,
@@ -147,7 +147,7 @@ export const PersistentVolumeStatusSchema = object('PersistentVolumeStatus', {
 });
 export type PersistentVolumeStatus = Infer<typeof PersistentVolumeStatusSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const PersistentVolumeSchema = object('PersistentVolume', {
   kind: string,
   apiVersion: string,

@@ -1,4 +1,4 @@
-/** What the user asks for: PodSpec of core/v1, every field of v1.36. Which fields exist follows k8s.io/api/core/v1. */
+/** PodSpec of core/v1: the desired state, with all fields of v1.36. The fields follow k8s.io/api/core/v1. */
 import {
   array,
   atomic,

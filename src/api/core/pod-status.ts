@@ -1,5 +1,5 @@
 /**
- * What the agent reports back: PodStatus of core/v1, every field of v1.36. Which fields exist follows
+ * PodStatus of core/v1: the state that the agent reports, with all fields of v1.36. The fields follow
  * k8s.io/api/core/v1.
  */
 import {

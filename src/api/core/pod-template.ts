@@ -1,4 +1,6 @@
-/** PodTemplate and PodTemplateSpec of core/v1: what controllers make pods from. Which fields exist follows k8s.io/api/core/v1. */
+/**
+ * PodTemplate and PodTemplateSpec of core/v1, from which controllers create pods. The fields follow k8s.io/api/core/v1.
+ */
 import { filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { EmbeddedObjectMetaSchema, ObjectMetaSchema } from './meta.ts';

@@ -1,11 +1,11 @@
-/** Pod of core/v1. Which fields exist follows k8s.io/api/core/v1. */
+/** Pod of core/v1. The fields follow k8s.io/api/core/v1. */
 import { field, filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from './meta.ts';
 import { PodSpecSchema } from './pod-spec.ts';
 import { PodStatusSchema } from './pod-status.ts';
 
-/** `metadata` and `spec` are always there after decoding; `status` only if it was given. */
+/** After decoding, `metadata` and `spec` always exist; `status` only if it was given. */
 export const PodSchema = object('Pod', {
   kind: string,
   apiVersion: string,

@@ -1,4 +1,4 @@
-/** Probes, lifecycle hooks and the actions both use. Which fields exist follows k8s.io/api/core/v1. */
+/** Probes, lifecycle hooks and the actions both use. The fields follow k8s.io/api/core/v1. */
 import {
   array,
   field,

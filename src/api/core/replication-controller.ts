@@ -1,4 +1,4 @@
-/** ReplicationController of core/v1. Which fields exist follows k8s.io/api/core/v1. */
+/** ReplicationController of core/v1. The fields follow k8s.io/api/core/v1. */
 import {
   array,
   atomic,

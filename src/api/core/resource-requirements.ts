@@ -1,11 +1,11 @@
 /**
- * Requests, limits and claims. Quantities are kept as strings; see quantity.ts for their arithmetic. Which fields exist
- * follows k8s.io/api/core/v1.
+ * Requests, limits and claims. Quantities are kept as strings; see quantity.ts for their arithmetic. The fields follow
+ * k8s.io/api/core/v1.
  */
 import { array, field, map, object, quantity, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 
-/** Resource name to quantity. */
+/** Quantities by resource name. */
 export const ResourceListSchema = map(quantity);
 export type ResourceList = Infer<typeof ResourceListSchema>;
 

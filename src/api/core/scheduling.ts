@@ -1,4 +1,4 @@
-/** Where a pod may run: affinity, tolerations, spreading. Which fields exist follows k8s.io/api/core/v1. */
+/** Where a pod may run: affinity, tolerations, spreading. The fields follow k8s.io/api/core/v1. */
 import { array, atomic, field, int32, int64, object, oneOf, pointer, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorSchema } from './meta.ts';

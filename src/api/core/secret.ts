@@ -1,4 +1,4 @@
-/** Secret of core/v1. Values are base64 text. Which fields exist follows k8s.io/api/core/v1. */
+/** Secret of core/v1. Values are base64 text. The fields follow k8s.io/api/core/v1. */
 import { boolean, bytes, field, filled, map, object, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from './meta.ts';

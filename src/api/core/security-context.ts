@@ -1,4 +1,4 @@
-/** Security settings of a pod and its containers. Which fields exist follows k8s.io/api/core/v1. */
+/** Security settings of a pod and its containers. The fields follow k8s.io/api/core/v1. */
 import {
   array,
   boolean,

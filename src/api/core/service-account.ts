@@ -1,4 +1,4 @@
-/** ServiceAccount of core/v1. Which fields exist follows k8s.io/api/core/v1. */
+/** ServiceAccount of core/v1. The fields follow k8s.io/api/core/v1. */
 import { array, boolean, field, filled, object, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LocalObjectReferenceSchema, ObjectMetaSchema, ObjectReferenceSchema } from './meta.ts';

@@ -1,6 +1,6 @@
 /**
- * Volume sources backed by a storage system elsewhere; most are handed to a CSI driver or are no longer served. Which
- * fields exist follows k8s.io/api/core/v1.
+ * Volume sources with storage outside of the node. Most are served by CSI drivers or no longer supported. The fields
+ * follow k8s.io/api/core/v1.
  */
 import { array, boolean, field, int32, map, object, oneOf, pointer, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';

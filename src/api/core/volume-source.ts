@@ -1,6 +1,6 @@
 /**
- * Volume sources that live on the node or in the API: the ones a kubelet supports without a driver. Which fields exist
- * follows k8s.io/api/core/v1.
+ * Volume sources on the node or in the API, which a kubelet supports without a driver. The fields follow
+ * k8s.io/api/core/v1.
  */
 import {
   array,

@@ -1,4 +1,4 @@
-/** A volume of a pod: a name and exactly one source. Which fields exist follows k8s.io/api/core/v1. */
+/** A volume of a pod: a name and exactly one source. The fields follow k8s.io/api/core/v1. */
 import { field, inline, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import {

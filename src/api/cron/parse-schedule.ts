@@ -12,7 +12,7 @@ export type Schedule =
       readonly daysOfMonth: ReadonlySet<number>;
       readonly months: ReadonlySet<number>;
       readonly daysOfWeek: ReadonlySet<number>;
-      /** One of the two fields of days is `*`: a day must match both. Otherwise it must match either. */
+      /** One of the two day fields is `*`: a day must match both fields. Otherwise it must match one of them. */
       readonly bothDays: boolean;
       /** From `TZ=` in the text. */
       readonly zone?: string;
@@ -20,7 +20,7 @@ export type Schedule =
 
 export type ParsedSchedule =
   | { readonly schedule: Schedule; readonly error?: undefined }
-  /** In upstream's words. */
+  /** The error in upstream's words. */
   | { readonly schedule?: undefined; readonly error: string };
 
 interface Bounds {
@@ -106,7 +106,7 @@ function parseSpec(spec: string): Schedule {
   };
 }
 
-/** At least a second, without parts of one. */
+/** At least one second; fractions of a second are dropped. */
 function parseEvery(spec: string): Schedule {
   const text = spec.slice(EVERY.length);
   const periodMs = parseDurationMs(text);

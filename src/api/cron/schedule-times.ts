@@ -4,21 +4,21 @@ import { zoneOffsetMs } from './time-zone.ts';
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** A date that does not occur within five years is treated as one that never occurs, such as 30 February. */
+/** A date that does not occur within five years is treated as impossible, like 30 February. */
 const MOST_DAYS = 5 * 366;
 
 type Calendar = Extract<Schedule, { kind: 'calendar' }>;
 
 /**
- * The first time after `afterMs`, in milliseconds since 1970; undefined when there is none. A local time that a clock
- * change skips does not come that day, and one that it repeats comes twice (upstream: SpecSchedule.Next).
+ * The first time after `afterMs`, in milliseconds since 1970; undefined if there is none. If a clock change skips a
+ * local time, it does not occur that day; if a clock change repeats it, it occurs twice (upstream: SpecSchedule.Next).
  */
 export function nextTime(schedule: Schedule, zone: string, afterMs: number): number | undefined {
   if (schedule.kind === 'every') return Math.floor(afterMs / SECOND_MS) * SECOND_MS + schedule.periodMs;
   return findDay(schedule, zone, afterMs, 1, (times) => times.find((ms) => ms > afterMs));
 }
 
-/** The last time of a calendar at or before `untilMs`; undefined when there was none in five years. */
+/** The last time of a schedule at or before `untilMs`; undefined if there was none within five years. */
 export function lastTime(schedule: Calendar, zone: string, untilMs: number): number | undefined {
   return findDay(schedule, zone, untilMs, -1, (times) => times.findLast((ms) => ms <= untilMs));
 }
@@ -40,7 +40,7 @@ function findDay(
   return undefined;
 }
 
-/** `day`: local days since 1970. */
+/** `day` counts local days since 1970. */
 function hasDay({ months, daysOfMonth, daysOfWeek, bothDays }: Calendar, day: number): boolean {
   const date = new Date(day * DAY_MS);
   if (!months.has(date.getUTCMonth() + 1)) return false;

@@ -20,7 +20,7 @@ const formatterOf = memoizeText(
   { limit: MOST_ZONES },
 );
 
-/** Whether the IANA database has a zone of this name. Offsets such as `+01` are no names. */
+/** Whether the IANA database has a zone with this name. Offsets such as `+01` are not names. */
 export function isTimeZone(zone: string): boolean {
   if (!/^[A-Za-z]/.test(zone)) return false;
   try {
@@ -30,7 +30,7 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** How far local time is ahead of UTC at `ms`, in milliseconds. Throws `RangeError` for an unknown zone. */
+/** Local time minus UTC at `ms`, in milliseconds. Throws `RangeError` for an unknown zone. */
 export function zoneOffsetMs(zone: string, ms: number): number {
   if (zone === 'UTC') return 0;
   const parts = new Map<string, number>();
@@ -40,7 +40,7 @@ export function zoneOffsetMs(zone: string, ms: number): number {
   return local - Math.floor(ms / SECOND_MS) * SECOND_MS;
 }
 
-/** RFC 3339 in local time: `2026-01-01T12:00:00+01:00`; `Z` where local time is UTC. */
+/** Formats a time in RFC 3339 in local time: `2026-01-01T12:00:00+01:00`, with `Z` if local time is UTC. */
 export function formatZonedTime(zone: string, ms: number): string {
   const offsetMs = zoneOffsetMs(zone, ms);
   const local = new Date(ms + offsetMs).toISOString().slice(0, 19);

@@ -8,7 +8,7 @@ import type {
   ValidatingAdmissionPolicyBinding,
 } from '../admissionregistration/validating-admission-policy.ts';
 
-/** A copy as the API server stores it (upstream: admissionregistration/v1 defaults.go). */
+/** A copy with the defaults that the API server sets (upstream: admissionregistration/v1 defaults.go). */
 export function defaultAdmissionPolicy<P extends ValidatingAdmissionPolicy | MutatingAdmissionPolicy>(policy: P): P {
   const { matchConstraints, failurePolicy } = policy.spec;
   return {

@@ -15,7 +15,7 @@ export function defaultPodTemplate(template: PodTemplateSpec): PodTemplateSpec {
   return { ...template, spec };
 }
 
-/** A copy as the API server would have stored it (upstream: apps/v1/defaults.go). */
+/** A copy with the defaults that the API server sets (upstream: apps/v1/defaults.go). */
 export function defaultDeployment(deployment: Deployment): Deployment {
   const { spec } = deployment;
   const { type: given, rollingUpdate } = spec.strategy ?? {};
@@ -43,7 +43,7 @@ export function defaultDeployment(deployment: Deployment): Deployment {
   };
 }
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultReplicaSet(set: ReplicaSet): ReplicaSet {
   return {
     ...set,
@@ -51,7 +51,7 @@ export function defaultReplicaSet(set: ReplicaSet): ReplicaSet {
   };
 }
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultDaemonSet(set: DaemonSet): DaemonSet {
   const { spec } = set;
   const { type: given, rollingUpdate } = spec.updateStrategy ?? {};

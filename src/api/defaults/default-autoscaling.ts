@@ -1,9 +1,9 @@
 import type { HorizontalPodAutoscaler as V1Autoscaler } from '../autoscaling/horizontal-pod-autoscaler-v1.ts';
 import type { HPAScalingRules, HorizontalPodAutoscaler, MetricSpec } from '../autoscaling/horizontal-pod-autoscaler.ts';
 
-/** Percent of the CPU that pods request. */
+/** The target for CPU, in percent of what the pods request. */
 const DEFAULT_CPU_PERCENT = 80;
-/** The metric of an autoscaler that names none. */
+/** The metrics of an autoscaler that specifies none. */
 const defaultMetrics: readonly MetricSpec[] = [
   {
     type: 'Resource',
@@ -26,7 +26,7 @@ const scaleDown: HPAScalingRules = {
   policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
 };
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultHorizontalPodAutoscaler(autoscaler: HorizontalPodAutoscaler): HorizontalPodAutoscaler {
   const { spec } = autoscaler;
   const { minReplicas = 1, metrics = [], behavior } = spec;
@@ -46,7 +46,7 @@ export function defaultHorizontalPodAutoscaler(autoscaler: HorizontalPodAutoscal
   };
 }
 
-/** Metrics other than CPU are in the annotation `metricsKey`; without any, the default is written. */
+/** Metrics other than CPU are in the annotation `metricsKey`. If there are none, the default is stored. */
 export function defaultV1Autoscaler({ metadata, spec, ...rest }: V1Autoscaler, metricsKey: string): V1Autoscaler {
   const isBare = spec.targetCPUUtilizationPercentage === undefined && !metadata.annotations?.[metricsKey];
   return {

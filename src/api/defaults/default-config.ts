@@ -3,13 +3,14 @@ import { copyJson } from '../../base/copy-json.ts';
 import type { ConfigMap } from '../core/config-map.ts';
 import type { Secret } from '../core/secret.ts';
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultConfigMap(configMap: ConfigMap): ConfigMap {
   return { ...copyJson(configMap), data: { ...configMap.data } };
 }
 
 /**
- * A copy as the API server would have stored it: typed, and with `stringData` folded into `data`, which it overrides.
+ * A copy with the defaults that the API server sets: a type, and the entries of `stringData` in `data`, where they
+ * replace others.
  */
 export function defaultSecret(secret: Secret): Secret {
   const { stringData, ...rest } = copyJson(secret);

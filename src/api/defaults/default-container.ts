@@ -5,9 +5,7 @@ import { parseImageName } from '../image-name.ts';
 import type { AnyContainer } from '../pod.ts';
 import { roundUpToMilli } from '../quantity.ts';
 
-/**
- * Fills in what the API server would (upstream: core/v1/defaults.go and its generated callers). Changes `container`.
- */
+/** Sets the defaults of the API server in place (upstream: core/v1/defaults.go and its generated callers). */
 export function defaultContainerInPlace(container: AnyContainer): void {
   container.imagePullPolicy ||= pullPolicyFor(container.image ?? '');
   container.terminationMessagePath ||= '/dev/termination-log';
@@ -24,21 +22,19 @@ export function defaultContainerInPlace(container: AnyContainer): void {
   defaultHttpInPlace(container.lifecycle?.preStop?.httpGet);
 }
 
-/**
- * Always for the tag `latest`, given or implied; IfNotPresent for any other, and for a reference that does not parse.
- */
+/** Always for the tag `latest`, explicit or implied. IfNotPresent for other tags, and for an invalid reference. */
 export function pullPolicyFor(image: string): PullPolicy {
   return parseImageName(image)?.tag === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
-/** A limit without a request is also the request. */
+/** Sets missing requests to the limits. */
 export function requestFromLimitInPlace(container: Container): void {
   const { limits } = container.resources ?? {};
   if (limits === undefined || container.resources === undefined) return;
   container.resources.requests = { ...limits, ...container.resources.requests };
 }
 
-/** Resources finer than a thousandth are rounded up. */
+/** Rounds quantities up to thousandths. */
 export function roundListInPlace(list: ResourceList | undefined): void {
   if (list === undefined) return;
   for (const name of Object.keys(list)) list[name] = roundUpToMilli(list[name] ?? '0');

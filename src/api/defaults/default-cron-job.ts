@@ -2,7 +2,7 @@ import type { CronJob } from '../batch/cron-job.ts';
 import { defaultPodTemplate } from './default-apps.ts';
 import { defaultFailurePolicy } from './default-job.ts';
 
-/** A copy as the API server would have stored it. Its Jobs get their defaults when they are created. */
+/** A copy with the defaults that the API server sets. Its Jobs get their defaults when they are created. */
 export function defaultCronJob(cronJob: CronJob): CronJob {
   const { spec } = cronJob;
   const job = spec.jobTemplate.spec;

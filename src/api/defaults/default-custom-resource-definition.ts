@@ -46,7 +46,7 @@ export function defaultCustomResourceDefinition(definition: CustomResourceDefini
 type Version = CustomResourceDefinition['spec']['versions'][number];
 const known = new WeakSet<object>();
 
-/** Fields that are not in the schema are dropped, as in any object. */
+/** Fields that the schema does not have are dropped, as in any object. */
 function withKnownSchema(version: Version): Version {
   if (version.schema === undefined || isPacked(version.schema)) return version;
   const raw = version.schema.openAPIV3Schema;

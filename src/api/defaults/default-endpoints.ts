@@ -1,7 +1,7 @@
 import type { Endpoints } from '../core/endpoints.ts';
 import type { EndpointSlice } from '../discovery/endpoint-slice.ts';
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultEndpoints(endpoints: Endpoints): Endpoints {
   const { subsets } = endpoints;
   if (subsets === undefined) return endpoints;
@@ -15,7 +15,7 @@ export function defaultEndpoints(endpoints: Endpoints): Endpoints {
   };
 }
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultEndpointSlice(slice: EndpointSlice): EndpointSlice {
   return {
     ...slice,

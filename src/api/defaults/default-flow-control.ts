@@ -1,14 +1,14 @@
 import type { FlowSchema } from '../flowcontrol/flow-schema.ts';
 import type { PriorityLevelConfiguration, QueuingConfiguration } from '../flowcontrol/priority-level-configuration.ts';
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultFlowSchema(schema: FlowSchema): FlowSchema {
   return schema.spec.matchingPrecedence === 0
     ? { ...schema, spec: { ...schema.spec, matchingPrecedence: 1000 } }
     : schema;
 }
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultPriorityLevel(level: PriorityLevelConfiguration): PriorityLevelConfiguration {
   const { exempt, limited } = level.spec;
   if (exempt === undefined && limited === undefined) return level;

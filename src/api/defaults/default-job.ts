@@ -2,7 +2,7 @@ import type { Job, JobSpec, PodFailurePolicy } from '../batch/job.ts';
 import { INT32_MAX } from '../validation/names.ts';
 import { defaultPodTemplate } from './default-apps.ts';
 
-/** A copy as the API server would have stored it (upstream: batch/v1/defaults.go). */
+/** A copy with the defaults that the API server sets (upstream: batch/v1/defaults.go). */
 export function defaultJob(job: Job): Job {
   const { spec } = job;
   const labels = spec.template.metadata.labels;

@@ -1,14 +1,14 @@
 import type { LimitRange, LimitRangeItem } from '../core/limit-range.ts';
 import { roundList } from './default-container.ts';
 
-/** A copy as the API server would have stored it (upstream: SetDefaults_LimitRangeItem). */
+/** A copy with the defaults that the API server sets (upstream: SetDefaults_LimitRangeItem). */
 export function defaultLimitRange(range: LimitRange): LimitRange {
   return { ...range, spec: { ...range.spec, limits: range.spec.limits.map(defaultItem) } };
 }
 
 /**
- * For containers, a maximum is the default of the default limit, and the default limit and a minimum are defaults of
- * the default request.
+ * For containers, the maximum is the default of the default limit. The default limit, or else the minimum, is the
+ * default of the default request.
  */
 function defaultItem(item: LimitRangeItem): LimitRangeItem {
   const rounded: LimitRangeItem = { ...item };

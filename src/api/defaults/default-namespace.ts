@@ -1,8 +1,6 @@
 import type { Namespace } from '../core/namespace.ts';
 
-/**
- * A copy as the API server would have stored it; the name is also a label, by which selectors of namespaces find it.
- */
+/** A copy with the defaults that the API server sets: its name as a label, so that selectors can select it. */
 export function defaultNamespace(namespace: Namespace): Namespace {
   const { metadata, status } = namespace;
   const labelled =

@@ -1,14 +1,14 @@
 import type { IngressClass } from '../networking/ingress-class.ts';
 import type { NetworkPolicy, NetworkPolicyPort } from '../networking/network-policy.ts';
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultIngressClass(ingressClass: IngressClass): IngressClass {
   const { parameters } = ingressClass.spec;
   if (parameters === undefined || parameters.scope !== undefined) return ingressClass;
   return { ...ingressClass, spec: { ...ingressClass.spec, parameters: { ...parameters, scope: 'Cluster' } } };
 }
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultNetworkPolicy(policy: NetworkPolicy): NetworkPolicy {
   const { policyTypes = [], ingress, egress } = policy.spec;
   return {

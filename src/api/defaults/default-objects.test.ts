@@ -25,7 +25,7 @@ import { defaultCsiDriver, defaultPersistentVolume, defaultPersistentVolumeClaim
 import { defaultVolumeInPlace } from './default-volume.ts';
 import { defaultMutatingWebhooks, defaultValidatingWebhooks } from './default-webhooks.ts';
 
-/** Objects of tests are as sparse as clients write them, which the types of stored objects do not allow. */
+/** The objects in tests are as incomplete as those of clients, which the types of stored objects do not allow. */
 function defaultsOf<T>(apply: (object: T) => T, object: object): unknown {
   const before = structuredClone(object);
   const once = apply(object as T);

@@ -9,8 +9,8 @@ import { defaultContainerInPlace, requestFromLimitInPlace, roundListInPlace } fr
 import { defaultVolumeInPlace } from './default-volume.ts';
 
 /**
- * A copy of the pod as the API server would have stored it. Idempotent.
- * The order matters: requests come from limits before pod-level requests are summed up (upstream: core/v1/defaults.go).
+ * A copy of the pod with the defaults that the API server sets. Idempotent. The order matters: requests are set from
+ * limits before pod-level requests are computed (upstream: core/v1/defaults.go).
  */
 export function defaultPod(pod: Pod): Pod {
   const defaulted = copyJson(pod);
@@ -26,7 +26,7 @@ export function defaultPod(pod: Pod): Pod {
   return defaulted;
 }
 
-/** The defaults that templates get, too; pods get others in addition. Changes `spec`. */
+/** Sets the defaults that pods and templates have in common. Changes `spec`. */
 export function defaultPodSpecInPlace(spec: PodSpec): void {
   defaultSpec(spec);
   for (const volume of spec.volumes ?? []) defaultVolumeInPlace(volume);
@@ -55,12 +55,12 @@ function defaultSpec(spec: PodSpec): void {
   }
 }
 
-/** On the host's network a container port is also a host port. */
+/** On the host's network, container ports are also host ports. */
 function exposeOnHost(container: Container): void {
   for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
 }
 
-/** If a pod sets any resources of its own, its huge pages include the containers' limits. */
+/** If a pod has pod-level resources, its huge pages include the containers' limits. */
 function defaultHugePageLimits(pod: Pod): void {
   const { resources } = pod.spec;
   if (resources === undefined || sizeOf(resources.limits) + sizeOf(resources.requests) === 0) return;
@@ -71,7 +71,10 @@ function defaultHugePageLimits(pod: Pod): void {
   if (sizeOf(limits) > 0) resources.limits = limits;
 }
 
-/** Pod-level limits without requests: the containers' sum where they request anything, else the limit. */
+/**
+ * Sets pod-level requests for resources with only a limit: the sum of the containers' requests if there are any,
+ * otherwise the limit.
+ */
 function defaultPodRequests(pod: Pod): void {
   const { resources } = pod.spec;
   if (resources === undefined || sizeOf(resources.limits) === 0) return;

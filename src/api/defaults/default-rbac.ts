@@ -8,8 +8,8 @@ interface Binding {
 }
 
 /**
- * Both kinds of bindings as the API server stores them (upstream: rbac/v1 defaults.go): users, groups and roles are of
- * the group of the API.
+ * Sets the defaults of both kinds of bindings: the API group of users, groups and roles (upstream: rbac/v1
+ * defaults.go).
  */
 export function defaultBinding<B extends Binding>(binding: B): B {
   const { roleRef, subjects } = binding;

@@ -1,12 +1,12 @@
 import type { PersistentVolumeSpec } from '../core/persistent-volume.ts';
 import type { Volume } from '../core/volume.ts';
 
-/** What pods and PersistentVolumes have in common. */
+/** The sources that pods and PersistentVolumes have in common. */
 type RemoteSources =
   | Pick<Volume, 'iscsi' | 'rbd' | 'azureDisk' | 'scaleIO'>
   | Pick<PersistentVolumeSpec, 'iscsi' | 'rbd' | 'azureDisk' | 'scaleIO'>;
 
-/** Fills in what the API server would (upstream: core/v1/defaults.go). Changes `volume`. */
+/** Sets the defaults of the API server (upstream: core/v1/defaults.go). Changes `volume`. */
 export function defaultRemoteInPlace(volume: RemoteSources): void {
   if (volume.iscsi !== undefined) volume.iscsi.iscsiInterface ||= 'default';
   if (volume.rbd !== undefined) {

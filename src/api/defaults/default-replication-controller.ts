@@ -4,7 +4,7 @@ import { defaultPodTemplate } from './default-apps.ts';
 
 const isEmpty = (labels: object | undefined): boolean => Object.keys(labels ?? {}).length === 0;
 
-/** A copy as the API server would have stored it (upstream: SetDefaults_ReplicationController). */
+/** A copy with the defaults that the API server sets (upstream: SetDefaults_ReplicationController). */
 export function defaultReplicationController(controller: ReplicationController): ReplicationController {
   const { metadata, spec } = controller;
   const labels = spec.template?.metadata.labels;
@@ -20,7 +20,7 @@ export function defaultReplicationController(controller: ReplicationController):
   };
 }
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultStoredPodTemplate(object: PodTemplate): PodTemplate {
   return { ...object, template: defaultPodTemplate(object.template) };
 }

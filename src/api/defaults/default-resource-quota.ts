@@ -1,7 +1,7 @@
 import type { ResourceQuota } from '../core/resource-quota.ts';
 import { roundList } from './default-container.ts';
 
-/** A copy as the API server would have stored it. */
+/** A copy with the defaults that the API server sets. */
 export function defaultResourceQuota(quota: ResourceQuota): ResourceQuota {
   const { spec, status } = quota;
   return {

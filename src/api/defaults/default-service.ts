@@ -4,7 +4,7 @@ import type { Service } from '../core/service.ts';
 const AFFINITY_TIMEOUT_SECONDS = 10_800;
 
 /**
- * A copy as the API server would have stored it, but for addresses and ports that it would have given out (upstream:
+ * A copy with the defaults that the API server sets, except addresses and ports that it would allocate (upstream:
  * SetDefaults_Service and the storage's normalization of cluster IPs).
  */
 export function defaultService(service: Service): Service {
@@ -25,7 +25,10 @@ export function defaultService(service: Service): Service {
   return copy;
 }
 
-/** A new service whose writer knows of one address only (upstream: normalizeClusterIPs). */
+/**
+ * Sets clusterIPs from clusterIP in a new service from a client that only knows the older field (upstream:
+ * normalizeClusterIPs).
+ */
 export function withClusterIps(service: Service): Service {
   const { clusterIP, clusterIPs = [] } = service.spec;
   return clusterIP && clusterIPs.length === 0

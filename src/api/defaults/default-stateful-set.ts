@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim } from '../core/persistent-volume-claim.ts';
 import { defaultPodTemplate } from './default-apps.ts';
 import { defaultPersistentVolumeClaim } from './default-storage.ts';
 
-/** A copy as the API server would have stored it (upstream: SetDefaults_StatefulSet). */
+/** A copy with the defaults that the API server sets (upstream: SetDefaults_StatefulSet). */
 export function defaultStatefulSet(set: StatefulSet): StatefulSet {
   const { spec } = set;
   const retention = spec.persistentVolumeClaimRetentionPolicy;
@@ -27,7 +27,7 @@ export function defaultStatefulSet(set: StatefulSet): StatefulSet {
   };
 }
 
-/** Without maxUnavailable, which upstream fills in only behind a gate that is off. */
+/** Without maxUnavailable, which upstream sets only with a feature gate that is off. */
 function defaultStrategy(strategy: StatefulSetUpdateStrategy | undefined): StatefulSetUpdateStrategy {
   const { type: given, rollingUpdate } = strategy ?? {};
   const type = given || 'RollingUpdate';
@@ -37,7 +37,7 @@ function defaultStrategy(strategy: StatefulSetUpdateStrategy | undefined): State
   return { type, rollingUpdate: { ...rolling, partition: rolling.partition ?? 0 } };
 }
 
-/** Templates say what they are (upstream: Convert_apps_StatefulSetSpec_To_v1_StatefulSetSpec). */
+/** Sets kind and apiVersion in templates (upstream: Convert_apps_StatefulSetSpec_To_v1_StatefulSetSpec). */
 function defaultClaimTemplate({ metadata, ...claim }: PersistentVolumeClaim): PersistentVolumeClaim {
   const { namespace, uid, ...named } = metadata;
   // A template has neither, but its type, which is that of a claim, says both.

@@ -6,7 +6,9 @@ import type { CSIDriver } from '../storage/csi-driver.ts';
 import { roundListInPlace } from './default-container.ts';
 import { defaultRemoteInPlace } from './default-remote-volume.ts';
 
-/** A copy as the API server would have stored it (upstream: SetDefaults_PersistentVolume and its generated callers). */
+/**
+ * A copy with the defaults that the API server sets (upstream: SetDefaults_PersistentVolume and its generated callers).
+ */
 export function defaultPersistentVolume(volume: PersistentVolume): PersistentVolume {
   const copy = copyJson(volume);
   const { spec } = copy;
@@ -18,7 +20,7 @@ export function defaultPersistentVolume(volume: PersistentVolume): PersistentVol
   return { ...copy, status: { ...copy.status, phase: copy.status?.phase || 'Pending' } };
 }
 
-/** A copy as the API server would have stored it (upstream: SetDefaults_PersistentVolumeClaim). */
+/** A copy with the defaults that the API server sets (upstream: SetDefaults_PersistentVolumeClaim). */
 export function defaultPersistentVolumeClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim {
   const copy = copyJson(claim);
   defaultClaimSpecInPlace(copy.spec);
@@ -33,7 +35,7 @@ export function defaultClaimSpecInPlace(spec: PersistentVolumeClaimSpec): void {
   roundListInPlace(spec.resources?.requests);
 }
 
-/** A copy as the API server would have stored it (upstream: SetDefaults_CSIDriver). */
+/** A copy with the defaults that the API server sets (upstream: SetDefaults_CSIDriver). */
 export function defaultCsiDriver(driver: CSIDriver): CSIDriver {
   const copy = copyJson(driver);
   const { spec } = copy;

@@ -7,7 +7,7 @@ import { defaultClaimSpecInPlace } from './default-storage.ts';
 const READABLE_BY_ALL = 0o644;
 const ONE_HOUR_SECONDS = 3600;
 
-/** Fills in what the API server would (upstream: core/v1/defaults.go and its generated callers). Changes `volume`. */
+/** Sets the defaults of the API server (upstream: core/v1/defaults.go and its generated callers). Changes `volume`. */
 export function defaultVolumeInPlace(volume: Volume): void {
   if (!hasSource(volume)) volume.emptyDir = {};
   if (volume.image !== undefined) volume.image.pullPolicy ||= pullPolicyFor(volume.image.reference ?? '');
@@ -27,7 +27,7 @@ export function defaultVolumeInPlace(volume: Volume): void {
   if (claim !== undefined) defaultClaimSpecInPlace(claim);
 }
 
-/** Whether any source is named. */
+/** Whether the volume has a source. */
 function hasSource(volume: Volume): boolean {
   return Object.entries(volume).some(([key, value]) => key !== 'name' && value !== undefined);
 }

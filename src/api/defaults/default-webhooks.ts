@@ -5,7 +5,7 @@ import type {
 } from '../admissionregistration/validating-webhook-configuration.ts';
 import type { RuleWithOperations, WebhookClientConfig } from '../admissionregistration/webhook.ts';
 
-/** A copy as the API server stores it (upstream: admissionregistration/v1 defaults.go). */
+/** A copy with the defaults that the API server sets (upstream: admissionregistration/v1 defaults.go). */
 export function defaultValidatingWebhooks(
   configuration: ValidatingWebhookConfiguration,
 ): ValidatingWebhookConfiguration {

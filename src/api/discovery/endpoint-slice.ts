@@ -1,4 +1,4 @@
-/** EndpointSlice of discovery.k8s.io/v1. Which fields exist follows k8s.io/api/discovery/v1. */
+/** EndpointSlice of discovery.k8s.io/v1. The fields follow k8s.io/api/discovery/v1. */
 import {
   array,
   atomic,

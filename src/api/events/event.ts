@@ -1,6 +1,4 @@
-/**
- * Event of events.k8s.io/v1: another view of the stored core/v1 Event. Which fields exist follows k8s.io/api/events/v1.
- */
+/** Event of events.k8s.io/v1: another view of the stored core/v1 Event. The fields follow k8s.io/api/events/v1. */
 import { field, filled, int32, microTime, object, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { EventSourceSchema } from '../core/event.ts';

@@ -1,5 +1,5 @@
 /**
- * From this count on a unit is printed alone; below it, the next smaller unit is printed too (upstream: apimachinery
+ * From this count on, a unit is printed alone. Below it, the next smaller unit is printed too (upstream: apimachinery
  * duration.HumanDuration).
  */
 const ages: readonly { seconds: number; unit: string; from: number; aloneFrom: number }[] = [
@@ -10,7 +10,7 @@ const ages: readonly { seconds: number; unit: string; from: number; aloneFrom: n
   { seconds: 1, unit: 's', from: 0, aloneFrom: 0 },
 ];
 
-/** `119s`, `3m12s`, `4h7m`, `2d3h`, as kubectl writes ages. */
+/** Formats an age as kubectl does: `119s`, `3m12s`, `4h7m`, `2d3h`. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const index = ages.findIndex((each) => seconds >= each.from * each.seconds);

@@ -1,7 +1,7 @@
 import { age } from './age.ts';
 import type { PodExplanation } from './explanation.ts';
 
-/** The explanation of one pod for people: verdict, what holds it up, and the record below. */
+/** Formats the explanation of one pod for people: the verdict, what delays it, and below it the recorded events. */
 export function explanationText(explanation: PodExplanation, nowMs: number, withTimeline: boolean): string {
   const lines = [
     `${explanation.namespace}/${explanation.name}: ${explanation.phase}, ${explanation.settled ? 'settled' : 'not settled'}`,

@@ -1,10 +1,10 @@
 /**
- * Why a pod is not settled: which step it is blocked on, the cause, since when, the last error and the next try. A
- * plain value in the worker's state, so it costs nothing until it is requested. Times are wall milliseconds.
+ * Why a pod is not settled: the step that is blocked, the cause, since when, the last error and the next attempt. It is
+ * a plain value in the worker's state, so it costs nothing until it is requested. Times are wall time in milliseconds.
  */
 export interface Blocker {
   /**
-   * What the agent is doing or waiting to do: `pull image docker.io/x`, `volume data`, `start container web`,
+   * The step that the agent performs or waits for: `pull image docker.io/x`, `volume data`, `start container web`,
    * `readiness of web`.
    */
   readonly step: string;
@@ -14,7 +14,7 @@ export interface Blocker {
   lastError?: string;
   /** When the agent tries again; absent when it waits for an event rather than a time. */
   nextTryAtMs?: number;
-  /** One line for each thing that the cause is about, such as what each node says. */
+  /** Details of the cause, one line each, such as the verdict for each node. */
   readonly details?: readonly string[];
   /** Suggestions. */
   readonly suggestions?: readonly string[];
@@ -29,7 +29,7 @@ export interface TimelineEntry {
   /** A reason from api/reasons.ts, or a step kind. */
   readonly reason: string;
   readonly message: string;
-  /** How often in a row the same line came; `atMs` is the last time. */
+  /** How many times in a row the line was recorded; `atMs` is the last time. */
   count: number;
 }
 
@@ -40,7 +40,7 @@ export interface PodExplanation {
   readonly phase: string;
   readonly settled: boolean;
   readonly blockers: readonly Blocker[];
-  /** Suggestions: missing objects, keys and drivers that the pod refers to. */
+  /** Suggestions: objects, keys and drivers that the pod refers to and that do not exist. */
   readonly suggestions: readonly string[];
   readonly timeline: readonly TimelineEntry[];
 }

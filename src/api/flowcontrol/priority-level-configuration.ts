@@ -1,4 +1,4 @@
-/** PriorityLevelConfiguration of flowcontrol.apiserver.k8s.io/v1. Which fields exist follows k8s.io/api/flowcontrol/v1. */
+/** PriorityLevelConfiguration of flowcontrol.apiserver.k8s.io/v1. The fields follow k8s.io/api/flowcontrol/v1. */
 import { array, field, filled, int32, object, pointer, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';

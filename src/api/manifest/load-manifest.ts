@@ -58,9 +58,9 @@ export interface LoadedManifest {
 }
 
 /**
- * Reads a manifest: YAML or JSON, one or many documents; pods, the kinds of `manifestKinds` and lists of them. Objects
- * are decoded and defaulted, not validated. Never throws. An object with an error is left out and does not hold back
- * the others.
+ * Reads a manifest: YAML or JSON, one or more documents with pods, the kinds of `manifestKinds`, and lists of them.
+ * Objects are decoded and defaulted, but not validated. Never throws. An object with an error is left out; the others
+ * are returned.
  */
 export function loadManifest(text: string, options: LoadOptions): LoadedManifest {
   const loader = new Loader(text, options);
@@ -68,7 +68,7 @@ export function loadManifest(text: string, options: LoadOptions): LoadedManifest
   return loader.result();
 }
 
-/** Adds the line of the file to errors of validation. */
+/** Adds the position in the file to validation errors. */
 export function locateFieldErrors(
   manifest: LoadedManifest,
   object: ManifestKinds[ManifestKind],

@@ -1,9 +1,9 @@
-/** One thing wrong with a manifest, and where. Lines and columns count from 1. */
+/** A problem in a manifest and its position. Lines and columns start at 1. */
 export interface ManifestError {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** The field, in upstream's notation; empty when the problem is not with a field. */
+  /** The field, in upstream's notation; empty if the problem is not about a field. */
   readonly path: string;
   readonly message: string;
 }

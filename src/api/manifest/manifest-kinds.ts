@@ -57,12 +57,12 @@ export type KindedObject = Kinded<Exclude<ManifestKind, 'Pod'>>;
 
 interface KindRules<Kind extends ManifestKind> {
   readonly apiVersion: string;
-  /** In no namespace: `metadata.namespace` stays ''. */
+  /** Cluster-scoped: `metadata.namespace` stays ''. */
   readonly clusterScoped: boolean;
   readonly decode: (value: unknown, options: DecodeOptions) => Decoded<ManifestKinds[Kind]>;
-  /** A copy as the API server would have stored it. */
+  /** A copy with the defaults that the API server sets. */
   readonly applyDefaults: (object: ManifestKinds[Kind]) => ManifestKinds[Kind];
-  /** Of a defaulted object in its namespace. */
+  /** Validates a defaulted object in its namespace. */
   readonly validate: (object: ManifestKinds[Kind]) => readonly FieldError[];
 }
 
@@ -132,7 +132,7 @@ export function validateObject<Kind extends ManifestKind>({ kind, object }: Kind
   return manifestKinds[kind].validate(object);
 }
 
-/** The object in the namespace it belongs to when its manifest names none. */
+/** The object with its default namespace, if its manifest has none. */
 export function inDefaultNamespace<Kind extends ManifestKind>(entry: Kinded<Kind>): Kinded<Kind> {
   const { kind, object } = entry;
   if (manifestKinds[kind].clusterScoped || object.metadata.namespace !== '') return entry;

@@ -13,8 +13,8 @@ export interface ParsedYaml {
 class TooMuch extends Error {}
 
 /**
- * Prefixes of parser messages that go on to quote the text. The quote is removed: the text may be a Secret's, and
- * errors go into logs. Line and column identify the position.
+ * Prefixes of parser messages that quote the text after them. The quote is removed, because the text may be a Secret
+ * and errors are logged. Line and column identify the position.
  */
 const quoting =
   /^(Not a YAML token|Block scalar header includes extra characters|Unresolved tag|Unresolved alias[^:]*|Could not resolve tag|Not a valid tag|Verbatim tags aren't resolved|Unexpected .*? token in YAML (?:stream|document)|Invalid escape sequence|Unknown directive|Unsupported YAML version|The(?= .* tag has no suffix))[^]*$/;

@@ -4,10 +4,10 @@ import { withWholeCharacters } from '../../base/whole-characters.ts';
 const MOST_CHARACTERS = 65_536;
 
 /**
- * The value of a text that is exactly what JSON.stringify writes, with or without indentation, as programs write
- * manifests; undefined for everything else. The value must encode to the same text again. The text then has no
- * duplicate keys and no number that would change, so the YAML parser, which takes many times as long, would give the
- * same value without errors.
+ * Parses a text that is exactly the output of JSON.stringify, with or without indentation, as programs write manifests;
+ * undefined for any other text. The value must encode to the same text again. Then the text has no duplicate keys and
+ * no number that would change, so the YAML parser, which is many times slower, would return the same value without
+ * errors.
  */
 export function readPlainJson(text: string, maxDepth: number): { value: unknown } | undefined {
   if (text.length > MOST_CHARACTERS || !/^\s*\{/.test(text)) return undefined;

@@ -1,4 +1,4 @@
-/** One YAML document of a file, and where in the file it starts. */
+/** One YAML document of a file, with its position. */
 export interface DocumentText {
   readonly text: string;
   /** Offset of the document in the file, in UTF-16 units. */
@@ -8,9 +8,9 @@ export interface DocumentText {
 const marker = /^(?:---(?=[ \t\r\n]|$)|\.\.\.(?=[ \t\r]*$))/gm;
 
 /**
- * Cuts a file at its document markers. YAML allows neither marker at the start of a line inside a value, so that a
- * broken document cannot swallow its neighbours. Documents of nothing but blank lines, comments and directives are left
- * out. Stops after `max` documents.
+ * Splits a file at its document markers. YAML allows no marker at the start of a line inside a value, so an invalid
+ * document cannot include its neighbours. Documents with only blank lines, comments and directives are left out. Stops
+ * after `max` documents.
  */
 export function splitDocuments(text: string, max: number): DocumentText[] {
   const documents: DocumentText[] = [];

@@ -1,7 +1,6 @@
 /**
- * The value of a plain YAML scalar. Kubernetes reads YAML 1.1 as Go's yaml.v2 does: `yes` and `on` are true, `0644` is
- * octal, `1_000` is a number. Reading it as YAML 1.2 would silently change file modes, so scalars are resolved here and
- * not by the parser.
+ * Resolves plain YAML scalars. Kubernetes reads YAML 1.1 as Go's yaml.v2 does: `yes` and `on` are true, `0644` is
+ * octal, `1_000` is a number. YAML 1.2 would silently change file modes, so the parser does not resolve scalars.
  */
 const words: ReadonlyMap<string, boolean | null> = new Map<string, boolean | null>([
   ...['', '~', 'null', 'Null', 'NULL'].map((word): [string, null] => [word, null]),

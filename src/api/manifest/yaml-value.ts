@@ -21,7 +21,7 @@ export interface YamlProblem {
   readonly duplicate: boolean;
 }
 
-/** Thrown inside a conversion to end it; never leaves this file. */
+/** Thrown to end a conversion; caught in this file. */
 class Unusable extends Error {
   readonly offset: number;
   constructor(message: string, offset: number) {
@@ -31,8 +31,8 @@ class Unusable extends Error {
 }
 
 /**
- * The plain value of a parsed document, with aliases and merge keys resolved under limits, and the duplicate keys found
- * on the way.
+ * Converts a parsed document to a plain value. It resolves aliases and merge keys within limits, and collects duplicate
+ * keys.
  */
 export function toPlainValue(
   document: Document,
@@ -165,7 +165,7 @@ function keyText(pair: Pair): string {
   return String(key.value);
 }
 
-/** Go's parser has no escape for half of a surrogate pair either. */
+/** Go's parser also rejects an escape for half of a surrogate pair. */
 function refuseHalves(scalar: Scalar): void {
   if (typeof scalar.value === 'string' && !scalar.value.isWellFormed())
     throw new Unusable('found invalid Unicode character escape code', offsetOf(scalar));
@@ -195,7 +195,7 @@ function isPlain(node: unknown): boolean {
   return isScalar(node) && (node.type === 'PLAIN' || node.type === undefined || node.type === null);
 }
 
-/** Where a node starts in the text of its document. */
+/** The position of a node in the text of its document. */
 function offsetOf(node: unknown): number {
   const { range } = (node ?? {}) as { range?: readonly number[] | null };
   return range?.[0] ?? 0;

@@ -1,9 +1,9 @@
-/** Answers of custom.metrics.k8s.io and external.metrics.k8s.io. Which fields exist follows k8s.io/metrics. */
+/** Answers of custom.metrics.k8s.io and external.metrics.k8s.io. The fields follow k8s.io/metrics. */
 import { LabelSelectorSchema, ObjectReferenceSchema } from '../core/meta.ts';
 import { array, int64, map, object, quantity, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 
-/** Both versions of it: v1beta1 has the name of the metric beside, v1beta2 within. */
+/** Both versions of MetricValue: the metric's name is a field of its own in v1beta1, and nested in v1beta2. */
 const MetricValueSchema = object('MetricValue', {
   describedObject: required(ObjectReferenceSchema),
   metricName: string,

@@ -1,4 +1,4 @@
-/** NodeMetrics and PodMetrics of metrics.k8s.io/v1beta1. Which fields exist follows k8s.io/metrics. */
+/** NodeMetrics and PodMetrics of metrics.k8s.io/v1beta1. The fields follow k8s.io/metrics. */
 import { ObjectMetaSchema } from '../core/meta.ts';
 import { ResourceListSchema } from '../core/resource-requirements.ts';
 import { array, filled, object, required, string } from '../schema/schema.ts';
@@ -8,9 +8,9 @@ const common = {
   kind: string,
   apiVersion: string,
   metadata: filled(ObjectMetaSchema),
-  /** The end of the measured time. */
+  /** The end of the measured interval. */
   timestamp: required(string),
-  /** The length of the measured time, such as `15.07s`. */
+  /** The length of the measured interval, such as `15.07s`. */
   window: required(string),
 };
 

@@ -1,4 +1,4 @@
-/** IngressClass of networking.k8s.io/v1. Which fields exist follows k8s.io/api/networking/v1. */
+/** IngressClass of networking.k8s.io/v1. The fields follow k8s.io/api/networking/v1. */
 import { field, filled, object, pointer, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
@@ -26,7 +26,7 @@ export const IngressClassSchema = object('IngressClass', {
 });
 export type IngressClass = Infer<typeof IngressClassSchema>;
 
-/** With the value `true`, it marks the default class, for Ingresses that name none. */
+/** The value `true` marks the default class for Ingresses without a class. */
 export const DEFAULT_INGRESS_CLASS_ANNOTATION = 'ingressclass.kubernetes.io/is-default-class';
-/** How an Ingress named its class before the field existed. */
+/** The annotation with the class of an Ingress, from before the field existed. */
 export const INGRESS_CLASS_ANNOTATION = 'kubernetes.io/ingress.class';

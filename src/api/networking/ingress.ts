@@ -1,4 +1,4 @@
-/** Ingress of networking.k8s.io/v1. Which fields exist follows k8s.io/api/networking/v1. */
+/** Ingress of networking.k8s.io/v1. The fields follow k8s.io/api/networking/v1. */
 import {
   array,
   atomic,

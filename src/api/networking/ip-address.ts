@@ -1,4 +1,4 @@
-/** IPAddress of networking.k8s.io/v1. Which fields exist follows k8s.io/api/networking/v1. */
+/** IPAddress of networking.k8s.io/v1. The fields follow k8s.io/api/networking/v1. */
 import { field, filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';

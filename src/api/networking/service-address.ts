@@ -2,7 +2,7 @@ import { formatIp, parseSloppyIp } from '../../base/ip-address.ts';
 import type { IPAddress } from './ip-address.ts';
 import type { ServiceCIDR } from './service-cidr.ts';
 
-/** Labels of the IPAddresses that stand for cluster IPs of services. */
+/** Labels of the IPAddresses for cluster IPs of services. */
 const addressLabels = {
   family: 'ipaddress.kubernetes.io/ip-family',
   managedBy: 'ipaddress.kubernetes.io/managed-by',
@@ -14,7 +14,7 @@ interface ServiceName {
   readonly name: string;
 }
 
-/** The IPAddress by which a service has a cluster IP. Its name is the address in canonical form. */
+/** The IPAddress that reserves a cluster IP for a service. Its name is the address in canonical form. */
 export function newServiceAddress(text: string, { namespace, name }: ServiceName): IPAddress {
   const bytes = parseSloppyIp(text);
   const ip = bytes === undefined ? text : formatIp(bytes);

@@ -1,4 +1,4 @@
-/** ServiceCIDR of networking.k8s.io/v1. Which fields exist follows k8s.io/api/networking/v1. */
+/** ServiceCIDR of networking.k8s.io/v1. The fields follow k8s.io/api/networking/v1. */
 import { array, field, filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ConditionSchema } from '../core/condition.ts';
@@ -23,7 +23,7 @@ export const ServiceCIDRSchema = object('ServiceCIDR', {
 });
 export type ServiceCIDR = Infer<typeof ServiceCIDRSchema>;
 
-/** The range that the flags of the API server set. */
+/** The range from the flags of the API server. */
 export const DEFAULT_SERVICE_CIDR_NAME = 'kubernetes';
-/** Keeps a range while a service has an address that no other range contains. */
+/** Keeps a range while a service has an address from it that is in no other range. */
 export const SERVICE_CIDR_FINALIZER = 'networking.k8s.io/service-cidr-finalizer';

@@ -1,4 +1,4 @@
-/** RuntimeClass of node.k8s.io/v1. Which fields exist follows k8s.io/api/node/v1. */
+/** RuntimeClass of node.k8s.io/v1. The fields follow k8s.io/api/node/v1. */
 import { array, atomic, field, filled, map, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
@@ -16,7 +16,7 @@ export const RuntimeClassSchedulingSchema = object('Scheduling', {
 });
 export type RuntimeClassScheduling = Infer<typeof RuntimeClassSchedulingSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const RuntimeClassSchema = object('RuntimeClass', {
   kind: string,
   apiVersion: string,

@@ -1,6 +1,6 @@
 /**
- * Eviction of policy/v1: the body that asks for a pod to leave as far as its disruption budgets let it. Which fields
- * exist follows k8s.io/api/policy/v1.
+ * Eviction of policy/v1: the body of a request to delete a pod if its disruption budgets allow it. The fields follow
+ * k8s.io/api/policy/v1.
  */
 import { field, filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';

@@ -1,4 +1,4 @@
-/** PodDisruptionBudget of policy/v1. Which fields exist follows k8s.io/api/policy/v1. */
+/** PodDisruptionBudget of policy/v1. The fields follow k8s.io/api/policy/v1. */
 import {
   array,
   field,

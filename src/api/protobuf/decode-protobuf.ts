@@ -53,8 +53,8 @@ function readEnvelope(reader: BinaryReader): Envelope {
 }
 
 /**
- * A message of the API's protobuf form as the JSON value that means the same; it is checked by the schema later, as
- * JSON is. Go writes zeros it could leave out: those are left out here. Throws `ProtobufError`.
+ * Decodes a message in the API's protobuf format to the equivalent JSON value; the schema checks it later, as for JSON.
+ * Go may encode zero values that it could omit; they are dropped here. Throws `ProtobufError`.
  */
 export function decodeMessage(raw: Uint8Array, schema: ObjectSchema): Record<string, unknown> {
   const reader = new BinaryReader(raw);
@@ -145,7 +145,7 @@ class MessageDecoder {
     setOwn(into, key, value ?? null);
   }
 
-  /** A list as the value of a map is a message of its own (ExtraValue). */
+  /** A list that is the value of a map has its own message (ExtraValue). */
   #wrappedList(items: Schema, depth: number): unknown[] {
     const list: unknown[] = [];
     this.#eachField(this.#length(), (number, wire) => {
@@ -182,7 +182,7 @@ class MessageDecoder {
     }
   }
 
-  /** Unknown fields count too: each takes only two bytes of input. */
+  /** Unknown fields are counted too, because each takes only two bytes of input. */
   #eachField(end: number, read: (number: number, wire: WireType) => void): void {
     eachField(this.#reader, end, (number, wire) => {
       this.#count();

@@ -4,11 +4,11 @@ import { planMessage } from './message-plan.ts';
 import type { MessagePlan, NumberedField } from './message-plan.ts';
 
 /**
- * A decoded object without what Go would not write again: empty texts, zeros, false, and empty lists and maps in fields
- * that cannot tell them from nothing (upstream: `omitempty` on what is no pointer). So `hostNetwork: false` and
- * `nodeSelector: {}`, which templates of manifests are full of, are no change of an object that does not say them.
- * A selector of nothing but empty parts stays as it is given: that is how validation tells it from none. The same object
- * when nothing is to go.
+ * Removes from a decoded object what Go would not encode again: empty strings, zeros, false, and empty lists and maps,
+ * in fields that cannot distinguish them from absence (upstream: `omitempty` on fields that are not pointers). Thus
+ * `hostNetwork: false` and `nodeSelector: {}`, which manifest templates often contain, equal absent fields. A selector
+ * with only empty parts is kept, because validation distinguishes it from an absent one. Returns the same object if
+ * nothing is removed.
  */
 export function dropZeros<T extends object>(object: T, schema: ObjectSchema): T {
   // The result has the same type, because only optional fields are removed.
@@ -22,7 +22,7 @@ interface ZeroPlan {
   readonly droppable: ReadonlySet<string>;
   /** Not changed if nothing would be left, for types that one manager owns as a whole. */
   readonly keepsLast: boolean;
-  /** How to clean the value of a field, for types that can contain something to remove. */
+  /** How to clean a field's value, for types that may contain something to remove. */
   readonly inner: ReadonlyMap<string, Clean>;
 }
 

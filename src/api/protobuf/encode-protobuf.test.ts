@@ -82,7 +82,7 @@ test('a text that is no time is an error, not another time', () => {
   assert.throws(() => encodeMessage({ metadata: { creationTimestamp: 'soon' } }, PodSchema), ProtobufError);
 });
 
-/** Values as decoding returns them: without empty lists, and without zeros that Go does not write. */
+/** Generates values as decoding returns them: without empty lists, and without zeros that Go does not encode. */
 function valueOf(schema: Schema, depth: number): fc.Arbitrary<unknown> {
   switch (schema.kind) {
     case 'boolean':

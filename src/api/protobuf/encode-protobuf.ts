@@ -14,14 +14,14 @@ type WriteField = (writer: MessageWriter, value: unknown) => void;
 type WriteFields = (writer: MessageWriter, value: Values) => void;
 
 /**
- * A value of the API as a message of its protobuf form, without the envelope. Fields without a number are left out, as
- * are fields that the schema does not know. Throws `ProtobufError` for a type that has no protobuf form.
+ * Encodes a value in the API's protobuf format, without the envelope. Fields without a number and unknown fields are
+ * left out. Throws `ProtobufError` for a type without a protobuf format.
  */
 export function encodeMessage(value: object, schema: ObjectSchema): Buffer {
   return written((writer) => encoderOf(schema)(writer, value as Values));
 }
 
-/** The envelope that `openEnvelope` opens (upstream: runtime.Unknown behind four bytes). */
+/** Writes the envelope that `openEnvelope` reads (upstream: runtime.Unknown after four bytes). */
 export function sealEnvelope({ apiVersion, kind, raw }: Envelope): Buffer {
   const { head, tail } = envelopeAround({ apiVersion, kind }, raw.length);
   return Buffer.concat([head, raw, tail]);
@@ -45,7 +45,7 @@ export function envelopeAround(
 }
 
 const magic = Buffer.from('k8s\0');
-/** contentEncoding and contentType: Go writes them though they are empty. */
+/** Empty contentEncoding and contentType, which Go writes. */
 const noContentType = Buffer.from([0x1a, 0, 0x22, 0]);
 
 /** One writer for all: encoding is synchronous, and the result is copied. */
@@ -77,8 +77,8 @@ function encoderOf(schema: ObjectSchema): WriteFields {
 }
 
 /**
- * Fields are written in the order of the object, which is that of the type. Checking all possible fields would take
- * longer.
+ * Fields are written in the order of the object, which is that of the type. Iterating over all possible fields would be
+ * slower.
  */
 function fieldsEncoder(plan: MessagePlan): WriteFields {
   const writes = new Map<string, WriteField>();
@@ -102,7 +102,7 @@ function fieldsEncoder(plan: MessagePlan): WriteFields {
   };
 }
 
-/** An inner message that JSON does not show is written if one of its fields exists. */
+/** A nested message that JSON does not show is written if one of its fields exists. */
 function embeddedEncoder(number: number, plan: MessagePlan): WriteFields {
   const fields = fieldsEncoder(plan);
   return (writer, value) => {

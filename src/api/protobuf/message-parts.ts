@@ -20,8 +20,8 @@ const HEAD_BYTES = 16;
 const FRAME_HEAD_BYTES = 4;
 
 /**
- * An event of a watch as a frame of its own: its length in four bytes, and a WatchEvent without an envelope, in which the
- * object has one (upstream: LengthDelimitedFramer, and RawExtension in meta/v1 WatchEvent).
+ * A watch event as a frame: its length in four bytes, then a WatchEvent without an envelope, whose object has one
+ * (upstream: LengthDelimitedFramer, and RawExtension in meta/v1 WatchEvent).
  */
 export function frameWatchEvent(type: string, sealed: Uint8Array): Buffer {
   const writer = new MessageWriter(sealed.length + type.length + 2 * HEAD_BYTES);

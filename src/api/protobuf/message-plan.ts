@@ -3,11 +3,11 @@ import type { ObjectSchema, Schema } from '../schema/schema.ts';
 export interface NumberedField {
   readonly name: string;
   readonly schema: Schema;
-  /** Whether a zero is a value, and not Go's encoding of absence. */
+  /** Whether a zero is a value, rather than Go's encoding of absence. */
   readonly keepsZero: boolean;
 }
 
-/** The meaning of each field number: a field, or a message whose fields belong to the outer one. */
+/** The meaning of each field number: a field, or a nested message whose fields JSON shows as those of the outer one. */
 export type MessagePlan = ReadonlyMap<number, NumberedField | MessagePlan>;
 type MessagePlanDraft = Map<number, NumberedField | MessagePlanDraft>;
 

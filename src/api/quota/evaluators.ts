@@ -22,7 +22,7 @@ export interface QuotaEvaluator {
   counts(name: string): boolean;
   usage(object: ApiObject, nowMs: number): Amounts;
   isInScope(object: ApiObject, requirement: ScopedResourceSelectorRequirement): boolean;
-  /** The error for an object that does not set a required resource; undefined when there is none. */
+  /** The error for an object that does not set a resource that the quota limits; undefined if it sets all. */
   missing(bounded: readonly string[], object: ApiObject): string | undefined;
   /** Whether an update can increase the usage. */
   mayGrow(subresource: string, old: ApiObject, object: ApiObject): boolean;

@@ -42,7 +42,7 @@ export function isCountedOfPods(name: string): boolean {
   );
 }
 
-/** Pods that have ended count only as objects. */
+/** A pod that has ended only counts as an object. */
 export function podUsage(pod: Pod, nowMs: number): Amounts {
   const usage = new Map<string, Quantity>([[POD_COUNT, oneItem]]);
   if (!isCharged(pod, nowMs)) return usage;
@@ -51,7 +51,7 @@ export function podUsage(pod: Pod, nowMs: number): Amounts {
   return usage;
 }
 
-/** Whether the pod's requests still count: not when it has ended, nor when its deletion is overdue. */
+/** Whether the pod's requests count: not after it has ended, and not when its deletion is overdue. */
 export function isCharged({ metadata, status }: Pod, nowMs: number): boolean {
   if (isTerminalPhase(status?.phase)) return false;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
@@ -76,8 +76,8 @@ function usageOf(requests: ResourceList | undefined, limits: ResourceList | unde
 }
 
 /**
- * The names of resources that containers must set because a quota limits them, in upstream's format; undefined when
- * none is missing.
+ * The names of resources that a quota limits and the containers do not set, in upstream's format; undefined if all are
+ * set.
  */
 export function missingOfPod(bounded: readonly string[], { spec }: Pod): string | undefined {
   const { resources, containers, initContainers = [] } = spec;

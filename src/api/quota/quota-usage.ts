@@ -6,7 +6,7 @@ import type { Amounts } from './amounts.ts';
 import { evaluatorOf } from './evaluators.ts';
 import type { QuotaEvaluator } from './evaluators.ts';
 
-/** All that a quota demands of objects it is to count. */
+/** The scopes of the quota; an object counts only if it is in all of them. */
 export function scopesOf({ spec }: ResourceQuota): readonly ScopedResourceSelectorRequirement[] {
   const scopes = (spec.scopes ?? []).map(
     (scopeName): ScopedResourceSelectorRequirement => ({ scopeName, operator: 'Exists' }),
@@ -18,7 +18,7 @@ export function isInScopes(evaluator: QuotaEvaluator, object: ApiObject, quota: 
   return scopesOf(quota).every((scope) => evaluator.isInScope(object, scope));
 }
 
-/** Whether the quota limits anything that objects of the kind use. */
+/** Whether the quota limits a resource that objects of the kind use. */
 export function concernsQuota(type: GroupResource, { spec, status }: ResourceQuota): boolean {
   const evaluator = evaluatorOf(type);
   return (

@@ -9,16 +9,16 @@ const COUNT = 'count/resourceclaims.resource.k8s.io';
 const BY_CLASS = '.deviceclass.resource.k8s.io/devices';
 /** The extended resource for devices of a class that does not name one. */
 const IMPLICIT = 'requests.deviceclass.resource.kubernetes.io/';
-/** Upstream: AllocationResultsMaxSize, the most devices that a claim can have. */
+/** Upstream: AllocationResultsMaxSize, the largest number of devices in a claim. */
 const MOST_DEVICES = 32;
 
 export const isCountedOfResourceClaims = (name: string): boolean =>
   name === COUNT || name.endsWith(BY_CLASS) || name.startsWith(IMPLICIT);
 
 /**
- * A claim may use as many devices of a class as its requests ask for; of alternatives, the largest counts (upstream:
- * evaluator/core/resource_claims.go Usage). What the scheduler claims for a pod's extended resources counts with the
- * pod under those names.
+ * The devices that a claim uses for quotas, by class: the number that its requests ask for; of alternatives, the
+ * largest (upstream: evaluator/core/resource_claims.go Usage). Claims that the scheduler creates for extended resources
+ * of a pod count as that pod's resources.
  */
 export function resourceClaimUsage({ metadata, spec }: ResourceClaim): Amounts {
   const devices = new Map<string, Quantity>();

@@ -1,10 +1,10 @@
-/** ClusterRoleBinding of rbac.authorization.k8s.io/v1. Which fields exist follows k8s.io/api/rbac/v1. */
+/** ClusterRoleBinding of rbac.authorization.k8s.io/v1. The fields follow k8s.io/api/rbac/v1. */
 import { array, field, filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 import { RoleRefSchema, SubjectSchema } from './policy-rule.ts';
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const ClusterRoleBindingSchema = object('ClusterRoleBinding', {
   kind: string,
   apiVersion: string,

@@ -1,6 +1,6 @@
 /**
- * What the kinds of rbac.authorization.k8s.io/v1 share: rules, subjects, references to roles. Which fields exist
- * follows k8s.io/api/rbac/v1.
+ * What the kinds of rbac.authorization.k8s.io/v1 share: rules, subjects, references to roles. The fields follow
+ * k8s.io/api/rbac/v1.
  */
 import { array, atomic, field, filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
@@ -21,7 +21,7 @@ export const SubjectSchema = atomic(
     kind: required(1, string),
     apiGroup: field(2, string),
     name: required(3, string),
-    /** Of service accounts only. */
+    /** For service accounts only. */
     namespace: field(4, string),
   }),
 );

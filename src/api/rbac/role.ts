@@ -1,4 +1,4 @@
-/** Role of rbac.authorization.k8s.io/v1. Which fields exist follows k8s.io/api/rbac/v1. */
+/** Role of rbac.authorization.k8s.io/v1. The fields follow k8s.io/api/rbac/v1. */
 import { array, filled, object, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';

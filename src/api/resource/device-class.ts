@@ -1,4 +1,4 @@
-/** DeviceClass of resource.k8s.io/v1. Which fields exist follows k8s.io/api/resource/v1. */
+/** DeviceClass of resource.k8s.io/v1. The fields follow k8s.io/api/resource/v1. */
 import { array, field, filled, inline, object, pointer, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
@@ -16,7 +16,7 @@ export const DeviceClassSpecSchema = object('DeviceClassSpec', {
 });
 export type DeviceClassSpec = Infer<typeof DeviceClassSpecSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const DeviceClassSchema = object('DeviceClass', {
   kind: string,
   apiVersion: string,

@@ -1,11 +1,11 @@
 /**
- * What classes, claims and slices of dynamic resource allocation share: selectors, configuration, taints. Which fields
- * exist follows k8s.io/api/resource/v1.
+ * Types that classes, claims and slices of dynamic resource allocation share: selectors, configuration, taints. The
+ * fields follow k8s.io/api/resource/v1.
  */
 import { field, int64, object, oneOf, opaque, pointer, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 
-/** Protects an allocated claim, until its devices are free again (upstream: resource/v1 Finalizer). */
+/** The finalizer of an allocated claim, until its devices are free again (upstream: resource/v1 Finalizer). */
 export const CLAIM_FINALIZER = 'resource.kubernetes.io/delete-protection';
 /** `true` on a claim that the scheduler made for the extended resources of a pod. */
 export const EXTENDED_CLAIM_ANNOTATION = 'resource.kubernetes.io/extended-resource-claim';
@@ -13,7 +13,7 @@ export const EXTENDED_CLAIM_ANNOTATION = 'resource.kubernetes.io/extended-resour
 export const POD_CLAIM_NAME_ANNOTATION = 'resource.kubernetes.io/pod-claim-name';
 /** Set to `true` on a namespace, permits claims with admin access in it. */
 export const ADMIN_ACCESS_LABEL = 'resource.kubernetes.io/admin-access';
-/** The prefix of the extended resource that each DeviceClass has without naming one. */
+/** The prefix of the extended resource that a DeviceClass provides if it names none. */
 export const DEVICE_CLASS_RESOURCE_PREFIX = 'deviceclass.resource.kubernetes.io/';
 
 export const CELDeviceSelectorSchema = object('CELDeviceSelector', { expression: required(1, string) });

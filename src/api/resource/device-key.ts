@@ -1,4 +1,4 @@
-/** Where a device is found, and which share of it. */
+/** Identifies a device, and a share of it. */
 export interface DeviceReference {
   readonly driver: string;
   readonly pool: string;
@@ -6,7 +6,7 @@ export interface DeviceReference {
   readonly shareID?: string | undefined;
 }
 
-/** `driver/pool/device`, with `/shareID` for a share: unique, since none of the parts but the pool holds a slash. */
+/** `driver/pool/device`, with `/shareID` for a share. It is unique, because only the pool may contain slashes. */
 export function deviceKey({ driver, pool, device, shareID }: DeviceReference): string {
   return shareID === undefined ? `${driver}/${pool}/${device}` : `${driver}/${pool}/${device}/${shareID}`;
 }

@@ -6,7 +6,7 @@ import type { ResourceClaim } from './resource-claim.ts';
 export type PodClaimName =
   /** The claim; a generated one must belong to the pod (`mustOwn`). */
   | { readonly kind: 'named'; readonly name: string; readonly mustOwn: boolean }
-  /** The controller decided that the pod needs none. */
+  /** The controller has found that the pod needs no claim. */
   | { readonly kind: 'notNeeded' }
   /** The controller has not created it yet. */
   | { readonly kind: 'notCreated' };
@@ -21,7 +21,7 @@ export function podClaimName({ status }: Pod, claim: PodResourceClaim): PodClaim
     : { kind: 'named', name: made.resourceClaimName, mustOwn: true };
 }
 
-/** The names of the pod's ResourceClaims that are known, in the pod's namespace. */
+/** The names of the pod's ResourceClaims that exist according to its status. */
 export function resourceClaimNames(pod: Pod): string[] {
   const names = (pod.spec.resourceClaims ?? []).flatMap((claim) => {
     const found = podClaimName(pod, claim);
@@ -46,7 +46,7 @@ export function isReservedFor({ status }: ResourceClaim, { metadata }: Pod): boo
   );
 }
 
-/** Whether no other pod uses the claim, so that it may be freed for another try of this one. */
+/** Whether only this pod uses the claim, so that it can be deallocated and allocated again for it. */
 export function isOnlyFor({ status }: ResourceClaim, { metadata }: Pod): boolean {
   return (status?.reservedFor ?? []).every(({ uid }) => uid === metadata.uid);
 }
@@ -54,7 +54,7 @@ export function isOnlyFor({ status }: ResourceClaim, { metadata }: Pod): boolean
 /** Upstream's limit of `status.reservedFor`. */
 const MAX_CLAIM_CONSUMERS = 256;
 
-/** Whether another pod may be added to the users of the claim. */
+/** Whether the claim's list of users has room for another pod. */
 export function canBeReserved({ metadata, status }: ResourceClaim): boolean {
   return metadata.deletionTimestamp === undefined && (status?.reservedFor ?? []).length < MAX_CLAIM_CONSUMERS;
 }

@@ -1,4 +1,4 @@
-/** ResourceClaimTemplate of resource.k8s.io/v1. Which fields exist follows k8s.io/api/resource/v1. */
+/** ResourceClaimTemplate of resource.k8s.io/v1. The fields follow k8s.io/api/resource/v1. */
 import { filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { EmbeddedObjectMetaSchema, ObjectMetaSchema } from '../core/meta.ts';

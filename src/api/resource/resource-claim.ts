@@ -1,4 +1,4 @@
-/** ResourceClaim of resource.k8s.io/v1. Which fields exist follows k8s.io/api/resource/v1. */
+/** ResourceClaim of resource.k8s.io/v1. The fields follow k8s.io/api/resource/v1. */
 import {
   array,
   boolean,

@@ -1,4 +1,4 @@
-/** ResourceSlice of resource.k8s.io/v1. Which fields exist follows k8s.io/api/resource/v1. */
+/** ResourceSlice of resource.k8s.io/v1. The fields follow k8s.io/api/resource/v1. */
 import {
   array,
   boolean,
@@ -106,7 +106,7 @@ export const ResourceSliceSpecSchema = object('ResourceSliceSpec', {
 });
 export type ResourceSliceSpec = Infer<typeof ResourceSliceSpecSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const ResourceSliceSchema = object('ResourceSlice', {
   kind: string,
   apiVersion: string,

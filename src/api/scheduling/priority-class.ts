@@ -1,4 +1,4 @@
-/** PriorityClass of scheduling.k8s.io/v1; in no namespace. Which fields exist follows k8s.io/api/scheduling/v1. */
+/** PriorityClass of scheduling.k8s.io/v1, cluster-scoped. The fields follow k8s.io/api/scheduling/v1. */
 import { boolean, field, filled, int32, object, pointer, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';

@@ -1,4 +1,4 @@
-/** The accepted name a person most likely meant: same letters in another case, or at most two typing mistakes away. */
+/** The accepted name that a person most likely meant: it differs only in case, or by at most two typing mistakes. */
 export function closestName(name: string, accepted: readonly string[]): string | undefined {
   if (name.length > 64) return undefined;
   const lower = name.toLowerCase();

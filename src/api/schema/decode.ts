@@ -29,7 +29,7 @@ export interface DecodeError {
   readonly problem: DecodeProblem;
   readonly path: FieldPath;
   /**
-   * The problem; for `wrongType` and similar kinds without the path. Unknown and duplicate fields have upstream's
+   * The problem, without the path for `wrongType` and similar kinds. Unknown and duplicate fields have upstream's
    * format.
    */
   readonly message: string;
@@ -37,11 +37,11 @@ export interface DecodeError {
 export interface DecodeOptions {
   /** `lenient` turns unknown fields into warnings; wrong types are errors in both. */
   readonly mode?: 'strict' | 'lenient';
-  /** Where the value stands in the document, to start the paths with. */
+  /** The position of the value in the document, with which the paths start. */
   readonly at?: FieldPath;
   /** Levels of nesting below the value. Default 64. */
   readonly maxDepth?: number;
-  /** After this many errors the rest is not checked, and at most this many warnings are kept. Default 100. */
+  /** After this many errors, decoding stops; warnings beyond this number are dropped. Default 100. */
   readonly maxProblems?: number;
   /**
    * The limit for checked values. Default: no limit. Values that take long to check count more: an object by the fields
@@ -54,17 +54,17 @@ export interface DecodeOptions {
   readonly noHints?: boolean;
 }
 export interface Decoded<Value> {
-  /** Complete even when there are errors: wrong values are left out or empty. Use it only when `errors` is empty. */
+  /** Complete even if there are errors: wrong values are left out or empty. Must only be used if `errors` is empty. */
   readonly value: Value;
   readonly errors: readonly DecodeError[];
   readonly warnings: readonly DecodeError[];
 }
 
 /**
- * Checks a JSON value against a schema and copies what is right. Never throws, whatever it is given. Null counts as
- * absent, absent required fields get their empty value, quantities become canonical (upstream: apimachinery
- * serializer/json). The type of the value follows from the schema; by way of `unknown`, because the compiler would
- * unfold every schema there is to compare the two.
+ * Checks a JSON value against a schema and copies the valid parts. Never throws. Null counts as absent, missing
+ * required fields get their empty value, and quantities become canonical (upstream: apimachinery serializer/json). The
+ * type of the value follows from the schema; the cast goes through `unknown`, because the compiler would expand all
+ * schemas to compare the two types.
  */
 export const decode = decodeAny as unknown as <S extends Schema>(
   schema: S,
@@ -72,7 +72,7 @@ export const decode = decodeAny as unknown as <S extends Schema>(
   options?: DecodeOptions,
 ) => Decoded<Infer<S>>;
 
-/** The same for a schema that is not known when the code is written. */
+/** Like `decode`, for a schema that is not known at compile time. */
 export function decodeAny(schema: Schema, input: unknown, options: DecodeOptions = {}): Decoded<unknown> {
   const decoder = new Decoder(options);
   const value = decoder.run(schema, input);
@@ -85,7 +85,7 @@ export function formatDecodeError(error: DecodeError): string {
   return named ? error.message : `${formatFieldPath(error.path)}: ${error.message}`;
 }
 
-/** All problems as the API server reports them to a client that asked for strict decoding. */
+/** All problems in the API server's format for strict decoding. */
 export function formatStrictErrors(errors: readonly DecodeError[]): string {
   return `strict decoding error: ${errors.map(formatDecodeError).join(', ')}`;
 }
@@ -330,7 +330,7 @@ function requiredFields(schema: ObjectSchema): readonly string[] {
   return names;
 }
 
-/** Go's zero value of a field. That of a time is null in JSON. */
+/** The zero value of a field in Go. For a time it is null in JSON. */
 function emptyValue(schema: Schema): unknown {
   switch (schema.kind) {
     case 'string':
@@ -406,14 +406,14 @@ function isTime(text: string): boolean {
   return rfc3339.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-/** A plain assignment of a key named `__proto__` would replace the prototype. */
+/** Sets an own property. A plain assignment to `__proto__` would replace the prototype. */
 export function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
   else target[key] = value;
 }
 
-/** Keys of maps are named like fields here (upstream: sigs.k8s.io/json appendStrictFieldStackKey). */
+/** Map keys are formatted like fields here (upstream: sigs.k8s.io/json appendStrictFieldStackKey). */
 const nameOf = (step: PathStep): PathStep => (typeof step === 'object' ? step.key : step);
 
 const quote = (text: string): string => JSON.stringify(text);

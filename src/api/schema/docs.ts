@@ -1,6 +1,6 @@
 import type { FieldMap, ObjectSchema } from './schema.ts';
 
-/** Fields with the same meaning in all types. They get this text if a type has none for them. */
+/** Fields with the same meaning in all types. A type without a text for one of them gets the common text. */
 export type CommonField = 'apiVersion' | 'kind' | 'metadata' | 'spec' | 'status' | 'items';
 
 /** A sentence for each field, by its name. */
@@ -16,8 +16,8 @@ export interface TypeDocs {
 }
 
 /**
- * Describes a type. A field that is missing or stray does not compile. Name defaults ("Default 30."); allowed
- * values are shown from the schema.
+ * Describes a type. It does not compile if a field has no text, or a text no field. Texts must state defaults ("Default
+ * 30."); allowed values are added from the schema.
  */
 export function describe<Fields extends FieldMap>(
   schema: ObjectSchema<Fields>,

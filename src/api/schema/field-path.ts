@@ -14,8 +14,8 @@ export function formatFieldPath(path: FieldPath): string {
 }
 
 /**
- * Parses that notation, so that a validation error can be located in a file. Numeric keys in brackets are treated as
- * indexes.
+ * Parses a path in this notation, so that the position of a validation error can be found in a file. Numeric keys in
+ * brackets are treated as indexes.
  */
 export function parseFieldPath(text: string): FieldPath {
   const steps: PathStep[] = [];

@@ -1,6 +1,6 @@
 /**
- * Kinds are data: one descriptor per API type says its fields, their types and their numbers in protobuf. From it come
- * the TypeScript type (`Infer`), strict decoding with field paths, the protobuf decoder, OpenAPI and the parity table.
+ * A schema describes each API type as data: its fields, their types and their protobuf numbers. The TypeScript type
+ * (`Infer`), strict decoding with field paths, the protobuf decoder, OpenAPI and the parity table are derived from it.
  */
 export type Schema =
   | StringSchema
@@ -15,9 +15,9 @@ export type Schema =
 
 export interface StringSchema {
   readonly kind: 'string';
-  /** The closed set of accepted values; checked by validation, not by decoding, as the API server does. */
+  /** The allowed values. As in the API server, validation checks them, not decoding. */
   readonly values?: readonly string[];
-  /** The documents of the API do not list `values` as an enum: upstream's type is not marked as one. */
+  /** The OpenAPI documents do not list `values` as an enum, because upstream's type is not marked as one. */
   readonly open?: boolean;
   /** Times with six digits after the seconds (MicroTime of meta/v1). */
   readonly micros?: boolean;
@@ -44,24 +44,21 @@ export interface ArraySchema<Item extends Schema = Schema> {
   readonly kind: 'array';
   readonly items: Item;
   /**
-   * The fields that identify an element (`name`, `mountPath`) in a list that is a map by these keys: server-side apply
-   * owns and merges its elements one by one.
+   * The keys of a list of type `map`, such as `name` or `mountPath`: server-side apply owns and merges each element
+   * separately.
    */
   readonly mergeKeys?: readonly string[];
-  /**
-   * What an element means that leaves a merge key out, where that is not simply the empty value of a required field:
-   * `protocol` is TCP.
-   */
+  /** The values of merge keys that an element does not set, if they are not empty: `protocol` is TCP. */
   readonly keyDefaults?: Readonly<Record<string, string>>;
-  /** A list without merge keys is `atomic` (one owner for all of it) unless it says `set` (each scalar on its own). */
+  /** The type of a list without merge keys: `atomic` (default) has one owner, `set` has one for each scalar. */
   readonly listType?: 'set' | 'atomic';
   /**
-   * How a strategic merge patch treats the list, where that differs from: merged by the first of `mergeKeys`, replaced
-   * without them. Upstream's patchMergeKey and patchStrategy, which are older than list types and sometimes disagree
-   * with them.
+   * How a strategic merge patch treats the list, if not by the default: lists with `mergeKeys` are merged by the first
+   * key, others are replaced. These are upstream's patchMergeKey and patchStrategy, which are older than list types and
+   * sometimes disagree with them.
    */
   readonly patch?: 'replace' | 'merge' | { readonly key: string };
-  /** Elements of a strategic merge patch may name the fields that stay (patchStrategy retainKeys). */
+  /** Elements of a strategic merge patch may list the fields that are kept (patchStrategy retainKeys). */
   readonly retainKeys?: boolean;
   /** The list is written even if it is empty, as in custom kinds. */
   readonly keepsEmpty?: boolean;
@@ -69,7 +66,7 @@ export interface ArraySchema<Item extends Schema = Schema> {
 export interface MapSchema<Value extends Schema = Schema> {
   readonly kind: 'map';
   readonly values: Value;
-  /** One owner for all of it in server-side apply (x-kubernetes-map-type). */
+  /** One manager owns the whole map in server-side apply (x-kubernetes-map-type). */
   readonly atomic?: boolean;
   /** As for lists. */
   readonly keepsEmpty?: boolean;
@@ -80,23 +77,23 @@ export interface ObjectSchema<Fields extends FieldMap = FieldMap> {
   readonly fields: Fields;
   /** The type of which this is a variant, and whose fields and documentation it shares. */
   readonly variantOf?: FieldMap;
-  /** One owner for all of it in server-side apply (x-kubernetes-map-type). */
+  /** One manager owns the whole object in server-side apply (x-kubernetes-map-type). */
   readonly atomic?: boolean;
-  /** A strategic merge patch may name the fields that stay (patchStrategy retainKeys). */
+  /** A strategic merge patch may list the fields that are kept (patchStrategy retainKeys). */
   readonly retainKeys?: boolean;
-  /** A strategic merge patch sets it as a whole (patchStrategy replace). */
+  /** A strategic merge patch replaces it (patchStrategy replace). */
   readonly patch?: 'replace';
-  /** For custom kinds: only fields that were written exist, and fields without a name here have the schema `rest`. */
+  /** For custom kinds: only fields that the client wrote exist, and unknown fields have the schema `rest`. */
   readonly custom?: { readonly rest?: Schema };
 }
-/** Any JSON value, kept as it came. */
+/** Any JSON value; it is stored unchanged. */
 export interface OpaqueSchema {
   readonly kind: 'opaque';
   /** A set of fields as a tree (FieldsV1 of meta/v1). */
   readonly fieldSet?: boolean;
   /** Free-form JSON in which duplicate keys are reported (Go's `interface{}`). */
   readonly plain?: boolean;
-  /** Its protobuf form, where that is not just the JSON as text. */
+  /** Its protobuf format, if that is not the JSON as text. */
   readonly message?: OpaqueMessage;
 }
 
@@ -106,7 +103,7 @@ export interface OpaqueMessage {
   readonly schema: ObjectSchema;
   /** Unknown and duplicate fields in it are dropped silently, as in a Go type with its own JSON decoder. */
   readonly isQuiet?: true;
-  /** The schema that its JSON is checked against. */
+  /** Returns the schema for the JSON form of this value. */
   formOf(value: unknown): Schema;
   toMessage(value: unknown): object;
   fromMessage(message: Readonly<Record<string, unknown>>): unknown;
@@ -114,13 +111,13 @@ export interface OpaqueMessage {
 
 export interface Field<S extends Schema = Schema, Required extends boolean = boolean> {
   readonly schema: S;
-  /** Always present after decoding (a missing one gets the empty value, which validation then refuses). */
+  /** Always present after decoding: a missing field gets the empty value, which validation then rejects. */
   readonly required: Required;
   /** The documents of the API list it as required. */
   readonly mustBeWritten: boolean;
   /** Its protobuf number; absent for fields that clients only send as JSON. */
   readonly number?: number;
-  /** In protobuf it is nested in messages that JSON does not show: their numbers, the outermost first. */
+  /** Set if the field is nested in protobuf messages that JSON does not show: their numbers, the outermost first. */
   readonly within?: readonly number[];
   /** An empty string, zero or false is a value. Without this flag, such values are the encoding of absence in Go. */
   readonly keepsZero: boolean;
@@ -163,7 +160,7 @@ export const duration = { kind: 'string', format: 'duration' } as const;
 export const int32 = { kind: 'number', format: 'int32' } as const;
 /** Decoded exactly: a bigint where a number would lose digits (beyond 2^53). */
 export const int64 = { kind: 'number', format: 'int64' } as const;
-/** An int64 that the server counts or that validation keeps far below 2^53: always a number. */
+/** An int64 that the server counts, or that validation keeps far below 2^53: always decoded to a number. */
 export const smallInt64 = { kind: 'number', format: 'int64', small: true } as const;
 export const double = { kind: 'number', format: 'double' } as const;
 export const boolean = { kind: 'boolean' } as const;
@@ -174,7 +171,7 @@ export const fieldSet = { kind: 'opaque', fieldSet: true } as const;
 
 export const oneOf = <const Values extends readonly string[]>(...values: Values) =>
   ({ kind: 'string', values }) as const;
-/** The same where upstream's documents leave the values open: its type has no `+enum` mark. */
+/** Values that upstream's documents do not list as an enum, because its type has no `+enum` mark. */
 export const knownValues = <const Values extends readonly string[]>(...values: Values) =>
   ({ kind: 'string', values, open: true }) as const;
 export const array = <Item extends Schema>(
@@ -201,18 +198,18 @@ export const set = <Item extends Schema>(items: Item, patch: 'replace' | 'merge'
 export const atomic = <S extends ObjectSchema | MapSchema>(schema: S): S => ({ ...schema, atomic: true });
 /** Undoes `atomic` for one field of a type that otherwise has one owner. */
 export const granular = <S extends ObjectSchema | MapSchema>(schema: S): S => ({ ...schema, atomic: false });
-/** An object of which a strategic merge patch may say which fields stay. */
+/** An object for which a strategic merge patch may list the fields that are kept. */
 export const retainKeys = <S extends ObjectSchema>(schema: S): S => ({ ...schema, retainKeys: true });
-/** An object that a strategic merge patch does not look into. */
+/** An object that a strategic merge patch replaces as a whole. */
 export const replaced = <S extends ObjectSchema>(schema: S): S => ({ ...schema, patch: 'replace' });
 export const map = <Value extends Schema>(values: Value): MapSchema<Value> => ({ kind: 'map', values });
 
 export interface FieldOptions {
-  /** The documents list the field as required, but decoding may leave it absent, so that validation refuses it. */
+  /** The OpenAPI documents list the field as required, but decoding accepts its absence, and validation rejects it. */
   readonly mustBeWritten?: boolean;
 }
 
-/** An optional field. `number` is that of protobuf; a field that has none is written as its bare schema. */
+/** An optional field. `number` is its protobuf number; a field without one is given as a bare schema. */
 export const field = <S extends Schema>(number: number, schema: S, options: FieldOptions = {}): Field<S, false> => ({
   schema,
   required: false,
@@ -222,22 +219,22 @@ export const field = <S extends Schema>(number: number, schema: S, options: Fiel
 });
 
 /**
- * An optional field that is a pointer in Go, so that an empty text, a zero, false or an empty list differs from nothing.
- * Objects and times need no such mark: they are never zero.
+ * An optional field that is a pointer in Go: an empty string, zero, false or an empty list differs from absence.
+ * Objects and times need no such mark, because they have no zero value.
  */
 export const pointer = <S extends Schema>(number: number, schema: S, options: FieldOptions = {}): Field<S, false> => ({
   ...field(number, schema, options),
   keepsZero: true,
 });
 
-/** A required field: always present after decoding, and required in the documents. */
+/** A required field: always present after decoding, and listed as required in the documents. */
 export function required<S extends Schema>(number: number, schema: S): Field<S, true>;
 export function required<S extends Schema>(schema: S): Field<S, true>;
 export function required<S extends Schema>(...args: NumberAndSchema<S>): Field<S, true> {
   return { ...present(args), mustBeWritten: true };
 }
 
-/** A field that need not be written and is always there after decoding: a struct, or a text without `omitempty`, in Go. */
+/** An optional field that is always present after decoding: in Go, a struct, or a string without `omitempty`. */
 export function filled<S extends Schema>(number: number, schema: S): Field<S, true>;
 export function filled<S extends Schema>(schema: S): Field<S, true>;
 export function filled<S extends Schema>(...args: NumberAndSchema<S>): Field<S, true> {
@@ -252,7 +249,7 @@ function present<S extends Schema>(args: NumberAndSchema<S>): Omit<Field<S, true
 }
 
 /**
- * Fields of a message that stands at `number`, whose fields JSON shows as the outer one's (`json:",inline"` in Go):
+ * The fields of the message with this `number`; JSON shows them as fields of the outer type (`json:",inline"` in Go):
  * `...inline(2, { hostPath: field(1, HostPathVolumeSourceSchema) })`.
  */
 export function inline<const Fields extends FieldMap>(number: number, fields: Fields): Fields {

@@ -22,7 +22,7 @@ export type StatusReason =
   | 'ServiceUnavailable'
   | 'ServerTimeout'
   | 'Timeout'
-  /** What the API server has no reason for: its Status carries none, and code 500. */
+  /** The API server has no reason: the Status contains none, and the code is 500. */
   | 'Unknown';
 
 const codes: Record<StatusReason, number> = {
@@ -169,7 +169,10 @@ export const staleObject = (resource: GroupResource, name: string): ApiStatusErr
     'the object has been modified; please apply your changes to the latest version and try again',
   );
 
-/** Without `name` for lists and creations. `why` follows after a colon, in the format of authorizers and admission. */
+/**
+ * Without `name` for lists and creates. `why` is the message of an authorizer or admission, which follows after a
+ * colon.
+ */
 export const forbidden = (resource: GroupResource, name: string, why: string): ApiStatusError => {
   const named =
     name === ''

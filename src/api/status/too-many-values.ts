@@ -1,6 +1,6 @@
 import { ApiStatusError } from './api-status-error.ts';
 
-/** In the words in which upstream refuses too many bytes. */
+/** In the format of upstream's error for too many bytes. */
 export function tooManyValues(limit: number): ApiStatusError {
   return new ApiStatusError('RequestEntityTooLarge', `Request entity too large: limit is ${limit} values`);
 }

@@ -1,4 +1,4 @@
-/** CSIDriver of storage.k8s.io/v1. Which fields exist follows k8s.io/api/storage/v1. */
+/** CSIDriver of storage.k8s.io/v1. The fields follow k8s.io/api/storage/v1. */
 import {
   array,
   boolean,
@@ -44,7 +44,7 @@ export const CSIDriverSpecSchema = object('CSIDriverSpec', {
 });
 export type CSIDriverSpec = Infer<typeof CSIDriverSpecSchema>;
 
-/** Not in any namespace; its name is the driver's. */
+/** Cluster-scoped; it has the driver's name. */
 export const CSIDriverSchema = object('CSIDriver', {
   kind: string,
   apiVersion: string,

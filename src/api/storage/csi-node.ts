@@ -1,4 +1,4 @@
-/** CSINode of storage.k8s.io/v1: which CSI drivers a node has. Which fields exist follows k8s.io/api/storage/v1. */
+/** CSINode of storage.k8s.io/v1: which CSI drivers a node has. The fields follow k8s.io/api/storage/v1. */
 import { array, field, filled, int32, object, pointer, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
@@ -22,7 +22,7 @@ export const CSINodeSpecSchema = object('CSINodeSpec', {
 });
 export type CSINodeSpec = Infer<typeof CSINodeSpecSchema>;
 
-/** Not in any namespace; its name is the node's. */
+/** Cluster-scoped; it has the node's name. */
 export const CSINodeSchema = object('CSINode', {
   kind: string,
   apiVersion: string,

@@ -1,4 +1,4 @@
-/** CSIStorageCapacity of storage.k8s.io/v1. Which fields exist follows k8s.io/api/storage/v1. */
+/** CSIStorageCapacity of storage.k8s.io/v1. The fields follow k8s.io/api/storage/v1. */
 import { field, filled, object, pointer, quantity, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { LabelSelectorSchema, ObjectMetaSchema } from '../core/meta.ts';

@@ -1,4 +1,4 @@
-/** StorageClass of storage.k8s.io/v1. Which fields exist follows k8s.io/api/storage/v1. */
+/** StorageClass of storage.k8s.io/v1. The fields follow k8s.io/api/storage/v1. */
 import {
   array,
   atomic,
@@ -32,7 +32,7 @@ export const TopologySelectorTermSchema = atomic(
 );
 export type TopologySelectorTerm = Infer<typeof TopologySelectorTermSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const StorageClassSchema = object('StorageClass', {
   kind: string,
   apiVersion: string,

@@ -1,5 +1,5 @@
 /**
- * VolumeAttachment of storage.k8s.io/v1: a request to attach a volume to a node. Which fields exist follows
+ * VolumeAttachment of storage.k8s.io/v1: a request to attach a volume to a node. The fields follow
  * k8s.io/api/storage/v1.
  */
 import { boolean, field, filled, int32, map, object, pointer, required, string, time } from '../schema/schema.ts';
@@ -36,7 +36,7 @@ export const VolumeAttachmentStatusSchema = object('VolumeAttachmentStatus', {
 });
 export type VolumeAttachmentStatus = Infer<typeof VolumeAttachmentStatusSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const VolumeAttachmentSchema = object('VolumeAttachment', {
   kind: string,
   apiVersion: string,

@@ -1,9 +1,9 @@
-/** VolumeAttributesClass of storage.k8s.io/v1. Which fields exist follows k8s.io/api/storage/v1. */
+/** VolumeAttributesClass of storage.k8s.io/v1. The fields follow k8s.io/api/storage/v1. */
 import { field, filled, map, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ObjectMetaSchema } from '../core/meta.ts';
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const VolumeAttributesClassSchema = object('VolumeAttributesClass', {
   kind: string,
   apiVersion: string,

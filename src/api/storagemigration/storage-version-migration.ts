@@ -1,4 +1,6 @@
-/** StorageVersionMigration of storagemigration.k8s.io/v1beta1. Which fields exist follows k8s.io/api/storagemigration/v1beta1. */
+/**
+ * StorageVersionMigration of storagemigration.k8s.io/v1beta1. The fields follow k8s.io/api/storagemigration/v1beta1.
+ */
 import { array, field, filled, object, required, string } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 import { ConditionSchema } from '../core/condition.ts';
@@ -21,7 +23,7 @@ export const StorageVersionMigrationStatusSchema = object('StorageVersionMigrati
 });
 export type StorageVersionMigrationStatus = Infer<typeof StorageVersionMigrationStatusSchema>;
 
-/** Not in any namespace. */
+/** Cluster-scoped. */
 export const StorageVersionMigrationSchema = object('StorageVersionMigration', {
   kind: string,
   apiVersion: string,

@@ -5,7 +5,7 @@ import type { JsonObject } from './prune.ts';
 import { fieldNode } from './schema-node.ts';
 import type { SchemaNode } from './schema-node.ts';
 
-/** Of all defaults that one object gets, as JSON: no larger object can be stored. */
+/** The limit for all defaults of one object, as JSON: larger objects cannot be stored. */
 const MOST_CHARACTERS = objectLimits.storedBytes;
 
 const sizes = new WeakMap<SchemaNode, number>();
@@ -29,9 +29,8 @@ export class DefaultsBudget {
 }
 
 /**
- * The value with the defaults of its schema; the very value when nothing was missing. A null that the schema does not
- * allow is taken as missing. Defaulting twice changes nothing (upstream: schema/defaulting Default,
- * PruneNonNullableNullsWithoutDefaults).
+ * The value with the defaults of its schema; the same object if nothing was missing. A null that the schema does not
+ * allow counts as missing. Idempotent (upstream: schema/defaulting Default, PruneNonNullableNullsWithoutDefaults).
  */
 export function applySchemaDefaults<T>(value: T, node: SchemaNode, budget = new DefaultsBudget()): T {
   // Defaults are valid values of the schema.

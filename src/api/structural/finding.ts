@@ -6,7 +6,7 @@ export type Finding = (errors: FieldErrors) => void;
 /** The path in errors; empty for the whole object. */
 export const fieldOf = (path: string): string => (path === '' ? '<nil>' : path.replace(/^\./, ''));
 
-/** The value is shown, and the path again in the text (upstream: kubeOpenAPIResultToFieldErrors). */
+/** Shows the value, and repeats the path in the text (upstream: kubeOpenAPIResultToFieldErrors). */
 export const invalid =
   (path: string, value: unknown, detail: string): Finding =>
   (errors) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { matchesFormat } from './formats.ts';
 
-/** What is of a format, and what is not. */
+/** Texts that match each format, and texts that do not. */
 const examples: Readonly<Record<string, readonly [good: readonly string[], bad: readonly string[]]>> = {
   bsonobjectid: [
     ['507f1f77bcf86cd799439011'],

@@ -44,7 +44,7 @@ const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['k8slongname', (text) => checkDnsSubdomain(text).length === 0],
 ]);
 
-/** Whether a text is of a format. Formats that are unknown to the API are not checked, as upstream. */
+/** Whether a text matches a format. As in upstream, unknown formats are not checked. */
 export function matchesFormat(format: string, text: string): boolean {
   return formats.get(format.replaceAll('-', ''))?.(text) ?? true;
 }
@@ -74,7 +74,7 @@ function isHostname(text: string): boolean {
   return labels.length === 0 ? wholeName.test(last) : lastLabel.test(last) && labels.every((each) => label.test(each));
 }
 
-/** 6, 8 or 20 bytes, in pairs of digits or in fours with dots between them. */
+/** 6, 8 or 20 bytes, as pairs of hexadecimal digits or as groups of four with dots between them. */
 function isMac(text: string): boolean {
   const pairs = /^[0-9a-fA-F]{2}([:-]?)(?:[0-9a-fA-F]{2}\1)*[0-9a-fA-F]{2}$/;
   const fours = /^[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4})+$/;

@@ -6,14 +6,14 @@ type Step =
   | { readonly kind: 'all' }
   | { readonly kind: 'filter'; readonly path: readonly Step[]; readonly operator: string; readonly literal: unknown };
 
-/** Finds the first value that a path leads to; undefined when there is none. */
+/** Finds the first value at a path; undefined if there is none. */
 export type JsonPath = (value: unknown) => unknown;
 
 const nothing: JsonPath = () => undefined;
 
 /**
- * The paths of printer columns: fields, also quoted or with escaped dots, indexes, `[*]` and filters such as
- * `[?(@.type=="Ready")]` (upstream: client-go util/jsonpath). A path of another form finds nothing.
+ * Compiles the path of a printer column: fields, also quoted or with escaped dots, indexes, `[*]` and filters such as
+ * `[?(@.type=="Ready")]` (upstream: client-go util/jsonpath). A path in another form finds nothing.
  */
 export function compileJsonPath(text: string): JsonPath {
   const steps = parseSteps(text);

@@ -1,4 +1,4 @@
-/** JSONSchemaProps of apiextensions.k8s.io/v1 as its JSON has it (upstream: types_jsonschema.go). */
+/** JSONSchemaProps of apiextensions.k8s.io/v1, in their JSON form (upstream: types_jsonschema.go). */
 import { isRecord } from '../../base/json-record.ts';
 export interface JsonSchema {
   readonly id?: string;
@@ -193,12 +193,15 @@ interface ReadSchema {
   readonly problems: readonly SchemaProblem[];
 }
 
-/** A write reads its schema in several steps. Values are immutable, and a result lives as long as its value. */
+/**
+ * A write reads its schema in several steps, so results are cached. Values are immutable, and a result lives as long as
+ * its value.
+ */
 const alreadyRead = new WeakMap<object, ReadSchema>();
 
 /**
- * Reads a schema from a JSON value without unknown fields, and collects problems. Linear; the recursion is as deep as
- * the value.
+ * Reads a schema from a JSON value without unknown fields, and collects problems. It takes linear time; the recursion
+ * depth is that of the value.
  */
 export function readJsonSchema(value: unknown): ReadSchema {
   const before = isRecord(value) ? alreadyRead.get(value) : undefined;

@@ -27,7 +27,7 @@ function visit(errors: FieldErrors, value: unknown, node: SchemaNode, path: stri
     }
 }
 
-/** The second of equal elements; further ones are not reported. */
+/** The second one of equal elements; further ones are not reported. */
 function repeated(keys: readonly string[]): readonly number[] {
   const seen = new Map<string, number>();
   const found: number[] = [];

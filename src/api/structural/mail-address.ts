@@ -1,11 +1,11 @@
 import { parseIp } from '../../base/ip-address.ts';
 
-/** A longer text is no address: the expressions need memory for each of its characters. */
+/** A longer text is rejected: the expressions need memory for each character. */
 const TEXT_LIMIT = 64 * 1024;
 const ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-\\u0080-\\u{10ffff}";
 const DOT_ATOM = `[${ATEXT}]+(?:\\.[${ATEXT}]+)*`;
 const QUOTED = '"(?:[^"\\\\\\r\\n]|\\\\[^\\r\\n])*"';
-/** `local@domain`; nothing in it repeats ambiguously, so that it takes linear time. */
+/** `local@domain`. No part of it can match in several ways, so it takes linear time. */
 const addressSpec = new RegExp(`^[ \\t]*(?:${DOT_ATOM}|(?!"")${QUOTED})@[ \\t]*(${DOT_ATOM}|\\[[^[\\]\\\\]*\\])$`, 'u');
 const displayName = new RegExp(`^(?:${QUOTED}|[${ATEXT}. \\t])*$`, 'u');
 const domainLiteral = /^\[(.*)\]$/s;

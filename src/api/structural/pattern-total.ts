@@ -1,21 +1,21 @@
 import { compilePattern } from '../../base/linear-pattern.ts';
 
 /**
- * Instructions of all different patterns of a definition together. Compiling one takes one to two microseconds, and the
- * first object with all of these fields has all of them compiled. Definitions have some dozens of patterns, of fewer
- * than a hundred instructions each.
+ * The limit of instructions for all different patterns of a definition together. Compiling takes one to two
+ * microseconds per instruction, and the first object with all of these fields compiles all of them. Definitions have
+ * some dozens of patterns with fewer than a hundred instructions each.
  */
 const MOST_INSTRUCTIONS = 40_000;
-/** Classes of Unicode and ignored case are few instructions, but each is built from tables. */
+/** Unicode classes and ignored case have few instructions, but each is built from tables. */
 const costly = /\\[pP]|\(\?[a-zA-Z]*i/g;
 const INSTRUCTIONS_OF_COSTLY = 50;
 
-/** Checks the patterns of a definition, and how much they are together. */
+/** Checks the patterns of a definition, and their total size. */
 export class PatternTotal {
   #left = MOST_INSTRUCTIONS;
   readonly #known = new Map<string, string | undefined>();
 
-  /** What is wrong with a pattern; undefined: nothing. */
+  /** The problem of a pattern; undefined if it is valid. */
   problemOf(pattern: string): string | undefined {
     if (this.#known.has(pattern)) return this.#known.get(pattern);
     const problem = this.#check(pattern);

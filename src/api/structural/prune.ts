@@ -2,14 +2,14 @@ import { isRecord } from '../../base/json-record.ts';
 import { setOwn } from '../schema/decode.ts';
 import type { SchemaNode } from './schema-node.ts';
 
-/** Fields that every object has, even if the schema does not mention them. */
+/** Fields that every object has, even if the schema does not list them. */
 const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * The value without the fields that its schema does not know; the same object if there are none. Paths of what was
- * left out go to `dropped`, as `spec.foo[0].bar`. Pruning twice changes nothing (upstream: schema/pruning Prune).
+ * The value without fields that its schema does not know; the same object if there are none. The paths of removed
+ * fields are added to `dropped`, as `spec.foo[0].bar`. Idempotent (upstream: schema/pruning Prune).
  */
 export function prune(value: JsonObject, root: SchemaNode, dropped?: string[]): JsonObject {
   // The value is an object, and so is the result.
@@ -57,7 +57,7 @@ function pruneObject(value: JsonObject, node: SchemaNode | undefined, place: Pla
       continue;
     }
     const inside = { path: at, dropped: place.dropped, isResource: false };
-    // The values of such a map may be anything; objects in it have no known fields.
+    // The values of such a map may have any form; objects in it have no known fields.
     const kept = pruneValue(value[key], known === true ? undefined : known, inside);
     if (kept === value[key]) continue;
     out ??= { ...value };

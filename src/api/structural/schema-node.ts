@@ -32,7 +32,7 @@ export interface SchemaNode {
   readonly anyOf: readonly SchemaNode[];
   readonly oneOf: readonly SchemaNode[];
   readonly not: SchemaNode | undefined;
-  /** Everything else is read from here. */
+  /** All other keywords are read from this schema. */
   readonly json: JsonSchema;
 }
 

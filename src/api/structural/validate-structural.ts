@@ -45,8 +45,8 @@ export function innerSchemas(schema: JsonSchema): readonly JsonSchema[] {
 }
 
 /**
- * What keeps a schema from being structural: it says the type of every field outside of its alternatives, and these
- * only narrow what is allowed (upstream: schema/validation.go ValidateStructural).
+ * Checks that a schema is structural: it gives the type of every field outside of alternatives, and alternatives only
+ * restrict values (upstream: schema/validation.go ValidateStructural).
  */
 export function validateStructural(
   schema: JsonSchema,
@@ -137,7 +137,7 @@ function validateMetadata(errors: FieldErrors, schema: JsonSchema, level: Level,
 }
 
 /**
- * The position of a validation, and the structural schema of the same value. undefined: there is none; `any`: none is
+ * The position of a validation, and the structural schema of the same value. `undefined`: there is none; `any`: none is
  * required.
  */
 interface Nested {
@@ -177,7 +177,7 @@ function validateAlternatives(errors: FieldErrors, schema: JsonSchema, at: Neste
   if (problem !== undefined) errors.invalid(`${at.path}.pattern`, schema.pattern, problem);
 }
 
-/** A schema inside an alternative, which may only restrict values. */
+/** Checks a schema inside an alternative, which may only restrict values. */
 function validateValidation(errors: FieldErrors, schema: JsonSchema, at: Nested, mayBeEither: boolean): void {
   const { structural, sPath, path } = at;
   if (structural === undefined) return errors.required(sPath, `because it is defined in ${path}`);

@@ -34,9 +34,9 @@ const MOST_STEPS = 400_000;
 const STEPS_OF_A_CHARACTER = 0.4;
 
 /**
- * What is wrong with a value by its schema, in upstream's words (kube-openapi validate). `old` is the value before an
- * update: what is wrong in a part that the update leaves as it was is no error (upstream: validation/ratcheting.go).
- * Takes a bounded number of steps; a value that needs more is refused.
+ * Validates a value by its schema, with upstream's messages (kube-openapi validate). `old` is the value before an
+ * update: errors in unchanged parts are not reported (upstream: validation/ratcheting.go). The number of steps is
+ * limited; a value that needs more is rejected.
  */
 export function validateValue(value: unknown, root: SchemaNode, old?: { readonly value: unknown }): FieldError[] {
   const check = new Check();

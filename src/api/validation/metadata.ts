@@ -111,7 +111,7 @@ export function isNamelessFinalizer(finalizer: string): boolean {
 export const NAMELESS_FINALIZER = 'name is neither a standard finalizer name nor is it fully qualified';
 
 /**
- * `anyValue`: values in expressions may be anything, as in objects that older versions let in (upstream:
+ * `anyValue`: values in expressions may be anything, as in objects that older versions accepted (upstream:
  * AllowInvalidLabelValueInSelector).
  */
 export function validateLabelSelector(

@@ -9,7 +9,7 @@ import { byteLength, checkConfigKey } from './names.ts';
 
 const MAX_BYTES = 1024 * 1024;
 
-/** What the API server would answer to the creation of this config map (upstream: ValidateConfigMap). */
+/** Validates a new config map (upstream: ValidateConfigMap). */
 export function validateConfigMap(configMap: ConfigMap): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', configMap.metadata);
@@ -29,7 +29,7 @@ export function validateConfigMap(configMap: ConfigMap): FieldError[] {
   return errors.list;
 }
 
-/** What the API server would answer to the creation of this secret (upstream: ValidateSecret). */
+/** Validates a new secret (upstream: ValidateSecret). */
 export function validateSecret(secret: Secret): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', secret.metadata);

@@ -7,8 +7,8 @@ import { checkLabelKey } from './names.ts';
 import { mayOvercommit, validateLimitName } from './resource-names.ts';
 
 /**
- * A defaulted range without its metadata (upstream: core/validation ValidateLimitRange); an update is checked as a new
- * one.
+ * Validates a defaulted range, except its metadata (upstream: core/validation ValidateLimitRange); an update is checked
+ * as a new one.
  */
 export function validateLimitRange({ spec }: LimitRange): FieldError[] {
   const errors = new FieldErrors();

@@ -14,7 +14,7 @@ const systemPriorityClasses: readonly { readonly name: string; readonly value: n
   { name: priorities.clusterCriticalClass, value: priorities.systemCritical },
 ];
 
-/** A defaulted class without its metadata (upstream: scheduling/validation ValidatePriorityClass). */
+/** Validates a defaulted class, except its metadata (upstream: scheduling/validation ValidatePriorityClass). */
 export function validatePriorityClass(priorityClass: PriorityClass): FieldError[] {
   const errors = new FieldErrors();
   const { metadata, value, preemptionPolicy } = priorityClass;

@@ -26,7 +26,7 @@ const opposites = [
 ] as const;
 const existsOnly = ['BestEffort', 'NotBestEffort', 'Terminating', 'NotTerminating', 'CrossNamespacePodAffinity'];
 
-/** A defaulted quota without its metadata (upstream: core/validation ValidateResourceQuota). */
+/** Validates a defaulted quota, except its metadata (upstream: core/validation ValidateResourceQuota). */
 export function validateResourceQuota({ spec, status }: ResourceQuota): FieldError[] {
   const errors = new FieldErrors();
   validateSpec(errors, spec);

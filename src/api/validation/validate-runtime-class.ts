@@ -7,10 +7,7 @@ import { checkDnsLabel } from './names.ts';
 import { validateResourceRequirements } from './pod/resource-requirements.ts';
 import { validateTolerations } from './pod/scheduling.ts';
 
-/**
- * What the API server would answer to the creation of this runtime class (upstream: node/validation
- * ValidateRuntimeClass).
- */
+/** Validates a new runtime class (upstream: node/validation ValidateRuntimeClass). */
 export function validateRuntimeClass(runtimeClass: RuntimeClass): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', runtimeClass.metadata, { clusterScoped: true });

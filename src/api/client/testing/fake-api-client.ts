@@ -70,10 +70,10 @@ interface OpenWatch {
 type Refusal = (call: FakeCall) => Error | undefined;
 
 /**
- * An API server in memory, for tests: versions, generated names and uids, optimistic locking, a status subresource for
- * every kind, generations, selectors, patches, graceful deletion of pods, finalizers, watches with a history that can
- * be forgotten. Validates and defaults nothing. Stored objects are deeply frozen: who changes one in place is found
- * out.
+ * An API server in memory, for tests. It supports versions, generated names and uids, optimistic locking, a status
+ * subresource for every kind, generations, selectors, patches, graceful deletion of pods, finalizers, and watches with
+ * a history that can be dropped. It does not validate or default objects. Stored objects are deeply frozen, so changing
+ * one in place throws.
  */
 export class FakeApiClient implements ApiClient {
   /** All calls, including refused ones. */
@@ -165,7 +165,7 @@ export class FakeApiClient implements ApiClient {
       kind: type.kind,
       apiVersion: apiVersionOf(type),
       ...rest,
-      // The client that registers a node sets its status (upstream: its strategy leaves status alone).
+      // The client that registers a node sets its status, too (upstream: the strategy of nodes keeps the status).
       ...(type.plural === 'nodes' && { status }),
       metadata: {
         ...object.metadata,
@@ -286,8 +286,8 @@ export class FakeApiClient implements ApiClient {
   }
 
   /**
-   * Changes an object as some other client would: no optimistic locking, status included. Returns undefined when it is
-   * gone.
+   * Changes an object as another client would, without optimistic locking; the status can be changed too. Returns
+   * undefined if the object does not exist.
    */
   change<T extends ApiObject>(type: ResourceType<T>, key: ObjectKey, change: (object: T) => T): T | undefined {
     const before = this.peek(type, key);
@@ -321,7 +321,7 @@ export class FakeApiClient implements ApiClient {
     });
   }
 
-  /** Sets the answer to POSTs on a subresource. */
+  /** Sets the answer to POST requests on a subresource. */
   onPost(plural: string, subresource: string, answer: (key: ObjectKey, body: object) => unknown): void {
     this.#posts.set(`${plural}/${subresource}`, answer);
   }
@@ -341,7 +341,7 @@ export class FakeApiClient implements ApiClient {
     }
   }
 
-  /** Open watches stay open but receive nothing from now on. */
+  /** Open watches stay open, but receive no further events. */
   muteWatches(): void {
     for (const { watch } of this.#watches) watch.mute();
   }
@@ -460,7 +460,7 @@ export class FakeApiClient implements ApiClient {
 
 const nameOf = ({ group, plural }: ResourceType): string => `${group}/${plural}`;
 
-/** For a watch with a selector, an object that starts or stops to match is added or deleted. */
+/** For a watch with a selector, an object that starts to match is added, and one that no longer matches is deleted. */
 function deliver(watch: FakeWatch, selects: (object: ApiObject) => boolean, { type, object, before }: Change): void {
   const was = before !== undefined && selects(before);
   const is = type !== 'DELETED' && selects(object);

@@ -24,7 +24,7 @@ interface Scaled {
   readonly selector?: LabelSelector;
 }
 
-/** A workload as its scale subresource shows it. */
+/** The scale subresource of a workload. */
 export function scaleOf<T extends ApiObject>({ metadata, spec, status }: T & Loose): T {
   // Every kind with a scale has these fields.
   const [wanted, actual] = [spec as Scaled | undefined, status as Scaled | undefined];
@@ -69,7 +69,7 @@ export function replaced<T extends ApiObject>(before: T, given: T, subresource: 
   };
 }
 
-/** Whether they differ only in their version. */
+/** Whether they are equal except for their versions. */
 export function isSame(left: ApiObject, right: ApiObject): boolean {
   const text = (object: ApiObject): string =>
     JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: '' } }, (_, value: unknown) =>
@@ -108,7 +108,7 @@ export function beingDeleted(
   };
 }
 
-/** A pod without a node, or one that has ended, is removed immediately. */
+/** A pod that has no node or has ended is removed immediately. */
 function podGraceSeconds(pod: Pod, asked: number | undefined): number {
   if ((pod.spec.nodeName ?? '') === '' || isTerminalPod(pod)) return 0;
   return asked ?? Number(pod.spec.terminationGracePeriodSeconds ?? 30);

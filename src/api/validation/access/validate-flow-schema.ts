@@ -19,7 +19,7 @@ const mandatory = new Map(
   standardFlowSchemas.filter(({ role }) => role === 'mandatory').map(({ name, spec }) => [name, spec]),
 );
 
-/** A defaulted schema without its metadata (upstream: flowcontrol/validation ValidateFlowSchema). */
+/** Validates a defaulted schema, except its metadata (upstream: flowcontrol/validation ValidateFlowSchema). */
 export function validateFlowSchema(schema: FlowSchema): FieldError[] {
   const errors = new FieldErrors();
   const { metadata, spec } = schema;

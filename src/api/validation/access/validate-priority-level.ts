@@ -19,7 +19,10 @@ const mandatory = new Map(
   standardPriorityLevels.filter(({ role }) => role === 'mandatory').map(({ name, spec }) => [name, spec]),
 );
 
-/** A defaulted level without its metadata (upstream: flowcontrol/validation ValidatePriorityLevelConfiguration). */
+/**
+ * Validates a defaulted level, except its metadata (upstream: flowcontrol/validation
+ * ValidatePriorityLevelConfiguration).
+ */
 export function validatePriorityLevel(level: PriorityLevelConfiguration): FieldError[] {
   const errors = new FieldErrors();
   const { metadata, spec } = level;

@@ -26,7 +26,7 @@ export function validateClusterRole(role: ClusterRole): FieldError[] {
   return validateWholeRole(role, false);
 }
 
-/** Odd label values in the selectors may stay. */
+/** Invalid label values in the selector may stay. */
 export function validateClusterRoleUpdate(role: ClusterRole, old: ClusterRole): FieldError[] {
   return validateWholeRole(role, (old.aggregationRule?.clusterRoleSelectors ?? []).some(isInvalidSelector));
 }

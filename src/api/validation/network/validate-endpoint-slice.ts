@@ -21,8 +21,8 @@ const MAX_TOPOLOGY_LABELS = 16;
 const MAX_HINTS = 8;
 
 /**
- * A defaulted slice without its metadata (upstream: discovery/validation ValidateEndpointSlice). Endpoints that do not
- * change are not checked again.
+ * Validates a defaulted slice, except its metadata (upstream: discovery/validation ValidateEndpointSlice). Endpoints
+ * that do not change are not checked again.
  */
 export function validateEndpointSlice(slice: EndpointSlice, old?: EndpointSlice): FieldError[] {
   const errors = new FieldErrors();

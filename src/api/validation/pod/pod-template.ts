@@ -54,7 +54,7 @@ export interface SelectorRules {
   /** What to say beside the faults of one that is wrong. Absent: `invalid label selector`. */
   readonly broken?: string;
   /**
-   * Label values may be anything, as in objects that older versions let in. Such a selector is not compared with the
+   * Any label value is allowed, as in objects that older versions accepted. Such a selector is not compared with the
    * template.
    */
   readonly anyValue?: boolean;

@@ -116,7 +116,7 @@ export interface ResourceScope {
   readonly level: 'container' | 'pod';
   /** Names in `spec.resourceClaims`. */
   readonly claimNames: ReadonlySet<string>;
-  /** Huge pages need not be whole, as in objects that older versions let in. */
+  /** Huge pages need not be whole, as in objects that older versions accepted. */
   readonly anyHugePages?: boolean;
 }
 

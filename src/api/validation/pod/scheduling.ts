@@ -45,7 +45,7 @@ export function validateAffinity(
 }
 
 interface ValueOptions {
-  /** Label values may be anything, as in objects that older versions let in. */
+  /** Any label value is allowed, as in objects that older versions accepted. */
   readonly anyValue?: boolean;
 }
 

@@ -6,10 +6,7 @@ import { validateObjectMeta } from '../metadata.ts';
 const SHORTEST_TOKEN_SECONDS = 600;
 const LONGEST_TOKEN_SECONDS = 2 ** 32;
 
-/**
- * What the API server would answer to the creation of this driver, after defaulting (upstream: storage/validation
- * ValidateCSIDriver).
- */
+/** Validates a new driver, after defaulting (upstream: storage/validation ValidateCSIDriver). */
 export function validateCsiDriver({ metadata, spec }: CSIDriver): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', metadata, { clusterScoped: true });

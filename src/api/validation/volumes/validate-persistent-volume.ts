@@ -49,10 +49,7 @@ const sourceNames = [
 ] as const;
 type SourceName = (typeof sourceNames)[number];
 
-/**
- * What the API server would answer to the creation of this volume, after defaulting (upstream:
- * ValidatePersistentVolume).
- */
+/** Validates a new volume, after defaulting (upstream: ValidatePersistentVolume). */
 export function validatePersistentVolume(volume: PersistentVolume): FieldError[] {
   const errors = new FieldErrors();
   validateWholeVolume(errors, volume, {});

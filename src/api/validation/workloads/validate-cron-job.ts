@@ -11,7 +11,7 @@ import { validateJobSpec } from './validate-job.ts';
 /** Jobs are called after it, with a dash and ten digits. */
 const LONGEST_NAME = 52;
 
-/** A defaulted one without its metadata (upstream: batch/validation ValidateCronJobCreate). */
+/** Validates a defaulted one, except its metadata (upstream: batch/validation ValidateCronJobCreate). */
 export function validateCronJob({ metadata, spec }: CronJob, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
   validateSpec(errors, spec, undefined, createTemplateContext(policy));

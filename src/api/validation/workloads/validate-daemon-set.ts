@@ -10,7 +10,7 @@ import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 import { validateAlwaysRunningTemplate, validateCollisions, validateCounts } from './replicas.ts';
 import { rollingForm } from './validate-deployment.ts';
 
-/** A defaulted set without its metadata (upstream: apps/validation ValidateDaemonSet). */
+/** Validates a defaulted set, except its metadata (upstream: apps/validation ValidateDaemonSet). */
 export function validateDaemonSet({ spec }: DaemonSet, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
   validateSpec(errors, spec, createTemplateContext(policy));

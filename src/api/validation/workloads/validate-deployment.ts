@@ -9,7 +9,7 @@ import { createTemplateContext } from '../pod/old-faults.ts';
 import { validateSelectorAndLabels } from '../pod/pod-template.ts';
 import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 
-/** A defaulted deployment without its metadata (upstream: apps/validation ValidateDeployment). */
+/** Validates a defaulted deployment, except its metadata (upstream: apps/validation ValidateDeployment). */
 export function validateDeployment({ spec }: Deployment, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
   validateSpec(errors, spec, createTemplateContext(policy));

@@ -23,7 +23,9 @@ const MANY_COMPLETIONS = 100_000;
 const LIMIT_FOR_MANY = 10_000;
 const MAX_MANAGED_BY_BYTES = 63;
 
-/** A defaulted job with its generated selector, without its metadata (upstream: batch/validation ValidateJob). */
+/**
+ * Validates a defaulted job with its generated selector, except its metadata (upstream: batch/validation ValidateJob).
+ */
 export function validateJob(job: Job, policy: ClusterPolicy): FieldError[] {
   return validate(job, { hasPrefixedLabels: true, context: createTemplateContext(policy) });
 }

@@ -10,7 +10,7 @@ export function validatePodDisruptionBudget(budget: PodDisruptionBudget): FieldE
   return validate(budget, false);
 }
 
-/** Odd label values in a selector may stay. */
+/** Invalid label values in a selector may stay. */
 export function validatePodDisruptionBudgetUpdate(budget: PodDisruptionBudget, old: PodDisruptionBudget): FieldError[] {
   return validate(budget, isInvalidSelector(old.spec.selector));
 }

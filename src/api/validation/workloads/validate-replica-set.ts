@@ -8,7 +8,7 @@ import { validateSelectorAndLabels } from '../pod/pod-template.ts';
 import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 import { validateAlwaysRunningTemplate, validateCounts, validateShares } from './replicas.ts';
 
-/** A defaulted set without its metadata (upstream: apps/validation ValidateReplicaSet). */
+/** Validates a defaulted set, except its metadata (upstream: apps/validation ValidateReplicaSet). */
 export function validateReplicaSet({ spec }: ReplicaSet, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
   validateSpec(errors, spec, createTemplateContext(policy));

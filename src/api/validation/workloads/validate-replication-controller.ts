@@ -13,7 +13,7 @@ import { sorted, validatePodTemplate } from '../pod/pod-template.ts';
 import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 import { validateAlwaysRunningTemplate, validateCounts, validateShares } from './replicas.ts';
 
-/** A defaulted one without its metadata (upstream: core/validation ValidateReplicationController). */
+/** Validates a defaulted one, except its metadata (upstream: core/validation ValidateReplicationController). */
 export function validateReplicationController({ spec }: ReplicationController, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
   validateSpec(errors, spec, createTemplateContext(policy));

@@ -23,7 +23,7 @@ interface Leniency {
   readonly anyTemplate: boolean;
 }
 
-/** A defaulted set without its metadata (upstream: apps/validation ValidateStatefulSet). */
+/** Validates a defaulted set, except its metadata (upstream: apps/validation ValidateStatefulSet). */
 export function validateStatefulSet({ spec }: StatefulSet, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
   validateSpec(errors, spec, createTemplateContext(policy), { isUpdate: false, anyTemplate: false });
