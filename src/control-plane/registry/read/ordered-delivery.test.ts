@@ -75,6 +75,21 @@ describe('ordered delivery', () => {
     assert.deepEqual(seen, ['failed: no']);
   });
 
+  it('asks once for each item, so that no failure is left without a reader', async () => {
+    const asked: string[] = [];
+    const failures: string[] = [];
+    const queue = new OrderedDelivery(
+      ([first]) => {
+        asked.push(first?.metadata.name ?? '');
+        return Promise.reject(new Error('away'));
+      },
+      (error) => failures.push(error.message),
+    );
+    queue.push([object('a')], () => assert.fail('delivered'));
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual([asked, failures], [['a'], ['away']]);
+  });
+
   it('ends when it is closed or falls too far behind', async () => {
     const closed = delivery();
     closed.push('slow-1');

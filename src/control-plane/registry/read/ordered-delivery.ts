@@ -32,11 +32,12 @@ export class OrderedDelivery {
   /** Adds an item. Throws what `deliver` throws if it is called at once. */
   push(objects: readonly ApiObject[], deliver: () => void): void {
     if (this.#isClosed) return;
-    if (!this.#isBusy && this.#prepare?.(objects) === undefined) return deliver();
+    const ready = this.#isBusy ? undefined : this.#prepare?.(objects);
+    if (!this.#isBusy && ready === undefined) return deliver();
     if (this.#waiting.length >= MOST_WAITING)
       return this.#fail(new ApiStatusError('Expired', 'the watch fell behind its conversion webhook'));
     this.#waiting.push({ objects, deliver });
-    if (!this.#isBusy) void this.#run();
+    if (!this.#isBusy) void this.#run(ready);
   }
 
   close(): void {
@@ -44,13 +45,16 @@ export class OrderedDelivery {
     this.#waiting = [];
   }
 
-  async #run(): Promise<void> {
+  /** Delivers all that waits. `first` is the conversion of the first item, which was already asked for. */
+  async #run(first: Promise<void> | undefined): Promise<void> {
     this.#isBusy = true;
+    let ready = first;
     try {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting;
         this.#waiting = [];
-        await this.#prepare?.(batch.flatMap(({ objects }) => objects));
+        await (ready ?? this.#prepare?.(batch.flatMap(({ objects }) => objects)));
+        ready = undefined;
         for (const { deliver } of batch) if (!this.#hasEnded()) deliver();
       }
     } catch (error) {
