@@ -1,4 +1,5 @@
 import { compilePattern } from '../../base/linear-pattern.ts';
+import { memoizeText } from '../../base/memoize-text.ts';
 
 /**
  * The limit of instructions for all different patterns of a definition together. Compiling takes one to two
@@ -9,6 +10,15 @@ const MOST_INSTRUCTIONS = 40_000;
 /** Unicode classes and ignored case have few instructions, but each is built from tables. */
 const costly = /\\[pP]|\(\?[a-zA-Z]*i/g;
 const INSTRUCTIONS_OF_COSTLY = 50;
+
+/** The number of instructions of a pattern, or what is wrong with it. Many definitions have the same patterns. */
+const judgePattern = memoizeText(
+  (pattern): number | string => {
+    const compiled = compilePattern(pattern);
+    return typeof compiled === 'string' ? compiled : compiled.size;
+  },
+  { limit: 1000, longest: 500 },
+);
 
 /** Checks the patterns of a definition, and their total size. */
 export class PatternTotal {
@@ -27,12 +37,12 @@ export class PatternTotal {
     if (this.#left < 0)
       return 'the patterns of the definition are too large together; write fewer, or use smaller repetition counts';
     this.#left -= (pattern.match(costly)?.length ?? 0) * INSTRUCTIONS_OF_COSTLY;
-    const compiled = compilePattern(pattern);
-    if (typeof compiled !== 'string') {
-      this.#left -= compiled.size;
+    const judged = judgePattern(pattern);
+    if (typeof judged === 'number') {
+      this.#left -= judged;
       return undefined;
     }
     this.#left -= pattern.length;
-    return `must be a valid regular expression, but isn't: ${compiled}`;
+    return `must be a valid regular expression, but isn't: ${judged}`;
   }
 }

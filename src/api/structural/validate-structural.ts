@@ -44,6 +44,9 @@ export function innerSchemas(schema: JsonSchema): readonly JsonSchema[] {
   ];
 }
 
+/** The schemas without errors. A definition is validated when it is written, and judged again for its conditions. */
+const structuralSchemas = new WeakSet<JsonSchema>();
+
 /**
  * Checks that a schema is structural: it gives the type of every field outside of alternatives, and alternatives only
  * restrict values (upstream: schema/validation.go ValidateStructural).
@@ -53,9 +56,11 @@ export function validateStructural(
   path: string,
   patterns = new PatternTotal(),
 ): readonly FieldError[] {
+  if (structuralSchemas.has(schema)) return [];
   const errors = new FieldErrors();
   validateNode(errors, schema, 'root', path);
   validateNested(errors, schema, { structural: schema, sPath: path, path, patterns });
+  if (errors.list.length === 0) structuralSchemas.add(schema);
   return errors.list.toSorted((left, right) => (textOf(left) < textOf(right) ? -1 : 1));
 }
 
