@@ -1,4 +1,5 @@
 import type { Expr } from './ast.ts';
+import { checkLiterals } from './check-literals.ts';
 import type { CheckedExpression, TypeFault } from './checker.ts';
 import { checkExpression } from './checker.ts';
 import type { Environment } from './environment.ts';
@@ -43,6 +44,8 @@ export function compileExpression(source: string, environment: Environment): Pro
   if ('faults' in expr) return { fault: describeFaults(source, expr.faults) };
   const checked = checkExpression(expr, environment);
   if (!('expr' in checked)) return { fault: describeFaults(source, checked) };
+  const wrong = environment.parts.checksLiterals ? checkLiterals(checked.expr) : [];
+  if (wrong.length > 0) return { fault: describeFaults(source, wrong) };
   let step: Step | undefined;
   return {
     source,

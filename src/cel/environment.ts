@@ -53,6 +53,8 @@ export interface Library {
   readonly macros?: MacroTable;
   /** Names of types, such as `kubernetes.Quantity`. */
   readonly typeNames?: Readonly<Record<string, CelType>>;
+  /** Whether literal arguments that can never be right are errors of the expression. */
+  readonly checksLiterals?: boolean;
 }
 
 /** A type whose values can be constructed in an expression: `Name{field: value}`. */
@@ -67,6 +69,7 @@ interface EnvironmentParts {
   readonly typeNames: ReadonlyMap<string, CelType>;
   readonly variables: ReadonlyMap<string, CelType>;
   readonly structs: (name: string) => StructType | undefined;
+  readonly checksLiterals: boolean;
 }
 
 /** What an expression may refer to. An environment is immutable; the `with…` methods return an extended one. */
@@ -79,7 +82,7 @@ export class Environment {
 
   static of(...libraries: readonly Library[]): Environment {
     const empty = { functions: new Map(), macros: new Map(), typeNames: new Map(), variables: new Map() };
-    return new Environment({ ...empty, structs: () => undefined }).withLibraries(...libraries);
+    return new Environment({ ...empty, structs: () => undefined, checksLiterals: false }).withLibraries(...libraries);
   }
 
   withLibraries(...libraries: readonly Library[]): Environment {
@@ -92,7 +95,8 @@ export class Environment {
       for (const [key, macro] of library.macros ?? []) macros.set(key, macro);
       for (const [name, type] of Object.entries(library.typeNames ?? {})) typeNames.set(name, type);
     }
-    return new Environment({ ...this.parts, functions, macros, typeNames });
+    const checksLiterals = this.parts.checksLiterals || libraries.some((each) => each.checksLiterals === true);
+    return new Environment({ ...this.parts, functions, macros, typeNames, checksLiterals });
   }
 
   withVariables(variables: Readonly<Record<string, CelType>>): Environment {

@@ -163,10 +163,7 @@ class Parser {
   #selection(operand: Expr, start: number): Expr {
     const isOptional = this.#accept('?') !== undefined;
     const name = this.#take();
-    if (name.kind !== 'ident' && name.kind !== 'quoted') {
-      this.#next -= name.kind === 'end' ? 0 : 1;
-      this.#fail('IDENTIFIER');
-    }
+    if (name.kind !== 'ident' && name.kind !== 'quoted') throw noField(name);
     if (isOptional) return this.#nodes.call(start, '_?._', operand, this.#nodes.literal(name.start, name.text));
     if (name.kind === 'ident') {
       const paren = this.#accept('(');
@@ -175,10 +172,8 @@ class Parser {
     if (
       name.kind === 'ident' &&
       (name.text === 'in' || name.text === 'true' || name.text === 'false' || name.text === 'null')
-    ) {
-      this.#next -= 1;
-      this.#fail('IDENTIFIER');
-    }
+    )
+      throw noField(name);
     return this.#nodes.select(start, operand, name.text);
   }
 
@@ -387,3 +382,7 @@ export function usesVariable(expr: Expr, name: string): boolean {
       return [expr.range, expr.accuInit, expr.condition, expr.step, expr.result].some(uses);
   }
 }
+
+/** What follows a dot is no name. */
+const noField = ({ kind, text, start }: Token): SyntaxFault =>
+  new SyntaxFault(`Syntax error: no viable alternative at input '.${kind === 'end' ? '' : text}'`, start);

@@ -262,6 +262,8 @@ function declaredSize(type: CelType, isDeclared: boolean): Range | undefined {
     const inner = type.parameters[0];
     return inner === undefined ? undefined : declaredSize(inner, isDeclared);
   }
+  // Upstream's object types declare no size, which its estimate reads as zero.
+  if (isDeclared && type.kind === 'object') return zero;
   if (isDeclared && 'most' in type && type.most !== undefined) return { min: 0, max: type.most };
   return undefined;
 }

@@ -16,7 +16,7 @@ import { authorizers } from './authorizer.ts';
 import { namedFormats } from './format.ts';
 import { quantities } from './quantity.ts';
 
-const standard: Library = { macros: standardMacros };
+const standard: Library = { macros: standardMacros, checksLiterals: true };
 
 /** The functions of every expression of Kubernetes 1.36 (upstream: cel/environment/base.go). */
 export const baseEnvironment = Environment.of(

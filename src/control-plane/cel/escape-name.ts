@@ -20,6 +20,12 @@ export function escapeName(name: string): string | undefined {
   return name.replace(/__|[-./]/g, (part) => escapes.get(part) ?? part);
 }
 
+/**
+ * The escaped name of the property that an expression selects as `self.name`: keywords may also be written as they are
+ * (upstream: DeclTypeProvider recognizeKeywordAsFieldName).
+ */
+export const selectedName = (name: string): string => (reserved.has(name) ? `__${name}__` : name);
+
 const characters = new Map([...escapes].map(([text, escaped]) => [escaped, text]));
 
 /** Returns the property for an escaped name. A name without an escape is returned unchanged. */

@@ -11,7 +11,7 @@ import {
   stringType,
   timestampType,
 } from '../../cel/types.ts';
-import { escapeName } from './escape-name.ts';
+import { escapeName, selectedName } from './escape-name.ts';
 
 /** The type of the objects of a built-in kind, for expressions. Fields are resolved lazily. */
 export function typeOfKind(schema: Schema): CelType {
@@ -24,7 +24,7 @@ export function typeOfKind(schema: Schema): CelType {
         name,
         field: (wanted) => {
           escaped ??= new Map(Object.keys(fields).map((each) => [escapeName(each) ?? each, each]));
-          const found = fields[escaped.get(wanted) ?? ''];
+          const found = fields[escaped.get(selectedName(wanted)) ?? ''];
           return found && typeOfKind(found.schema);
         },
       };

@@ -42,6 +42,34 @@ function run(rule: RuleText | string, self: unknown, old?: unknown): RuleResult 
 }
 
 describe('a rule of a schema', () => {
+  it('may compare whole objects, whose size counts as nothing in the estimate', () => {
+    const compared = { rule: 'self == oldSelf' };
+    const { ruleError, ruleCost } = compileRule(compared, schema, { isRoot: false });
+    assert.equal(ruleError, undefined);
+    assert.ok(ruleCost.max < 10, String(ruleCost.max));
+  });
+
+  it('is refused if a literal pattern, duration or time can never be right', () => {
+    const faultOf = (rule: string): string | undefined =>
+      compileRule({ rule }, schema, { isRoot: false }).ruleError?.split('\n')[0];
+    assert.deepEqual(
+      ["self.note.matches('(')", "duration('x') == duration('1s')", "timestamp('x') == self.since", 'self.('].map(
+        faultOf,
+      ),
+      [
+        'compilation failed: ERROR: <input>:1:19: invalid matches argument',
+        'compilation failed: ERROR: <input>:1:10: invalid duration argument',
+        'compilation failed: ERROR: <input>:1:11: invalid timestamp argument',
+        "compilation failed: ERROR: <input>:1:6: Syntax error: no viable alternative at input '.('",
+      ],
+    );
+    for (const rule of ["self.note.matches('a')", 'self.note.matches(self.note)', "duration('1s') < duration('2s')"])
+      assert.equal(faultOf(rule), undefined, rule);
+    // Patterns beyond a total are compiled when they are used.
+    const many = Array.from({ length: 60 }, () => "self.note.matches('a{900}')").join(' || ');
+    assert.equal(faultOf(`self.note.matches('(') || ${many}`), undefined);
+  });
+
   it('reads fields by the types that the schema declares', () => {
     const self = {
       replicas: 3,
@@ -58,6 +86,7 @@ describe('a rule of a schema', () => {
       'type(self.port) == string',
       'self.labels["constructor"] == "x" && !has(self.labels.toString)',
       'self.a__dash__b == "c" && self.__namespace__ == "n"',
+      'self.namespace == "n" && has(self.namespace)',
       'self.since.getFullYear() == 2024',
       'dyn(self.note) == null',
       '!has(self.names)',

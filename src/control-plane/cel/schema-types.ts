@@ -5,7 +5,7 @@ import { fromJson, JsonList, JsonMap, JsonObject } from '../../cel/json-values.t
 import { parseDuration, parseTimestamp } from '../../cel/time/formats.ts';
 import type { CelType } from '../../cel/types.ts';
 import { boolType, doubleType, intType } from '../../cel/types.ts';
-import { escapeName } from './escape-name.ts';
+import { escapeName, selectedName } from './escape-name.ts';
 import { REQUEST_LIMIT_BYTES } from './limits.ts';
 import { MergedList, SetList } from './schema-lists.ts';
 import { doubleAdapt, textAdapt } from './typed-values.ts';
@@ -129,8 +129,8 @@ function objectSchema(schema: RuleSchema, name: string): SchemaType {
     }
     if (required.has(property) && part.default === undefined) leastBytes += property.length + found.leastBytes + 4;
   }
-  const type: CelType = { kind: 'object', name, field: (field) => types.get(field) };
-  const field = (escaped: string): JsonField | undefined => fields.get(escaped);
+  const type: CelType = { kind: 'object', name, field: (field) => types.get(selectedName(field)) };
+  const field = (name: string): JsonField | undefined => fields.get(selectedName(name));
   return { type, adapt: (raw) => (isRecord(raw) ? new JsonObject(raw, field, name) : fromJson(raw)), leastBytes };
 }
 
