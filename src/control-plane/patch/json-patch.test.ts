@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ApiStatusError, isApiError } from '../../api/status/api-status-error.ts';
-import { applyJsonPatch, unknownOperationFields } from './json-patch.ts';
+import { applyJsonPatch, isFailedTest, unknownOperationFields } from './json-patch.ts';
 import { equalJson, isJsonArray } from './json-value.ts';
 import { anyObject, freezeDeep } from './testing/arbitrary-json.ts';
 
@@ -181,4 +181,53 @@ test('the operations between two documents lead from one to the other, leaving t
       );
     }),
   );
+});
+
+test('a JSON patch that does not apply says why, in upstream words, and a failed test is known as such', () => {
+  const refusal = (operation: object): unknown => {
+    try {
+      return applyJsonPatch({ data: { a: '1' }, list: ['x'] }, [operation]);
+    } catch (error) {
+      return error;
+    }
+  };
+  const whyOf = (operation: object): string => {
+    const error = refusal(operation);
+    return error instanceof ApiStatusError && error.cause instanceof Error ? error.cause.message : 'applied';
+  };
+  const path = '/spec/x';
+  for (const [operation, why] of [
+    [{ op: 'add', path, value: 1 }, 'add operation does not apply: doc is missing path: "/spec/x": missing value'],
+    [{ op: 'remove', path }, 'remove operation does not apply: doc is missing path: "/spec/x": missing value'],
+    [
+      { op: 'replace', path, value: 1 },
+      'replace operation does not apply: doc is missing path: /spec/x: missing value',
+    ],
+    [{ op: 'test', path, value: 1 }, 'test operation does not apply: is missing path: /spec/x: missing value'],
+    [
+      { op: 'move', from: path, path: '/b' },
+      'move operation does not apply: doc is missing from path: /spec/x: missing value',
+    ],
+    [
+      { op: 'copy', from: '/data/a', path },
+      'copy operation does not apply: doc is missing destination path: /spec/x: missing value',
+    ],
+    [
+      { op: 'remove', path: '/data/b' },
+      "error in remove for path: '/data/b': Unable to remove nonexistent key: b: missing value",
+    ],
+    [
+      { op: 'move', from: '/data/b', path: '/c' },
+      "error in move for path: 'b': Unable to remove nonexistent key: b: missing value",
+    ],
+    [
+      { op: 'add', path: '/list/5', value: 1 },
+      "error in add for path: '/list/5': Unable to access invalid index: 5: invalid index referenced",
+    ],
+  ] as const) {
+    assert.equal(whyOf(operation), why);
+    assert.equal(isFailedTest(refusal(operation)), false);
+  }
+  assert.equal(isFailedTest(refusal({ op: 'test', path: '/data/a', value: '2' })), true);
+  assert.equal(isFailedTest(refusal({ op: 'test', path: '/data/none', value: '2' })), true);
 });

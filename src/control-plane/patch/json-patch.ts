@@ -95,10 +95,21 @@ function readOperation(input: unknown): Operation {
 
 /** An operation that does not apply, and why. */
 class PatchFailure extends Error {
-  override readonly name = 'PatchFailure';
+  override readonly name: string = 'PatchFailure';
 }
 
+/** The value at the path of a `test` is another. */
+class TestFailure extends PatchFailure {
+  override readonly name = 'TestFailure';
+}
+
+/** Whether a patch was refused because one of its tests failed. */
+export const isFailedTest = (error: unknown): boolean =>
+  error instanceof ApiStatusError && error.cause instanceof TestFailure;
+
 type Container = Record<string, unknown> | unknown[];
+/** What a path is looked up for. */
+type Purpose = 'add' | 'remove' | 'replace' | 'test' | 'move from' | 'move to' | 'copy from' | 'copy to';
 interface Place {
   readonly parent: Container;
   readonly key: string;
@@ -125,11 +136,11 @@ class Patcher {
       case 'replace':
         return this.#replace(pathOf(operation), value);
       case 'move': {
-        const moved = this.#remove(fromOf(operation), 'move');
-        return this.#add(pathOf(operation), moved, 'move');
+        const moved = this.#remove(fromOf(operation), 'move from');
+        return this.#add(pathOf(operation), moved, 'move to');
       }
       case 'copy':
-        return this.#add(pathOf(operation), this.#copyOf(this.#get(fromOf(operation), 'copy')), 'copy');
+        return this.#add(pathOf(operation), this.#copyOf(this.#get(fromOf(operation), 'copy from')), 'copy to');
       case 'test':
         return this.#test(pathOf(operation), value);
       default:
@@ -137,22 +148,24 @@ class Patcher {
     }
   }
 
-  #add(path: string, value: unknown, op: string): void {
-    const { parent, key } = this.#find(path, op);
+  #add(path: string, value: unknown, purpose: Purpose): void {
+    const { parent, key } = this.#find(path, purpose);
     if (!Array.isArray(parent)) return setOwn(parent, key, value);
-    const index = key === '-' ? parent.length : indexOf(key, parent.length + 1, parent.length);
+    const index = key === '-' ? parent.length : indexOf(key, parent.length + 1, parent.length, errorIn(purpose, path));
     this.#count(parent.length - index);
     parent.splice(index, 0, value);
   }
 
-  #remove(path: string, op: string): unknown {
-    const { parent, key } = this.#find(path, op);
+  #remove(path: string, purpose: 'remove' | 'move from'): unknown {
+    const { parent, key } = this.#find(path, purpose);
+    const errorHere = errorIn(purpose, purpose === 'remove' ? path : key);
     if (Array.isArray(parent)) {
-      const index = indexOf(key, parent.length, parent.length - 1);
+      const index = indexOf(key, parent.length, parent.length - 1, errorHere);
       this.#count(parent.length - index);
       return parent.splice(index, 1)[0];
     }
-    if (!Object.hasOwn(parent, key)) throw new PatchFailure(`${op}: Unable to remove nonexistent key: ${key}`);
+    if (!Object.hasOwn(parent, key))
+      throw new PatchFailure(`${errorHere}Unable to remove nonexistent key: ${key}: missing value`);
     const removed = parent[key];
     delete parent[key];
     return removed;
@@ -172,12 +185,12 @@ class Patcher {
 
   #test(path: string, value: unknown): void {
     const found = path === '' ? this.document : this.#get(path, 'test');
-    if (!equalJson(found ?? null, value)) throw new PatchFailure(`testing value ${path} failed`);
+    if (!equalJson(found ?? null, value)) throw new TestFailure(`testing value ${path} failed`);
   }
 
   /** Returns the value at a path; undefined for a missing field. */
-  #get(path: string, op: string): unknown {
-    const { parent, key } = this.#find(path, op, 'read');
+  #get(path: string, purpose: 'test' | 'copy from'): unknown {
+    const { parent, key } = this.#find(path, purpose);
     if (Array.isArray(parent)) return parent[indexOf(key, parent.length, parent.length - 1)];
     return Object.hasOwn(parent, key) ? parent[key] : undefined;
   }
@@ -201,20 +214,20 @@ class Patcher {
   }
 
   /** Returns the container of a path. It is copied unless it is only read. */
-  #find(path: string, op: string, purpose: 'change' | 'read' = 'change'): Place {
+  #find(path: string, purpose: Purpose): Place {
     const [first, ...keys] = path.split('/').map(unescapeKey);
     const key = keys.pop();
-    const missing = (): PatchFailure =>
-      new PatchFailure(`${op} operation does not apply: doc is missing path: ${JSON.stringify(path)}`);
+    const changes = purpose !== 'test' && purpose !== 'copy from';
+    const missing = (): PatchFailure => new PatchFailure(`${missingPath(purpose, path)}: missing value`);
     if (key === undefined || first === undefined) throw missing();
-    let at = purpose === 'change' ? (this.document = this.#ours(this.document)) : this.document;
+    let at = changes ? (this.document = this.#ours(this.document)) : this.document;
     for (const step of keys) {
       if (!isContainer(at)) throw missing();
       const index = Array.isArray(at) ? String(indexOf(step, at.length, at.length - 1)) : step;
       if (!Object.hasOwn(at, index)) throw missing();
       const container = at as Record<string, unknown>;
       let next = container[index];
-      if (purpose === 'change' && isContainer(next) && !this.#own.has(next)) {
+      if (changes && isContainer(next) && !this.#own.has(next)) {
         next = this.#ours(next);
         setOwn(container, index, next);
       }
@@ -246,11 +259,25 @@ const isContainer = (value: unknown): value is Container => typeof value === 'ob
 const unescapeKey = (key: string): string =>
   key.includes('~') ? key.replaceAll(/~[01]/g, (escape) => (escape === '~1' ? '/' : '~')) : key;
 
-function indexOf(key: string, size: number, last: number): number {
+/** The words of upstream's library, which differ from one operation to the next. */
+function missingPath(purpose: Purpose, path: string): string {
+  const [op = '', direction] = purpose.split(' ');
+  const start = `${op} operation does not apply:`;
+  if (direction !== undefined)
+    return `${start} doc is missing ${direction === 'to' ? 'destination' : 'from'} path: ${path}`;
+  if (op === 'test') return `${start} is missing path: ${path}`;
+  return `${start} doc is missing path: ${op === 'replace' ? path : JSON.stringify(path)}`;
+}
+
+/** The beginning of the message about a key. */
+const errorIn = (purpose: Purpose, path: string): string => `error in ${purpose.split(' ')[0]} for path: '${path}': `;
+
+function indexOf(key: string, size: number, last: number, start = ''): number {
   if (!/^[-+]?\d{1,9}$/.test(key)) throw new PatchFailure(`value was not a proper array index: '${key}'`);
   const number = Number(key);
   const index = number < 0 ? number + size : number;
-  if (index < 0 || index > last) throw new PatchFailure(`Unable to access invalid index: ${number}`);
+  if (index < 0 || index > last)
+    throw new PatchFailure(`${start}Unable to access invalid index: ${number}: invalid index referenced`);
   return index;
 }
 

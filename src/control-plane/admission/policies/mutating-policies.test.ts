@@ -48,7 +48,8 @@ class Policies {
       merged: (attributes, _document, config) => changed(attributes, dataOf(config)),
       patched: (attributes, _document, operations) => {
         this.patches.push(operations);
-        const [first] = operations as { path: string; value: string }[];
+        const [first] = operations as { op: string; path: string; value: string }[];
+        if (first?.op === 'test') return 'unchanged';
         return first === undefined
           ? (attributes.object as ApiObject)
           : changed(attributes, { [first.path.slice(6)]: first.value });
@@ -86,6 +87,22 @@ describe('a mutating admission policy', () => {
     const { object, refusal } = await policies.write(configMap({}));
     assert.deepEqual([refusal, object?.data], ['', { first: '0', user: 'jane', 'a~1b': '2' }]);
     assert.deepEqual(policies.patches, [[{ op: 'add', path: '/data/a~1b', value: '2' }]]);
+  });
+
+  it('does not change objects when a test of its patch fails', async () => {
+    const policies = new Policies();
+    policies.put('p', { mutations: [jsonPatch("[JSONPatch{op: 'test', path: '/data/a', value: 'b'}]")] });
+    const { object, refusal } = await policies.write(configMap({ a: 'c' }));
+    assert.deepEqual([refusal, object?.data], ['', { a: 'c' }]);
+  });
+
+  it('runs again after its own change if it wants reinvocation', async () => {
+    const policies = new Policies();
+    const mutations = [apply('Object{data: Object.data{a: string(object.data.size())}}')];
+    policies.put('p', { mutations, reinvocationPolicy: 'IfNeeded' });
+    assert.deepEqual((await policies.write(configMap({}))).object?.data, { a: '1' });
+    policies.put('p', { mutations });
+    assert.deepEqual((await policies.write(configMap({}))).object?.data, { a: '0' });
   });
 
   it('does not change objects when one of its conditions is false', async () => {

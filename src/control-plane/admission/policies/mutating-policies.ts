@@ -36,8 +36,8 @@ type Change = (
 
 export interface MutatingPolicyOptions extends RequestVariableParts {
   readonly findKind: FindKind;
-  /** Applies a JSON patch to the object, and then defaults. Throws if the patch does not apply. */
-  readonly patched: Change;
+  /** Applies a JSON patch to the object, and then defaults. Throws if the patch does not apply; a failed test changes nothing. */
+  readonly patched: (...args: Parameters<Change>) => ApiObject | 'unchanged';
   /** Merges an apply configuration into the object, and then applies defaults. Throws if it does not fit the schema. */
   readonly merged: Change;
   readonly sameJson: (left: ApiObject, right: ApiObject) => boolean;
@@ -71,7 +71,7 @@ function compilePolicy({ spec }: MutatingAdmissionPolicy): Expressions {
 
 /**
  * Applies MutatingAdmissionPolicies and their bindings one after another. If one changes the object, the plugins before
- * this one run again, and then once the policies with `IfNeeded` that ran before the change. `again` is called by later
+ * this one run again, and then once the policies with `IfNeeded` up to the one that changed it. `again` is called by later
  * plugins that changed the object. Upstream: MutatingAdmissionPolicy.
  */
 export function createMutatingPolicies(options: MutatingPolicyOptions): {
@@ -114,7 +114,7 @@ export function createMutatingPolicies(options: MutatingPolicyOptions): {
 interface RoundResult {
   readonly object: ApiObject;
   readonly changed: boolean;
-  /** The policies that ran before the last change, and must run again. */
+  /** The policies that ran up to the last change, and must run again. */
   readonly toAskAgain: ReadonlySet<MutatingAdmissionPolicy>;
 }
 
@@ -130,12 +130,12 @@ async function round(
   let toAskAgain: ReadonlySet<MutatingAdmissionPolicy> = new Set();
   for (const bound of policies) {
     const next = await applyPolicy(options, { ...attributes, object }, bound);
+    ran.add(bound.policy);
     if (next !== object && !options.sameJson(next, object)) {
       changed = true;
       toAskAgain = new Set(ran);
     }
     object = next;
-    ran.add(bound.policy);
   }
   return { object, changed, toAskAgain };
 }
@@ -225,5 +225,7 @@ function applyChange(
   { change, isPatch }: { readonly change: unknown; readonly isPatch: boolean },
 ): ApiObject {
   const document = wireForm(attributes.object as ApiObject, attributes.definition.type);
-  return isPatch ? patched(attributes, document, change) : merged(attributes, document, change);
+  if (!isPatch) return merged(attributes, document, change);
+  const object = patched(attributes, document, change);
+  return object === 'unchanged' ? (attributes.object as ApiObject) : object;
 }

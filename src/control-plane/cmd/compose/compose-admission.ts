@@ -56,7 +56,7 @@ import type { Authorizer } from '../../model/user-info.ts';
 import { equalJson } from '../../patch/json-value.ts';
 import { checkRequestSignature, readCertificateRequest, readRequestKey } from '../../../pki/request-reader.ts';
 import { mergedByPolicy } from '../../registry/write/merged-by-policy.ts';
-import { patchedByWebhook } from '../../registry/write/patched-by-webhook.ts';
+import { patchedByPolicy, patchedByWebhook } from '../../registry/write/patched-by-webhook.ts';
 import type { ControlPlaneOptions } from '../flags/control-plane-options.ts';
 import { readAdmissionSettings } from '../configuration/read-admission-settings.ts';
 
@@ -133,7 +133,7 @@ export async function composeAdmission(
       'the admission plugin EventRateLimit needs a configuration: --admission-control-config-file',
     );
   const before = plain.filter(({ name }) => names.includes(name)).map(againWhilePending);
-  const changes = { before, patched: patchedByWebhook, merged: mergedByPolicy, sameJson: equalJson };
+  const changes = { before, patched: patchedByPolicy, merged: mergedByPolicy, sameJson: equalJson };
   const mutating = createMutatingPolicies({ ...policies, ...changes });
   const mayRepeat = names.includes('MutatingAdmissionPolicy') ? [...before, mutating.again] : before;
   const last: readonly AdmissionPlugin[] = [

@@ -45,7 +45,7 @@ export async function patchObject(tools: WriteTools, request: ResourceRequest, p
 const notStrategic = (): ApiStatusError =>
   new ApiStatusError(
     'UnsupportedMediaType',
-    'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, application/apply-patch+cbor',
+    'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
   );
 
 async function patched(

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { dropZeros } from '../../../api/protobuf/drop-zeros.ts';
 import { decodeAny, formatDecodeError } from '../../../api/schema/decode.ts';
 import type { AdmissionAttributes } from '../../model/admission.ts';
-import { applyJsonPatch } from '../../patch/json-patch.ts';
+import { applyJsonPatch, isFailedTest } from '../../patch/json-patch.ts';
 
 /**
  * Applies a webhook's JSON patch to an object and sets defaults. Unknown fields are dropped. Throws if the patch is
@@ -15,6 +15,20 @@ export function patchedByWebhook(
   patch: unknown,
 ): ApiObject {
   return decodeChanged(attributes, document, applyJsonPatch(document, patch));
+}
+
+/** The same for a policy's patch. If a test of the patch fails, the object stays unchanged. */
+export function patchedByPolicy(
+  attributes: AdmissionAttributes,
+  document: Readonly<Record<string, unknown>>,
+  patch: unknown,
+): ApiObject | 'unchanged' {
+  try {
+    return patchedByWebhook(attributes, document, patch);
+  } catch (error) {
+    if (isFailedTest(error)) return 'unchanged';
+    throw error;
+  }
 }
 
 /** Decodes a changed document and sets defaults. Throws if it is not a valid object. */
