@@ -402,7 +402,8 @@ function describeType(input: unknown): string {
   return input === null ? 'null' : typeof input === 'object' ? 'an object' : `a ${typeof input}`;
 }
 
-function isTime(text: string): boolean {
+/** Whether a text is a time as RFC 3339 writes it. */
+export function isTime(text: string): boolean {
   return rfc3339.test(text) && !Number.isNaN(Date.parse(text));
 }
 

@@ -80,4 +80,15 @@ describe('a path into an object', () => {
     assert.deepEqual(typeof compileJsonPath('.a'.repeat(500))(nested), 'object');
     assert.equal(compileJsonPath('.a'.repeat(501))(nested), undefined);
   });
+
+  it('finds the first of a slice, which must lie within the list', () => {
+    const first = (path: string): unknown => compileJsonPath(path)({ l: ['a', 'b', 'c'], m: {} });
+    assert.deepEqual(
+      ['[0:2]', '[1:]', '[-1:]', '[:2]', '[:]', '[-2:-1]', '[2:1]', '[1:1]', '[0:4]', '[-4:]'].map((each) =>
+        first(`.l${each}`),
+      ),
+      ['a', 'b', 'c', 'a', 'a', 'b', undefined, undefined, undefined, undefined],
+    );
+    assert.equal(first('.m[0:1]'), undefined);
+  });
 });

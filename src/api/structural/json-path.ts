@@ -3,6 +3,7 @@ import { isRecord } from '../../base/json-record.ts';
 type Step =
   | { readonly kind: 'field'; readonly name: string }
   | { readonly kind: 'index'; readonly index: number }
+  | { readonly kind: 'slice'; readonly start: number; readonly end: number | undefined }
   | { readonly kind: 'all' }
   | { readonly kind: 'filter'; readonly path: readonly Step[]; readonly operator: string; readonly literal: unknown };
 
@@ -12,8 +13,8 @@ export type JsonPath = (value: unknown) => unknown;
 const nothing: JsonPath = () => undefined;
 
 /**
- * Compiles the path of a printer column: fields, also quoted or with escaped dots, indexes, `[*]` and filters such as
- * `[?(@.type=="Ready")]` (upstream: client-go util/jsonpath). A path in another form finds nothing.
+ * Compiles the path of a printer column: fields, also quoted or with escaped dots, indexes, slices, `[*]` and filters
+ * such as `[?(@.type=="Ready")]` (upstream: client-go util/jsonpath). A path in another form finds nothing.
  */
 export function compileJsonPath(text: string): JsonPath {
   const steps = parseSteps(text);
@@ -25,6 +26,7 @@ const patterns = {
   field: /^\.?((?:[^.[\]\\]|\\.)+)/,
   quoted: /^\[(?:'([^'\]]*)'|"([^"\]]*)")\]/,
   index: /^\[(-?\d{1,9})\]/,
+  slice: /^\[(-?\d{1,9})?:(-?\d{1,9})?\]/,
   all: /^(?:\[\*\]|\.\*)/,
   filter: /^\[\?\(\s*@((?:\.[\w-]+)+)\s*(?:(==|!=|<=|>=|<|>)\s*("[^"]*"|'[^']*'|-?\d+(?:\.\d+)?|true|false)\s*)?\)\]/,
 };
@@ -48,6 +50,12 @@ function parseStep(rest: string): { readonly step: Step; readonly length: number
   if (all !== null) return { step: { kind: 'all' }, length: all[0].length };
   const index = patterns.index.exec(rest);
   if (index !== null) return { step: { kind: 'index', index: Number(index[1]) }, length: index[0].length };
+  const slice = patterns.slice.exec(rest);
+  if (slice !== null) {
+    const [whole, start = '0', end] = slice;
+    const step: Step = { kind: 'slice', start: Number(start), end: end === undefined ? undefined : Number(end) };
+    return { step, length: whole.length };
+  }
   const quoted = patterns.quoted.exec(rest);
   if (quoted !== null) return { step: { kind: 'field', name: quoted[1] ?? quoted[2] ?? '' }, length: quoted[0].length };
   const filter = patterns.filter.exec(rest);
@@ -80,7 +88,17 @@ function follow(value: unknown, step: Step): readonly unknown[] {
   if (step.kind === 'all') return Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : [];
   if (!Array.isArray(value)) return [];
   if (step.kind === 'index') return value.slice(step.index, step.index === -1 ? undefined : step.index + 1);
+  if (step.kind === 'slice') return sliceOf(value, step);
   return value.filter((item) => holds(first(item, step.path, 0), step));
+}
+
+/** A slice beyond the list finds nothing, as in upstream. */
+function sliceOf(
+  list: readonly unknown[],
+  { start, end = list.length }: Extract<Step, { kind: 'slice' }>,
+): readonly unknown[] {
+  const [from, to] = [start < 0 ? start + list.length : start, end < 0 ? end + list.length : end];
+  return from < 0 || to > list.length ? [] : list.slice(from, Math.max(from, to));
 }
 
 function holds(found: unknown, { operator, literal }: Extract<Step, { kind: 'filter' }>): boolean {

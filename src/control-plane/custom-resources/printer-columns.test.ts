@@ -6,7 +6,18 @@ import { printerColumns } from './printer-columns.ts';
 const formatAge = (timestamp: string | undefined, nowMs: number): string => `${timestamp} at ${nowMs}`;
 const object = {
   metadata: { name: 'x', creationTimestamp: '2026-01-01T00:00:00Z' },
-  spec: { n: 2.9, minus: -2.9, big: 9_007_199_254_740_993n, yes: true, text: 'x', list: [1, 'a'], none: null },
+  spec: {
+    n: 2.9,
+    minus: -2.9,
+    big: 9_007_199_254_740_993n,
+    yes: true,
+    text: 'x',
+    list: [1, 'a'],
+    none: null,
+    map: { z: 1, a: [{ y: 1, b: 2 }] },
+    day: '2026-01-02T03:04:05+01:00',
+    empty: '',
+  },
 } as unknown as ApiObject;
 
 function cell(type: string, field: string): unknown {
@@ -58,12 +69,30 @@ describe('the cell of a custom column', () => {
         cell('number', 'n'),
         cell('number', 'big'),
         cell('boolean', 'yes'),
-        cell('date', 'text'),
+        cell('date', 'day'),
         cell('string', 'text'),
         cell('string', 'list'),
         cell('string', 'n'),
       ],
-      [2, -2, 9_007_199_254_740_992, 2.9, 9_007_199_254_740_992, true, 'x at 5', 'x', '[1,"a"]', '2.9'],
+      [
+        2,
+        -2,
+        9_007_199_254_740_992,
+        2.9,
+        9_007_199_254_740_992,
+        true,
+        '2026-01-02T03:04:05+01:00 at 5',
+        'x',
+        '[1,"a"]',
+        '2.9',
+      ],
+    );
+  });
+
+  it('shows maps with sorted keys, texts that are no time, and nulls as upstream', () => {
+    assert.deepEqual(
+      [cell('string', 'map'), cell('date', 'text'), cell('date', 'empty'), cell('string', 'none')],
+      ['{"a":[{"b":2,"y":1}],"z":1}', '<invalid>', ' at 5', '<no value>'],
     );
   });
 
@@ -73,7 +102,7 @@ describe('the cell of a custom column', () => {
       ['number', 'text'],
       ['boolean', 'text'],
       ['date', 'n'],
-      ['string', 'none'],
+      ['date', 'none'],
       ['string', 'missing'],
       ['integer', 'missing'],
     ] as const)

@@ -1,7 +1,8 @@
 import type { CustomResourceColumnDefinition } from '../../api/apiextensions/custom-resource-definition.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
-import { goJson } from '../../api/go-json.ts';
+import { isTime } from '../../api/schema/decode.ts';
 import { compileJsonPath } from '../../api/structural/json-path.ts';
+import { canonicalJson } from '../../api/structural/schema-node.ts';
 import type { TableColumn } from '../model/resource-definition.ts';
 
 type Cell = ReturnType<TableColumn<ApiObject>['cell']>;
@@ -25,6 +26,9 @@ const age: CustomResourceColumnDefinition = {
   jsonPath: '.metadata.creationTimestamp',
 };
 
+/** The cell of a null (upstream: text/template). */
+const NULL_TEXT = '<no value>';
+
 function columnOf(column: CustomResourceColumnDefinition, formatAge: FormatAge): TableColumn<ApiObject> {
   const { name, type, format, description = '', priority = 0, jsonPath } = column;
   const find = compileJsonPath(jsonPath);
@@ -38,7 +42,8 @@ function columnOf(column: CustomResourceColumnDefinition, formatAge: FormatAge):
     priority,
     cell: (object, nowMs) => {
       const value = find(object);
-      return value === undefined || value === null ? null : cellOf(type, value, (text) => formatAge(text, nowMs));
+      if (value === null) return type === 'string' ? NULL_TEXT : null;
+      return value === undefined ? null : cellOf(type, value, (text) => formatAge(text, nowMs));
     },
   };
 }
@@ -52,8 +57,9 @@ function cellOf(type: string, value: unknown, ageOf: (text: string) => string): 
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'date':
-      return typeof value === 'string' ? ageOf(value) : null;
+      if (typeof value !== 'string') return null;
+      return value === '' || isTime(value) ? ageOf(value) : '<invalid>';
     default:
-      return typeof value === 'string' ? value : goJson(value);
+      return typeof value === 'string' ? value : canonicalJson(value);
   }
 }
