@@ -15,7 +15,7 @@ export function aggregatedDiscovery(
     apiVersion: `apidiscovery.k8s.io/${version}`,
     metadata: {},
     items: [...groups].map(([group, versions]) => ({
-      metadata: { ...(group !== '' && { name: group }), creationTimestamp: null },
+      metadata: { ...(group !== '' && { name: group }) },
       versions: versions.map((each) => ({
         version: each.version,
         resources: each.backend === undefined ? each.resources.map(describe) : describeBackend(each.backend),
@@ -29,9 +29,11 @@ export function aggregatedDiscovery(
 function describe({ definition, announcedVerbs, subresources }: ServedResource): object {
   const { type, singular, shortNames, categories } = definition;
   const listed = [...subresources.values()].sort(bySubresource);
+  const isCustom = definition.readBody !== undefined;
   return {
     resource: type.plural,
-    responseKind: responseKind(type, type),
+    // Upstream's document of a custom kind repeats its group and version.
+    responseKind: isCustom ? kindOnly(type) : responseKind(type, type),
     scope: type.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: singular,
     verbs: announcedVerbs,
@@ -40,7 +42,7 @@ function describe({ definition, announcedVerbs, subresources }: ServedResource):
     ...(listed.length > 0 && {
       subresources: listed.map((each) => ({
         subresource: each.name,
-        responseKind: responseKind(each.responseKind, type),
+        responseKind: isCustom ? kindOnly(each.responseKind) : responseKind(each.responseKind, type),
         verbs: each.verbs,
       })),
     }),
@@ -81,6 +83,8 @@ interface Kind {
   readonly version: string;
   readonly kind: string;
 }
+
+const kindOnly = ({ group, version, kind }: Kind): object => ({ group, version, kind });
 
 /** Returns the kind of a response. Group and version are empty if they equal those of the surrounding document. */
 function responseKind({ group, version, kind }: Kind, around: Kind): object {

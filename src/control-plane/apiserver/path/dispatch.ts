@@ -1,4 +1,4 @@
-import { ApiStatusError, internalError } from '../../../api/status/api-status-error.ts';
+import { ApiStatusError, badRequest, internalError } from '../../../api/status/api-status-error.ts';
 import { textReply } from '../http/reply.ts';
 import type { Reply } from '../http/reply.ts';
 import type { ResourceVerbs } from '../verbs/resource-verbs.ts';
@@ -6,6 +6,7 @@ import type { WatchVerb } from '../verbs/watch-verb.ts';
 import { addWarning } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { routeOf } from './route.ts';
+import type { RequestInfo } from './request-info.ts';
 import type { ObjectVerb } from './route.ts';
 import type { ServedResource, ServedResources, ServedSubresource } from './served-resource.ts';
 
@@ -37,6 +38,12 @@ const unknownResource = (): ApiStatusError =>
 export const unsupportedMethod = (): ApiStatusError =>
   new ApiStatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 
+/** Upstream's handler of custom kinds names the verb. */
+function unsupportedVerb({ verb, group, resource }: RequestInfo): ApiStatusError {
+  const message = `${verb} is not supported on resources of kind "${resource}.${group}"`;
+  return new ApiStatusError('MethodNotAllowed', message, { group, kind: resource });
+}
+
 /** Executes the request, as the last step of the request path. */
 export async function dispatch(exchange: Exchange, parts: DispatchParts): Promise<Reply> {
   const { info, http } = exchange;
@@ -56,8 +63,12 @@ export async function dispatch(exchange: Exchange, parts: DispatchParts): Promis
   switch (route.kind) {
     case 'notFound':
       throw unknownResource();
+    case 'pageNotFound':
+      return pageNotFound();
+    case 'nameRequired':
+      throw badRequest('name must be provided');
     case 'methodNotAllowed':
-      throw unsupportedMethod();
+      throw resource.definition.readBody === undefined ? unsupportedMethod() : unsupportedVerb(info);
     case 'connect':
       return parts.connect(exchange, resource, route.subresource);
     case 'verb':

@@ -47,3 +47,14 @@ test('HEAD does not watch', () => {
   assert.equal(verbOf('HEAD', '/widgets?watch=1', custom), 'methodNotAllowed');
   assert.equal(verbOf('HEAD', '/watch/widgets', custom), 'methodNotAllowed');
 });
+
+test('paths of custom kinds without a handler get the answers of their handler in upstream', () => {
+  for (const [method, path, kind] of [
+    ['PUT', '/namespaces/default/widgets', 'nameRequired'],
+    ['PATCH', '/namespaces/default/widgets', 'nameRequired'],
+    ['POST', '/widgets', 'pageNotFound'],
+    ['DELETE', '/widgets', 'pageNotFound'],
+    ['GET', '/widgets/one', 'pageNotFound'],
+  ] as const)
+    assert.equal(verbOf(method, path, custom), kind, `${method} ${path}`);
+});

@@ -8,6 +8,9 @@ export type Route =
   | { readonly kind: 'verb'; readonly verb: ObjectVerb }
   | { readonly kind: 'connect'; readonly subresource: ServedSubresource }
   | { readonly kind: 'notFound' }
+  /** No handler knows the path. */
+  | { readonly kind: 'pageNotFound' }
+  | { readonly kind: 'nameRequired' }
   | { readonly kind: 'methodNotAllowed' };
 
 const notFound: Route = { kind: 'notFound' };
@@ -47,12 +50,14 @@ export function routeOf(asked: string, info: RequestInfo, resource: ServedResour
     return method === 'GET' && parts.length <= 2 && (isNamed ? namespace !== '' || !type.namespaced : true)
       ? allowed(resource, 'watch')
       : methodNotAllowed;
+  const isCustom = resource.definition.readBody !== undefined;
   if (type.namespaced && namespace === '') {
-    if (isNamed) return notFound;
-    if (method !== 'GET') return methodNotAllowed;
+    if (isNamed) return isCustom ? { kind: 'pageNotFound' } : notFound;
+    if (method !== 'GET') return isCustom && method !== 'HEAD' ? { kind: 'pageNotFound' } : methodNotAllowed;
   }
   if (info.subresource !== '') return routeSubresource(method, info, resource);
   if (isNamed && name !== '') return allowed(resource, objectVerbs[method]);
+  if (isCustom && (method === 'PUT' || method === 'PATCH')) return { kind: 'nameRequired' };
   const verb = collectionVerbs[method];
   return allowed(resource, verb === 'list' && info.verb === 'watch' ? 'watch' : verb);
 }
