@@ -115,4 +115,39 @@ describe('lists', () => {
       }
     }
   });
+
+  it('need no second turn for a page as kubectl requests them, and no JSON of whole objects for a table', async () => {
+    let nowMs = 0;
+    let made = 0;
+    const items = many(500).map(
+      ({ object }): Served => ({
+        object,
+        get json() {
+          made++;
+          return '{}';
+        },
+      }),
+    );
+    const encode = async (msPerRow: number): Promise<{ readonly hasRested: boolean }> => {
+      const answer: Answer = {
+        status: 200,
+        output: { form: { as: 'table', version: 'v1' }, encoding: 'json', pretty: false },
+        definition: {
+          ...pods,
+          columns: [{ name: 'Cost', type: 'number', description: '', cell: () => (nowMs += msPerRow) }],
+        },
+        include: 'Metadata',
+        nowMs: 0,
+        workedMs: () => nowMs,
+        texts: textTasks,
+        answered: kindOf(pods),
+        messages: new ObjectMessages(),
+      };
+      let hasRested = false;
+      setImmediate(() => (hasRested = true));
+      await listReply(answer, { items, resourceVersion: '9' });
+      return { hasRested };
+    };
+    assert.deepEqual([await encode(0.02), await encode(0.05), made], [{ hasRested: false }, { hasRested: true }, 0]);
+  });
 });

@@ -1,6 +1,7 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { badRequest } from '../../../api/status/api-status-error.ts';
 import type { ResourceDefinition, TableColumn } from '../../model/resource-definition.ts';
+import type { Served } from '../../registry/registry.ts';
 import type { MetaVersion } from './negotiate.ts';
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -80,16 +81,12 @@ export function columnDefinitionsJson(definition: Columned): string {
   return JSON.stringify(columns);
 }
 
-/** Returns a row's JSON; `json` is the cached JSON of the object. */
-export function rowJson(
-  { definition, version, include }: TableForm,
-  object: ApiObject,
-  json: string,
-  nowMs: number,
-): string {
+/** Returns a row's JSON. The JSON of the whole object is created only if it is included. */
+export function rowJson({ definition, version, include }: TableForm, served: Served, nowMs: number): string {
+  const { object } = served;
   const cells = tableColumns(definition).map((column) => column.cell(object, nowMs));
   if (include === 'None') return `{"cells":${JSON.stringify(cells)},"object":null}`;
-  return `{"cells":${JSON.stringify(cells)},"object":${include === 'Object' ? json : partialJson(object, version)}}`;
+  return `{"cells":${JSON.stringify(cells)},"object":${include === 'Object' ? served.json : partialJson(object, version)}}`;
 }
 
 /** Returns the metadata's JSON. Missing names are '' internally and absent in responses. */

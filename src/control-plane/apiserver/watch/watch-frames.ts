@@ -53,12 +53,13 @@ const objectMessage = ({ form, definition }: FrameForm, object: ApiObject, messa
 
 function objectJson(
   { definition, form, include }: FrameForm,
-  { object, json }: Served,
+  served: Served,
   { nowMs, withColumns }: { readonly nowMs: number; readonly withColumns: boolean },
 ): string {
-  if (form.as === 'object') return json;
+  const { object } = served;
+  if (form.as === 'object') return served.json;
   if (form.as === 'partial') return partialJson(object, form.version);
-  const row = rowJson({ definition, version: form.version, include }, object, json, nowMs);
+  const row = rowJson({ definition, version: form.version, include }, served, nowMs);
   return tableJson(form.version, definition, {
     resourceVersion: object.metadata.resourceVersion ?? '',
     row,
