@@ -15,7 +15,7 @@ import { defaultLimitRange } from './default-limit-range.ts';
 import { defaultNamespace } from './default-namespace.ts';
 import { defaultIngressClass, defaultNetworkPolicy } from './default-networking.ts';
 import { defaultBinding } from './default-rbac.ts';
-import { defaultReplicationController } from './default-replication-controller.ts';
+import { defaultReplicationController, defaultStoredPodTemplate } from './default-replication-controller.ts';
 import { defaultResourceClaim, defaultResourceClaimTemplate } from './default-resource.ts';
 import { defaultResourceQuota } from './default-resource-quota.ts';
 import { defaultRuntimeClass } from './default-runtime-class.ts';
@@ -277,6 +277,10 @@ test('a ReplicationController takes its labels and its selector from its templat
       { metadata: {}, spec: { replicas: 1 } },
     ],
   );
+  assert.deepEqual(defaultsOf(defaultStoredPodTemplate, { metadata: {}, template: sparse }), {
+    metadata: {},
+    template,
+  });
 });
 
 test('a Service is of type ClusterIP without affinity, and the fields of its type follow', () => {
@@ -940,6 +944,29 @@ test('names, conversion and stored versions of a definition follow from what it 
         spec: { names, versions: [], conversion: hook({ name: 's', port: 1 }) },
         status: { ...empty, storedVersions: [] },
       },
+    ],
+  );
+});
+
+test('fields that a schema does not know are dropped, unless one of its values has a wrong type', () => {
+  const schemaOf = (schema?: unknown): unknown => {
+    const version = { name: 'v1', ...(schema !== undefined && { schema: { openAPIV3Schema: schema } }) };
+    const { spec } = defaultCustomResourceDefinition({
+      metadata: {},
+      spec: { names: { plural: 'webs', kind: 'Web' }, versions: [version] },
+    } as unknown as Parameters<typeof defaultCustomResourceDefinition>[0]);
+    return spec.versions[0]?.schema;
+  };
+  const known = { type: 'object', properties: { a: { type: 'string' } } };
+  const wrong = { type: 'object', maxProperties: 'many', odd: 1 };
+  assert.deepEqual(
+    [schemaOf(), schemaOf(null), schemaOf('text'), schemaOf({ ...known, odd: 1 }), schemaOf(wrong)],
+    [
+      undefined,
+      { openAPIV3Schema: null },
+      { openAPIV3Schema: 'text' },
+      { openAPIV3Schema: known },
+      { openAPIV3Schema: wrong },
     ],
   );
 });

@@ -100,6 +100,129 @@ test('requests come from limits, and pod-level requests from the containers, els
   assert.deepEqual(buildPod({ 'spec.resources': { limits: { cpu: '2' } } }).spec.resources?.requests, { cpu: '2' });
 });
 
+test('a pod with resources of its own takes over the huge pages of its containers, and only those', () => {
+  const huge = { 'hugepages-2Mi': '4Mi' };
+  const of = (
+    resources: object | undefined,
+    limits: object = { ...huge, cpu: '1' },
+    requests: object = limits,
+  ): unknown =>
+    buildPod({
+      'spec.containers[0].resources': { limits, requests },
+      'spec.containers[1]': { name: 'other', image: 'x', resources: { limits: huge } },
+      ...(resources !== undefined && { 'spec.resources': resources }),
+    }).spec.resources;
+  const both = { 'hugepages-2Mi': '8Mi' };
+  assert.deepEqual(
+    [
+      of(undefined),
+      of({}),
+      of({ limits: {}, requests: {} }),
+      of({ requests: { cpu: '2' } }),
+      of({ limits: { cpu: '2' } }),
+      of({ limits: { cpu: '2', 'hugepages-2Mi': '2Mi' } }),
+      of({ limits: { cpu: '2' }, requests: { 'hugepages-2Mi': '2Mi' } }),
+      of({ limits: { cpu: '2' } }, { 'x.io/gpu': '1', cpu: '1' }),
+      of({ limits: { 'x.io/gpu': '3' } }),
+    ],
+    [
+      undefined,
+      {},
+      { limits: {}, requests: {} },
+      { limits: both, requests: { cpu: '2', ...both } },
+      { limits: { cpu: '2', ...both }, requests: { cpu: '1', ...both } },
+      { limits: { cpu: '2', 'hugepages-2Mi': '2Mi' }, requests: { cpu: '1', 'hugepages-2Mi': '2Mi' } },
+      { limits: { cpu: '2' }, requests: { cpu: '1', 'hugepages-2Mi': '2Mi' } },
+      { limits: { cpu: '2', 'hugepages-2Mi': '4Mi' }, requests: { cpu: '1', 'hugepages-2Mi': '4Mi' } },
+      { limits: { 'x.io/gpu': '3', ...both }, requests: { cpu: '1', ...both } },
+    ],
+  );
+  const bare = buildPod({ 'spec.resources': { limits: { 'x.io/gpu': '3' } } });
+  assert.deepEqual(bare.spec.resources, { limits: { 'x.io/gpu': '3' } });
+  const only = buildPod({ 'spec.resources': { requests: { cpu: '1' } } });
+  assert.deepEqual(only.spec.resources, { requests: { cpu: '1' } });
+});
+
+test('both names of the service account say the same, and ports are those of the host only on its network', () => {
+  const accounts = (spec: object): unknown => {
+    const { serviceAccountName, serviceAccount } = defaultPod(buildPod(spec)).spec;
+    return [serviceAccountName, serviceAccount];
+  };
+  const port = (more: object): unknown =>
+    buildPod({
+      'spec.containers[0].ports': [
+        { containerPort: 80, hostPort: 0 },
+        { containerPort: 81, hostPort: 8 },
+      ],
+      ...more,
+    }).spec.containers[0]?.ports?.map(({ hostPort }) => hostPort);
+  assert.deepEqual(
+    [
+      accounts({}),
+      accounts({ 'spec.serviceAccountName': 'a' }),
+      accounts({ 'spec.serviceAccount': 'b' }),
+      accounts({ 'spec.serviceAccountName': 'a', 'spec.serviceAccount': 'b' }),
+      port({}),
+      port({ 'spec.hostNetwork': true }),
+    ],
+    [
+      [undefined, undefined],
+      ['a', 'a'],
+      ['b', 'b'],
+      ['a', 'a'],
+      [0, 8],
+      [80, 8],
+    ],
+  );
+});
+
+test('hooks, references of variables and the reported resources are filled in too', () => {
+  const fine = { cpu: '100u' };
+  const status = { name: 'main', allocatedResources: fine, resources: { limits: fine, requests: fine } };
+  const pod = buildPod({
+    'spec.containers[0].lifecycle': {
+      postStart: { httpGet: { port: 80 } },
+      preStop: { httpGet: { port: 80, path: '/x', scheme: 'HTTPS' } },
+    },
+    'spec.containers[1]': { name: 'other', image: 'x', lifecycle: { preStop: { exec: { command: ['x'] } } } },
+    'spec.containers[0].env': [
+      { name: 'A', value: '1' },
+      { name: 'B', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'p', key: 'k' } } },
+      { name: 'C', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'p', key: 'k', optional: true } } },
+      { name: 'D', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
+      { name: 'E', valueFrom: { resourceFieldRef: { resource: 'limits.cpu', divisor: '1m' } } },
+    ],
+    'spec.overhead': fine,
+    status: {
+      initContainerStatuses: [{ name: 'i' }],
+      containerStatuses: [status],
+      ephemeralContainerStatuses: [status],
+    },
+  });
+  const [main] = pod.spec.containers;
+  const rounded = { cpu: '1m' };
+  assert.deepEqual(
+    [
+      main?.lifecycle?.postStart?.httpGet,
+      main?.lifecycle?.preStop?.httpGet,
+      main?.env?.map(({ valueFrom }) => valueFrom?.fileKeyRef?.optional ?? valueFrom?.resourceFieldRef?.divisor),
+      pod.spec.overhead,
+      ...[pod.status?.initContainerStatuses, pod.status?.containerStatuses, pod.status?.ephemeralContainerStatuses].map(
+        (list) => [list?.[0]?.allocatedResources, list?.[0]?.resources],
+      ),
+    ],
+    [
+      { port: 80, path: '/', scheme: 'HTTP' },
+      { port: 80, path: '/x', scheme: 'HTTPS' },
+      [undefined, false, true, '0', '1m'],
+      rounded,
+      [undefined, undefined],
+      [rounded, { limits: rounded, requests: rounded }],
+      [rounded, { limits: rounded, requests: rounded }],
+    ],
+  );
+});
+
 test('defaulting leaves its argument alone', () => {
   const before = buildPod({ 'spec.volumes': [{ name: 'a' }] }, { defaulted: false });
   const copy = structuredClone(before);
