@@ -18,6 +18,7 @@ async function ask(
   changes: Readonly<Record<string, string | undefined>>,
   metadata: object = {},
   type = 'bootstrap.kubernetes.io/token',
+  token = 'abcdef.0123456789abcdef',
 ): Promise<unknown> {
   const reader = new FakeObjectReader();
   const data = Object.fromEntries(
@@ -30,9 +31,7 @@ async function ask(
     type,
     data,
   });
-  return createBootstrapTokenAuthenticator({ reader, nowMs: () => nowMs, log: silentLogger }).authenticateToken(
-    'abcdef.0123456789abcdef',
-  );
+  return createBootstrapTokenAuthenticator({ reader, nowMs: () => nowMs, log: silentLogger }).authenticateToken(token);
 }
 
 describe('bootstrap tokens', () => {
@@ -62,7 +61,26 @@ describe('bootstrap tokens', () => {
       none,
       'only groups of bootstrappers may be given',
     );
+    for (const group of [
+      'system:masters:system:bootstrappers:a',
+      'system:bootstrappers:a,system:masters',
+      'system:bootstrappers:a\nb',
+      'system:bootstrappers:-',
+    ])
+      assert.deepEqual(await ask({ 'auth-extra-groups': group }), none, group);
     assert.deepEqual(await ask({}, {}, 'Opaque'), none);
     assert.deepEqual(await ask({}, { deletionTimestamp: '2026-06-01T00:00:00Z' }), none);
+  });
+
+  it('are whole tokens, without anything before or after', async () => {
+    const type = 'bootstrap.kubernetes.io/token';
+    for (const token of [
+      'xabcdef.0123456789abcdef',
+      'abcdef.0123456789abcdefx',
+      'abcdef.0123456789abcdef\n',
+      'abcdef',
+      '',
+    ])
+      assert.deepEqual(await ask({}, {}, type, token), { outcome: 'none' }, token);
   });
 });
