@@ -26,6 +26,22 @@ describe('an expression', () => {
     ]);
   });
 
+  it('gives each literal its type, which operators do not mix', () => {
+    const mixed = (left: string, right: string): string =>
+      `found no matching overload for '_+_' applied to '(${left}, ${right})'`;
+    const literals = { '1': 'int', '1u': 'uint', '1.0': 'double', '"a"': 'string', 'b"a"': 'bytes' };
+    for (const [left, type] of Object.entries(literals))
+      for (const [right, other] of Object.entries(literals)) {
+        const result = String(evaluateText(`size([${left} + ${right}])`));
+        if (left === right) assert.equal(result, '1', left);
+        else assert.ok(result.includes(mixed(type, other)), `${left} + ${right}: ${result}`);
+      }
+    expectAll([
+      ['type(1u) == uint && type(1) == int && type(b"") == bytes', true],
+      ['!true', false],
+    ]);
+  });
+
   it('compares numbers of different types by value; NaN is equal to nothing', () => {
     expectAll([
       ['1 == dyn(1.0)', true],

@@ -111,5 +111,32 @@ test('only a user with the right to sign for the signer may answer, with a certi
     `${invalid}spec.signerName: Forbidden: User "jane" is not permitted to "sign" for signer "example.com/foo"`,
   );
   assert.match(await write(signer, answer(otherKey)), /leaf certificate was not issued to the requested public key$/);
+  assert.deepEqual(
+    [await write(signer, answer(), nowMs + 299_999), await write(signer, answer(), nowMs - 299_999)],
+    ['', ''],
+  );
+  assert.match(await write(signer, answer(), nowMs - 300_000), /must be set to within 5 minutes of kube-apiserver/);
   assert.match(await write(signer, answer(), nowMs + 300_001), /must be set to within 5 minutes of kube-apiserver/);
+});
+
+test('each of the plugins judges only the writes that it is for', () => {
+  const bundle = { metadata: { name: 'b', namespace: '', uid: '' }, spec: { trustBundle: '' } } as ClusterTrustBundle;
+  const attest = createClusterTrustBundleAttest(allowing());
+  const contents = plugin(allowing());
+  const bundles = (write: object): boolean => attest.handles(cluster.attributes(clusterTrustBundles, write));
+  const requests = (write: object): boolean => contents.handles(cluster.attributes(podCertificateRequests, write));
+  assert.deepEqual(
+    [
+      bundles({ object: bundle }),
+      bundles({ object: bundle, old: bundle }),
+      bundles({ old: bundle }),
+      attest.handles(cluster.attributes(podCertificateRequests, { object: request() })),
+      requests({ object: request() }),
+      requests({ object: request(), old: request(), subresource: 'status' }),
+      requests({ object: request(), old: request() }),
+      requests({ object: request(), subresource: 'status' }),
+      requests({ old: request() }),
+    ],
+    [true, true, false, false, true, true, false, false, false],
+  );
 });

@@ -105,14 +105,100 @@ describe('ServiceAccount', () => {
     );
     const [volume] = object?.spec.volumes ?? [];
     assert.match(volume?.name ?? '', /^kube-api-access-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
-    assert.deepEqual(
-      volume?.projected?.sources?.map((source) => Object.keys(source)[0]),
-      ['serviceAccountToken', 'configMap', 'downwardAPI'],
-    );
+    assert.deepEqual(volume?.projected, {
+      defaultMode: 0o644,
+      sources: [
+        { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } },
+        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
+      ],
+    });
     const mount = { name: volume?.name, readOnly: true, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' };
     assert.deepEqual(
       [object?.spec.containers[0]?.volumeMounts, object?.spec.initContainers?.[0]?.volumeMounts],
       [[mount], [mount]],
+    );
+  });
+
+  it('adds a token only where none is mounted, and pull secrets only where the pod has none', async () => {
+    const { fixture, plugin } = setUp(
+      account('default', { imagePullSecrets: [{ name: 'registry' }] }),
+      account('bare'),
+    );
+    const own = { name: 'mine', mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' };
+    const other = { name: 'other', image: 'x', volumeMounts: [{ name: 'data', mountPath: '/data' }] };
+    const outcomeOf = async (changes: Record<string, unknown>) => {
+      const { spec } = (await fixture.write(plugin, pods, { object: buildPod(changes) })).object ?? buildPod();
+      return [
+        spec.containers.map(({ volumeMounts }) => volumeMounts?.map(({ name }) => name.replace(/-[^-]{5}$/, '-?'))),
+        spec.volumes?.map(({ name }) => name.replace(/-[^-]{5}$/, '-?')),
+        spec.imagePullSecrets?.map(({ name }) => name),
+      ];
+    };
+    const mounted = { 'spec.containers[0].volumeMounts': [own] };
+    assert.deepEqual(
+      [
+        await outcomeOf(mounted),
+        await outcomeOf({ ...mounted, 'spec.containers[1]': other }),
+        await outcomeOf({
+          'spec.volumes': [
+            { name: 'data', emptyDir: {} },
+            { name: 'kube-api-access-given', emptyDir: {} },
+          ],
+        }),
+        await outcomeOf({ ...mounted, 'spec.imagePullSecrets': [{ name: 'own' }] }),
+        await outcomeOf({ ...mounted, 'spec.serviceAccountName': 'bare' }),
+      ],
+      [
+        [[['mine']], undefined, ['registry']],
+        [[['mine'], ['data', 'kube-api-access-?']], ['kube-api-access-?'], ['registry']],
+        [[['kube-api-access-?']], ['data', 'kube-api-access-?'], ['registry']],
+        [[['mine']], undefined, ['own']],
+        [[['mine']], undefined, undefined],
+      ],
+    );
+  });
+
+  it('judges new pods and new ephemeral containers by the secrets that their account lists', async () => {
+    const enforcing = {
+      metadata: {
+        name: 'default',
+        namespace: 'default',
+        uid: 'u',
+        annotations: { 'kubernetes.io/enforce-mountable-secrets': 'true' },
+      },
+    };
+    const { fixture, plugin } = setUp(enforcing);
+    const old = buildPod({ 'spec.serviceAccountName': 'default' });
+    const secret = { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] };
+    const debug = buildPod({
+      'spec.serviceAccountName': 'default',
+      'spec.ephemeralContainers': [{ name: 'debug', image: 'x', ...secret }],
+    });
+    const added = { object: debug, old, subresource: 'ephemeralcontainers' };
+    assert.deepEqual(
+      [
+        await fixture.refusal(plugin, pods, { object: buildPod({ 'spec.containers[0].env': secret.env }) }),
+        await fixture.refusal(plugin, pods, added),
+        await fixture.refusal(plugin, pods, { object: debug, old }),
+        await fixture.refusal(plugin, pods, { object: debug, subresource: 'ephemeralcontainers' }),
+        (await fixture.write(plugin, pods, { ...added, object: old })).object,
+        await fixture.refusal({ ...plugin, mutate: undefined } as unknown as typeof plugin, pods, {
+          object: buildPod(),
+        }),
+      ],
+      [
+        'pods "web" is forbidden: container main with envVar A referencing secret.secretName="s" is not allowed because service account default does not reference that secret',
+        'pods "web" is forbidden: ephemeral container debug with envVar A referencing secret.secretName="s" is not allowed because service account default does not reference that secret',
+        '',
+        '',
+        old,
+        'pods "web" is forbidden: no service account specified for pod default/web',
+      ],
     );
   });
 
@@ -237,8 +323,49 @@ describe('Priority', () => {
     );
   });
 
+  it('accepts values that equal the computed ones, and a class that is no default', async () => {
+    const { fixture, plugin } = setUp(
+      priorityClass('usual', 3, { globalDefault: true, preemptionPolicy: 'Never' }),
+      priorityClass('low', 1),
+    );
+    const same = buildPod({ 'spec.priority': 3, 'spec.preemptionPolicy': 'Never' });
+    assert.deepEqual(of((await fixture.write(plugin, pods, { object: same })).object), ['usual', 3, 'Never']);
+    assert.deepEqual(
+      [
+        await fixture.refusal(plugin, priorityClasses, { object: priorityClass('other', 1) }),
+        await fixture.refusal(plugin, priorityClasses, { old: priorityClass('usual', 3) }),
+        plugin.handles(fixture.attributes(pods, { old: same })),
+        plugin.handles(fixture.attributes(pods, { object: same, old: same, subresource: 'status' })),
+        plugin.handles(fixture.attributes(nodes, { object: { metadata: same.metadata, spec: {} } })),
+      ],
+      ['', '', false, false, false],
+    );
+  });
+
+  it('uses the lowest of several default classes, whatever their order', async () => {
+    const classes = [2, 1, 3].map((value) => priorityClass(`p${value}`, value, { globalDefault: true }));
+    const { fixture, plugin } = setUp(...classes);
+    assert.deepEqual(of((await fixture.write(plugin, pods, { object: buildPod() })).object)[1], 1);
+  });
+
   it('treats an update without the priority as one that keeps it', async () => {
     const { fixture, plugin } = setUp();
+    const updated = async (now: object, before: object) =>
+      (await fixture.write(plugin, pods, { object: buildPod(now), old: buildPod(before) })).object?.spec ?? {};
+    const kept = { 'spec.priority': 5, 'spec.preemptionPolicy': 'Never' };
+    assert.deepEqual(
+      of({ ...buildPod(), spec: { ...buildPod().spec, ...(await updated({ 'spec.priority': 5 }, kept)) } }),
+      [undefined, 5, 'Never'],
+    );
+    assert.deepEqual(
+      [
+        Object.hasOwn(await updated({}, {}), 'priority'),
+        Object.hasOwn(await updated({}, { 'spec.priority': 5 }), 'preemptionPolicy'),
+      ],
+      [false, false],
+    );
+    const whole = buildPod(kept);
+    assert.equal((await fixture.write(plugin, pods, { object: whole, old: buildPod() })).object, whole);
     const { object } = await fixture.write(plugin, pods, {
       object: buildPod(),
       old: buildPod({ 'spec.priority': 5, 'spec.preemptionPolicy': 'Never' }),
@@ -294,6 +421,25 @@ describe('the smaller plugins', () => {
       await fixture.refusal(plugin, pods, { object: buildPod({ 'spec.runtimeClassName': 'none' }) }),
       'pods "web" is forbidden: pod rejected: RuntimeClass "none" not found',
     );
-    assert.notEqual(await fixture.refusal(plugin, pods, { object: buildPod({ 'spec.overhead': { cpu: '1' } }) }), '');
+    const bare = buildPod();
+    const vm = (more: object) => buildPod({ 'spec.runtimeClassName': 'vm', ...more });
+    assert.deepEqual(
+      [
+        await fixture.refusal(plugin, pods, { object: buildPod({ 'spec.overhead': { cpu: '1' } }) }),
+        await fixture.refusal(plugin, pods, { object: vm({ 'spec.overhead': { cpu: '1' } }) }),
+        await fixture.refusal(plugin, pods, { object: vm({ 'spec.nodeSelector': { vm: 'no' } }) }),
+        (await fixture.write(plugin, pods, { object: bare })).object === bare,
+        plugin.handles(fixture.attributes(pods, { object: bare, old: bare })),
+        plugin.handles(fixture.attributes(nodes, { object: { metadata: bare.metadata, spec: {} } })),
+      ],
+      [
+        'pods "web" is forbidden: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
+        `pods "web" is forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead`,
+        'pods "web" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; pod.spec.nodeSelector[vm] = no',
+        true,
+        false,
+        false,
+      ],
+    );
   });
 });

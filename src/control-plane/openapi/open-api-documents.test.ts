@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { fixedDefinitions } from '../model/definitions.ts';
+import type { Definitions } from '../model/definitions.ts';
 import { DeploymentSchema } from '../../api/apps/deployment.ts';
 import { ScaleSchema } from '../../api/autoscaling/scale.ts';
 import { BindingSchema } from '../../api/core/binding.ts';
@@ -429,6 +430,25 @@ describe('the document of version 2', () => {
       Object.keys((JSON.parse(text) as Document).definitions).filter((each) => each.startsWith('com.example')),
       ['com.example.v1.Secret', 'com.example.v1.SecretList'],
     );
+  });
+});
+
+describe('the documents of kinds that change', () => {
+  it('describe the new form of a kind and no longer the old one, in both versions', async () => {
+    const custom = (description: string): ResourceDefinition =>
+      kind('example.com/v1', SecretSchema, { openApi: () => ({ type: 'object', description }) });
+    const [before, after] = [custom('before'), custom('after')];
+    const all = [before];
+    let change: Parameters<Definitions['onChange']>[0] = () => assert.fail('changes are followed');
+    const definitions: Definitions = { all, onChange: (listener) => ((change = listener), () => undefined) };
+    const store = createOpenApiDocuments(definitions, { version: 'v1.36.0' });
+    const found = async (path: string): Promise<string[]> =>
+      String((await store.get({ path, accept: 'application/json' }))?.body).match(/"(?:before|after)"/g) ?? [];
+    const paths = ['/openapi/v2', '/openapi/v3/apis/example.com/v1'];
+    for (const path of paths) assert.deepEqual(await found(path), ['"before"'], path);
+    all[0] = after;
+    change({ removed: [before], added: [after] });
+    for (const path of paths) assert.deepEqual(await found(path), ['"after"'], path);
   });
 });
 

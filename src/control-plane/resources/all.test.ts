@@ -57,6 +57,17 @@ test('a PUT creates what upstream lets it create, and asks for a version where u
   ]);
 });
 
+test('a stored kind has a status subresource exactly when its objects have a status', () => {
+  const stored = allResources.filter(({ review }) => review === undefined);
+  const differs = stored.filter(
+    ({ schema, hasStatus }) => Object.hasOwn(schema.fields, 'status') !== (hasStatus === true),
+  );
+  assert.deepEqual(
+    differs.map(({ type }) => type.kind),
+    [],
+  );
+});
+
 /** Adds all object types of a schema, by their fields. */
 function addTypes(schema: Schema, types: Map<ObjectSchema['fields'], string>): void {
   if (schema.kind === 'array') return addTypes(schema.items, types);

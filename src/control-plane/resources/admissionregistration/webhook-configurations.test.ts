@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { subdomain } from '../../../api/validation/testing/pod-refusals.ts';
 import test from 'node:test';
 import type { MutatingWebhookConfiguration } from '../../../api/admissionregistration/mutating-webhook-configuration.ts';
 import type { ValidatingWebhookConfiguration } from '../../../api/admissionregistration/validating-webhook-configuration.ts';
@@ -75,6 +76,23 @@ test('a webhook that cannot be called or asked is refused', () => {
     [
       at('clientConfig.service.path', '/a//b'),
       ['clientConfig.service.path: Invalid value: "/a//b": segment[1] may not be empty'],
+    ],
+    [at('clientConfig.service.path', '/a/b.c/'), []],
+    [at('clientConfig.service.path', '/'), []],
+    [
+      at('clientConfig.service.path', '//'),
+      ['clientConfig.service.path: Invalid value: "//": segment[0] may not be empty'],
+    ],
+    [
+      at('clientConfig.service.path', 'a'),
+      [
+        `clientConfig.service.path: Invalid value: "a": must start with a '/'`,
+        `clientConfig.service.path: Invalid value: "a": segment[0] may not be empty`,
+      ],
+    ],
+    [
+      at('clientConfig.service.path', '/a/B'),
+      [`clientConfig.service.path: Invalid value: "/a/B": segment[1]: ${subdomain}`],
     ],
     [at('admissionReviewVersions', []), ['admissionReviewVersions: Required value: must specify one of v1, v1beta1']],
     [

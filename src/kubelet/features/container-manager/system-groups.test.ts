@@ -51,6 +51,9 @@ describe('groups of processes outside of pods', () => {
     await clock.advance(60_000);
     assert.deepEqual([...places], wanted);
     await groups.stop();
+    places.set(42, '/');
+    await clock.advance(120_000);
+    assert.equal(places.get(42), '/', 'a stopped agent moves nothing');
   });
 
   it('system cgroups leave everything where it is without configuration', async () => {
