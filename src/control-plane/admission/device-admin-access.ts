@@ -1,11 +1,11 @@
 import { namespaces, resourceClaims, resourceClaimTemplates } from '../../api/client/resource-types.ts';
 import { ADMIN_ACCESS_LABEL } from '../../api/resource/device-config.ts';
-import type { ResourceClaimSpec } from '../../api/resource/resource-claim.ts';
+import type { ResourceClaim } from '../../api/resource/resource-claim.ts';
 import { invalid } from '../../api/status/api-status-error.ts';
 import { FieldErrors } from '../../api/validation/field-error.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../model/admission.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
-import { isAbout, objectOf } from './attributes.ts';
+import { isAbout, objectOf, oldObjectOf } from './attributes.ts';
 
 const WHY = `admin access to devices requires the \`${ADMIN_ACCESS_LABEL}: true\` label on the containing namespace`;
 
@@ -19,31 +19,38 @@ export function createDeviceAdminAccess(reader: ObjectReader): AdmissionPlugin {
     handles: (attributes) =>
       (attributes.operation === 'CREATE' && isAbout(attributes, resourceClaims)) ||
       (attributes.operation === 'CREATE' && isAbout(attributes, resourceClaimTemplates)) ||
-      isAbout(attributes, resourceClaims, 'status'),
+      (attributes.operation === 'UPDATE' && isAbout(attributes, resourceClaims, 'status')),
     validate(attributes) {
-      const fields = fieldsWithAdminAccess(attributes);
-      if (fields.length === 0) return;
+      const field = fieldWithAdminAccess(attributes);
+      if (field === undefined) return;
       const labels = reader.get(namespaces, { namespace: '', name: attributes.namespace })?.metadata.labels ?? {};
       if (labels[ADMIN_ACCESS_LABEL] === 'true') return;
       const errors = new FieldErrors();
-      for (const field of fields) errors.forbidden(field, WHY);
+      errors.forbidden(field, WHY);
       throw invalid(attributes.definition.type, attributes.name, errors.list);
     },
   };
 }
 
-function fieldsWithAdminAccess(attributes: AdmissionAttributes): readonly string[] {
-  if (isAbout(attributes, resourceClaimTemplates))
-    return fieldsOfRequests(objectOf(attributes, resourceClaimTemplates).spec.spec, 'spec.spec');
-  const { spec, status } = objectOf(attributes, resourceClaims);
-  if (isAbout(attributes, resourceClaims)) return fieldsOfRequests(spec, 'spec');
-  return (status?.allocation?.devices.results ?? []).flatMap(({ adminAccess }, index) =>
-    adminAccess === true ? [`status.allocation.devices.results[${index}].adminAccess`] : [],
+/** The first field that requests admin access. An allocation that has it already keeps it, also without the label. */
+function fieldWithAdminAccess(attributes: AdmissionAttributes): string | undefined {
+  if (isAbout(attributes, resourceClaims, 'status')) {
+    const [now, old] = [objectOf(attributes, resourceClaims), oldObjectOf(attributes, resourceClaims)];
+    if (allocatedWithAccess(old) >= 0) return undefined;
+    return fieldAt('status.allocation.devices.results', allocatedWithAccess(now));
+  }
+  const { devices } = isAbout(attributes, resourceClaimTemplates)
+    ? objectOf(attributes, resourceClaimTemplates).spec.spec
+    : objectOf(attributes, resourceClaims).spec;
+  // The path is upstream's, for templates too.
+  return fieldAt(
+    'spec.devices.requests',
+    (devices.requests ?? []).findIndex(({ exactly }) => exactly?.adminAccess === true),
   );
 }
 
-function fieldsOfRequests(spec: ResourceClaimSpec, path: string): readonly string[] {
-  return (spec.devices?.requests ?? []).flatMap(({ exactly }, index) =>
-    exactly?.adminAccess === true ? [`${path}.devices.requests[${index}].exactly.adminAccess`] : [],
-  );
-}
+const allocatedWithAccess = ({ status }: ResourceClaim): number =>
+  (status?.allocation?.devices.results ?? []).findIndex(({ adminAccess }) => adminAccess === true);
+
+const fieldAt = (path: string, index: number): string | undefined =>
+  index < 0 ? undefined : `${path}[${index}].adminAccess`;
