@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { buildPod } from '../testing/pod-builder.ts';
+import type { Changes } from '../testing/pod-builder.ts';
 import { permissivePolicy } from '../validation/cluster-policy.ts';
 import { validatePod } from '../validation/pod/validate-pod.ts';
 import { pullPolicyFor } from './default-container.ts';
@@ -144,7 +145,7 @@ test('a pod with resources of its own takes over the huge pages of its container
 });
 
 test('both names of the service account say the same, and ports are those of the host only on its network', () => {
-  const accounts = (spec: object): unknown => {
+  const accounts = (spec: Changes): unknown => {
     const { serviceAccountName, serviceAccount } = defaultPod(buildPod(spec)).spec;
     return [serviceAccountName, serviceAccount];
   };

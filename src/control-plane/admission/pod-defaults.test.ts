@@ -12,6 +12,7 @@ import {
 import type { PriorityClass } from '../../api/scheduling/priority-class.ts';
 import type { ServiceAccount } from '../../api/core/service-account.ts';
 import { buildPod } from '../../api/testing/pod-builder.ts';
+import type { Changes } from '../../api/testing/pod-builder.ts';
 import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { createDefaultTolerationSeconds } from './default-toleration-seconds.ts';
@@ -350,7 +351,7 @@ describe('Priority', () => {
 
   it('treats an update without the priority as one that keeps it', async () => {
     const { fixture, plugin } = setUp();
-    const updated = async (now: object, before: object) =>
+    const updated = async (now: Changes, before: Changes) =>
       (await fixture.write(plugin, pods, { object: buildPod(now), old: buildPod(before) })).object?.spec ?? {};
     const kept = { 'spec.priority': 5, 'spec.preemptionPolicy': 'Never' };
     assert.deepEqual(
