@@ -155,6 +155,23 @@ describe('the status of a pod', () => {
     assert.equal(updater.refresh(uid)?.phase, 'Failed');
   });
 
+  it('counts the active deadline from the start of the pod over restarts of the agent', async () => {
+    const startTime = '2025-12-31T23:59:40Z';
+    const restarts = [
+      createStatusUpdaterWorld({ 'spec.activeDeadlineSeconds': 30 }, { [uid]: { phase: 'Running', startTime } }),
+      createStatusUpdaterWorld({ 'spec.activeDeadlineSeconds': 3610 }),
+    ];
+    for (const { updater, world, contain, clock } of restarts) {
+      // The second agent has lost its records. The sandbox is an hour old.
+      world.runtime = contain('running');
+      updater.refresh(uid);
+      await clock.advance(9999);
+      assert.equal(updater.refresh(uid)?.reason, undefined);
+      await clock.advance(1);
+      assert.equal(updater.refresh(uid)?.reason, 'DeadlineExceeded');
+    }
+  });
+
   it('is not terminal while a worker may still restart ended containers', async () => {
     const { updater, world, contain } = createStatusUpdaterWorld();
     world.runtime = contain('running');

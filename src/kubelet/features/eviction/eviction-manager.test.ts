@@ -266,6 +266,24 @@ describe('a shortage of disk', () => {
     }
   });
 
+  test('evicts a pod at once if it takes space while the runtime frees other', async () => {
+    const world = hard(full);
+    world.root.otherBytes = 95 * GiB;
+    world.unused = { containers: 10 * GiB, images: 0 };
+    world.freedAfterMs = 5000;
+    world.add('writer', { diskBytes: GiB });
+    const startMs = world.clock.monotonicMs();
+    world.manager.start();
+    await world.clock.advance(100);
+    world.change('writer', { diskBytes: 1.2 * GiB });
+    await world.clock.advance(5000);
+    assert.deepEqual(
+      world.killed.map(({ name, atMs }) => [name, atMs - startMs]),
+      [['writer', 250]],
+    );
+    await world.manager.stop();
+  });
+
   test('that is being resolved does not delay the stop of the agent', async () => {
     const world = hard(full);
     world.root.otherBytes = 95 * GiB;

@@ -26,7 +26,7 @@ import { rankPods, selectVictim } from './rank-pods.ts';
 import type { SignalReadings } from './signal-readings.ts';
 import { signalFacts } from './signals.ts';
 import type { Threshold } from './thresholds.ts';
-import { isHard, isMet } from './thresholds.ts';
+import { amountOf, isHard, isMet } from './thresholds.ts';
 
 /** Unused things that the node can remove without evicting a pod. `Report` is the amount. */
 export interface UnusedThings<Report> {
@@ -79,6 +79,8 @@ const FREEING_PERIOD_MS = 250;
 const FREEING_QUIET_MS = 3000;
 /** The time limit of the whole wait. */
 const FREEING_LIMIT_MS = 10_000;
+/** The part of the threshold by which the available amount may fall meanwhile. Logs and the like need less. */
+const FREEING_LOSS = 0.01;
 
 /**
  * Frees resources when the node is short of them.
@@ -238,21 +240,21 @@ export class EvictionManager {
 
   /**
    * Reads the disks until the shortage is over, or until no more space becomes free: a runtime frees the space of what
-   * it removed in the background.
+   * it removed in the background. It does not wait if pods take more than becomes free.
    */
   async #whenFreed(threshold: Threshold): Promise<void> {
     const { readings, clock } = this.#parts;
     const startMs = clock.monotonicMs();
-    let availableBefore = -Infinity;
+    let most = -Infinity;
     let grownMs = startMs;
     for (;;) {
       await readings.readAll();
       const nowMs = clock.monotonicMs();
-      const { available } = readings.all.get(threshold.signal) ?? { available: -Infinity };
-      if (available > availableBefore) grownMs = nowMs;
-      availableBefore = available;
-      const isDone = nowMs - grownMs >= FREEING_QUIET_MS || nowMs - startMs >= FREEING_LIMIT_MS;
-      if (isDone || !this.#isShort(threshold)) return;
+      const observed = readings.all.get(threshold.signal);
+      if (observed === undefined || !this.#isShort(threshold)) return;
+      if (observed.available > most) [most, grownMs] = [observed.available, nowMs];
+      const isFalling = observed.available < most - amountOf(threshold.value, observed.capacity) * FREEING_LOSS;
+      if (isFalling || nowMs - grownMs >= FREEING_QUIET_MS || nowMs - startMs >= FREEING_LIMIT_MS) return;
       await sleep(clock, FREEING_PERIOD_MS, this.#stopping.signal);
     }
   }
