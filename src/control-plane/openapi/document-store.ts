@@ -36,10 +36,11 @@ export function documentStore(
       return undefined;
     acceptedForm(accept, [JSON_TYPE]);
     if (path === '/openapi/v3' || path === '/openapi/v3/') return store.root();
-    const document = await store.groupVersion(path.slice('/openapi/v3/'.length));
+    const packed = await store.groupVersion(path.slice('/openapi/v3/'.length));
+    const document = await packed.unpack();
     // A request with the current hash may be cached; another hash gets the current content without caching.
     return query?.get('hash') === document.etag.slice(1, -1)
-      ? { ...document, body: document.body, cacheControl: 'public, immutable' }
+      ? { ...document, cacheControl: 'public, immutable' }
       : document;
   };
 }
@@ -57,8 +58,8 @@ class DocumentStore {
   readonly #backends: ApiBackends;
   #generation = -1;
   readonly #parts = new Map<string, DocumentPart>();
-  readonly #made = new Map<string, OpenApiDocument>();
-  readonly #making = new Map<string, Promise<OpenApiDocument>>();
+  readonly #made = new Map<string, PackedDocument>();
+  readonly #making = new Map<string, Promise<PackedDocument>>();
   readonly #wholes = new Map<string, { readonly body: WeakRef<Buffer>; readonly etag: string }>();
   /** The number of changes after which all documents were dropped. */
   #changes = 0;
@@ -95,7 +96,7 @@ class DocumentStore {
     return this.#definitions.all.some((each) => each.isInternal !== true && groupVersionName(each.type) === name);
   }
 
-  groupVersion(name: string): Promise<OpenApiDocument> {
+  groupVersion(name: string): Promise<PackedDocument> {
     return this.#once(`3/${name}`, async () => {
       const [, group = '', of = ''] = name.startsWith('api/') ? ['', '', name.slice('api/'.length)] : name.split('/');
       const text = new TextOfV3();
@@ -109,7 +110,7 @@ class DocumentStore {
   }
 
   async root(): Promise<OpenApiDocument> {
-    return this.#once('3', async () => {
+    const packed = await this.#once('3', async () => {
       const paths: Record<string, object> = {};
       for (const name of groupVersionsOf(this.#definitions)) {
         const { etag } = await this.groupVersion(name);
@@ -117,6 +118,7 @@ class DocumentStore {
       }
       return documentOf([JSON.stringify({ paths: { ...paths, ...backendRoots(this.#backends) } })]);
     });
+    return packed.unpack();
   }
 
   async v2(): Promise<OpenApiDocument> {
@@ -191,7 +193,7 @@ class DocumentStore {
   }
 
   /** Builds a document, which concurrent readers share. It is not kept if its kinds changed meanwhile. */
-  async #once(key: string, make: () => Promise<OpenApiDocument>): Promise<OpenApiDocument> {
+  async #once(key: string, make: () => Promise<PackedDocument>): Promise<PackedDocument> {
     const known = this.#made.get(key) ?? this.#making.get(key);
     if (known !== undefined) return known;
     const making = make();
@@ -227,8 +229,7 @@ class DocumentStore {
 }
 
 /** A JSON document, compressed piece by piece. */
-class PackedDocument implements OpenApiDocument {
-  readonly contentType = JSON_TYPE;
+class PackedDocument {
   readonly etag: string;
   readonly #pieces: readonly PackedBytes[];
 
@@ -237,13 +238,19 @@ class PackedDocument implements OpenApiDocument {
     this.#pieces = pieces;
   }
 
-  get body(): Uint8Array {
-    return Buffer.concat(this.#pieces.map(({ bytes }) => bytes));
+  /** Decompresses each piece in a turn of its own: a group may have hundreds of large kinds. */
+  async unpack(): Promise<OpenApiDocument> {
+    const unpacked: Uint8Array[] = [];
+    for (const { bytes } of this.#pieces) {
+      unpacked.push(bytes);
+      await nextTurn();
+    }
+    return { contentType: JSON_TYPE, body: Buffer.concat(unpacked), etag: this.etag };
   }
 }
 
 /** Compresses and hashes each piece in a turn of its own. */
-async function documentOf(chunks: readonly string[]): Promise<OpenApiDocument> {
+async function documentOf(chunks: readonly string[]): Promise<PackedDocument> {
   const hash = createHash('sha512');
   const pieces: PackedBytes[] = [];
   for (const chunk of chunks) {
