@@ -81,7 +81,9 @@ describe('the deletion of an object', () => {
       ...object,
       metadata: { ...object.metadata, labels: { held: '1' } },
     });
-    assert.deepEqual(plan({}, {}, { holdDeletion: held }), { ...deleted(0), labels: { held: '1' } });
+    const marked = { deletionTimestamp: at(0), generation: 3, labels: { held: '1' } };
+    assert.deepEqual(plan({ generation: 3 }, {}, { holdDeletion: held }), marked);
+    assert.equal(plan(marked, {}, { holdDeletion: held }), 'keep');
     assert.equal(plan({}, {}, { holdDeletion: () => undefined }), 'remove');
   });
 

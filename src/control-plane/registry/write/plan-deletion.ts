@@ -33,10 +33,10 @@ export function planDeletion(
     return gracefully(changed, object, graceSeconds, nowMs);
   const held = rules.holdDeletion?.(terminating(changed, 0, nowMs));
   if (finalizers.length === 0 && held === undefined) return { kind: 'remove' };
-  const next = held ?? terminating(changed, 0, nowMs);
+  const next = held === undefined ? terminating(changed, 0, nowMs) : onlyTimed(held, object);
   return next.metadata.deletionTimestamp === object.metadata.deletionTimestamp &&
     changed === object &&
-    object.metadata.deletionGracePeriodSeconds === 0
+    (held !== undefined || object.metadata.deletionGracePeriodSeconds === 0)
     ? { kind: 'keep' }
     : { kind: 'mark', object: next };
 }
@@ -70,6 +70,20 @@ function terminating(object: ApiObject, graceSeconds: number, nowMs: number): Ap
       deletionTimestamp: formatTime(nowMs + graceSeconds * 1000),
       deletionGracePeriodSeconds: graceSeconds,
     }),
+  };
+}
+
+/** Kinds that hold their deletion set only its time in upstream: no grace period, and no new generation. */
+function onlyTimed(held: ApiObject, before: ApiObject): ApiObject {
+  const { deletionGracePeriodSeconds: _, generation: __, ...metadata } = held.metadata;
+  const { deletionGracePeriodSeconds, generation } = before.metadata;
+  return {
+    ...held,
+    metadata: {
+      ...metadata,
+      ...(generation !== undefined && { generation }),
+      ...(deletionGracePeriodSeconds !== undefined && { deletionGracePeriodSeconds }),
+    },
   };
 }
 
