@@ -1,5 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import type { Writable } from 'node:stream';
+import { untilDrained } from '../../base/until-drained.ts';
 
 /**
  * How much output of one stream is buffered for a slow client. After a container ends, Docker gives its readers two
@@ -11,16 +12,5 @@ const MOST_HELD_BYTES = 4 * 1024 * 1024;
 /** Writes to a client; resolves when there is room for more, or the client is gone. */
 export async function writeHeld(target: Writable | undefined, data: Buffer): Promise<void> {
   if (target === undefined || target.destroyed || target.writableEnded) return;
-  if (!target.write(data) && target.writableLength > MOST_HELD_BYTES) await roomIn(target);
-}
-
-/** Removes its listeners, because a long output waits often. */
-function roomIn(target: Writable): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      target.off('drain', done).off('close', done);
-      resolve();
-    };
-    target.on('drain', done).on('close', done);
-  });
+  if (!target.write(data) && target.writableLength > MOST_HELD_BYTES) await untilDrained(target);
 }

@@ -5,6 +5,7 @@ import { readNodeHead } from '../../../base/node-head.ts';
 import { plainPath } from '../../../base/request-head.ts';
 import type { RequestHead } from '../../../base/request-head.ts';
 import { nextTurn } from '../../../base/turn.ts';
+import { untilDrained } from '../../../base/until-drained.ts';
 
 /** An app that uses web standards, such as a Hono app. */
 export interface FetchApp {
@@ -206,13 +207,6 @@ function nodeHeaders(headers: Headers): OutgoingHttpHeaders {
   return { ...Object.fromEntries(headers), ...(cookies.length > 0 && { 'set-cookie': cookies }) };
 }
 
-function write(response: ServerResponse, chunk: Uint8Array): Promise<void> {
-  return new Promise((resolve) => {
-    if (response.destroyed || response.write(chunk)) return resolve();
-    const go = (): void => {
-      response.off('drain', go).off('close', go);
-      resolve();
-    };
-    response.on('drain', go).on('close', go);
-  });
+async function write(response: ServerResponse, chunk: Uint8Array): Promise<void> {
+  if (!response.destroyed && !response.write(chunk)) await untilDrained(response);
 }

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { Clock, Timer } from '../../../base/clock.ts';
+import { untilDrained } from '../../../base/until-drained.ts';
 import type { CommandEnds } from '../../../streaming/command-server.ts';
 import { readStatus, statusMessage } from '../../../streaming/remote-command.ts';
 import type { SpdyStream } from '../../../streaming/spdy-session.ts';
@@ -196,16 +197,7 @@ export class AttachRelay {
   async #write(to: SpdyStream | undefined, chunk: Uint8Array): Promise<void> {
     if (to === undefined || to.destroyed || to.writableEnded || chunk.length === 0) return;
     this.#parts.client.onActivity();
-    if (to.write(chunk)) return;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        to.off('drain', done);
-        to.off('close', done);
-        resolve();
-      };
-      to.on('drain', done);
-      to.on('close', done);
-    });
+    if (!to.write(chunk)) await untilDrained(to);
   }
 
   /**
