@@ -18,6 +18,7 @@ import { startContainerd } from './support/containerd.ts';
 import type { Fault, FaultProxy } from './support/fault-proxy.ts';
 import { startFaultProxy } from './support/fault-proxy.ts';
 import { pod } from './support/manifests.ts';
+import { startTogether } from './support/start-together.ts';
 
 let cluster: TestCluster;
 let containerd: TestContainerd;
@@ -27,7 +28,7 @@ const folder = mkdtempSync(join(tmpdir(), 'kts-faults-'));
 const namespace = 'default';
 
 before(async () => {
-  [containerd, cluster] = await Promise.all([startContainerd({ name: 'apifaults' }), startCluster()]);
+  [containerd, cluster] = await startTogether(startContainerd({ name: 'apifaults' }), startCluster());
   const made = await startFaultProxy(cluster);
   proxy = made;
   const kubeconfig = await writeNodeKubeconfig(

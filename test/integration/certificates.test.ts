@@ -19,6 +19,7 @@ import { nodeReady } from './support/cluster-agent.ts';
 import type { TestContainerd } from './support/containerd.ts';
 import { startContainerd } from './support/containerd.ts';
 import { container, pod } from './support/manifests.ts';
+import { startTogether } from './support/start-together.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kts-join-'));
 const [controlPlane, kubeconfig, bootstrap] = [
@@ -42,11 +43,11 @@ before(async () => {
     '--kubelet-preferred-address-types=InternalIP',
     `--kubelet-certificate-authority=${join(controlPlane, 'pki', 'ca.crt')}`,
   ];
-  [containerd, cluster, port] = await Promise.all([
+  port = await freePort(0);
+  [containerd, cluster] = await startTogether(
     startContainerd({ name: 'join' }),
     startCluster({ folder: controlPlane, flags }),
-    freePort(0),
-  ]);
+  );
   let said = '';
   assert.equal(
     await tokenCommand(['create', '--data-dir', cluster.folder, '--bootstrap-kubeconfig', bootstrap], {

@@ -9,6 +9,7 @@ import { describeProcess, isAlive, signalProcess, stopProcess, waitUntil } from 
 import { builtProgram, clusterTemplate } from '../../integration/support/agent-build.ts';
 import { clusterFlags, copyClusterTemplate } from '../../integration/support/cluster-template.ts';
 import type { TestEtcd } from '../../integration/support/etcd.ts';
+import { endWithThisProcess } from '../../integration/support/test-child.ts';
 import { namespaces } from '../../../src/api/client/resource-types.ts';
 import { HttpApiClient } from '../../../src/client/http-api-client.ts';
 import { HttpTransport } from '../../../src/client/http-transport.ts';
@@ -91,6 +92,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     const out = openSync(logFile, 'a');
     const child = spawn(program, flags, { stdio: ['ignore', out, out], env: machineEnvironment() });
     closeSync(out);
+    endWithThisProcess(child);
     record = describeProcess(child.pid ?? 0);
     const ready = await waitUntil(
       () => child.exitCode !== null || log().slice(before).includes('"serving"'),
@@ -171,6 +173,7 @@ export async function startFakeNodes(
     env: machineEnvironment(),
   });
   closeSync(out);
+  endWithThisProcess(child);
   const record = describeProcess(child.pid ?? 0);
   const ready = await waitUntil(
     () => child.exitCode !== null || readFileSync(logFile, 'utf8').includes('nodes are ready'),

@@ -14,6 +14,7 @@ import type { TestAgentOptions } from './agent.ts';
 import { NODE, TestAgent } from './agent.ts';
 import type { TestContainerd, TestContainerdOptions } from './containerd.ts';
 import { startContainerd } from './containerd.ts';
+import { startTogether } from './start-together.ts';
 
 export interface ClusterFixture {
   readonly containerd: TestContainerd;
@@ -52,14 +53,9 @@ export async function startClusterAgent(
   options: ClusterFixtureOptions,
 ): Promise<ClusterFixture & { stop(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'kts-node-'));
-  const [containerd, cluster] = await Promise.all([startContainerd(options), startCluster(options.cluster)]);
-  const nodeKubeconfig = await writeNodeKubeconfig(cluster, join(folder, 'kubelet.conf'));
-  const runtime = await options.runtime?.(containerd);
-  const agent = await TestAgent.prepare(containerd, {
-    ...(runtime !== undefined && { endpoint: runtime.endpoint }),
-    ...options.agent,
-    args: ['--kubeconfig', nodeKubeconfig, ...(options.agent?.args ?? [])],
-  });
+  const [containerd, cluster] = await startTogether(startContainerd(options), startCluster(options.cluster));
+  let runtime: { endpoint: string; close(): void } | undefined;
+  let agent: TestAgent | undefined;
   const stop = async (): Promise<void> => {
     try {
       await cluster.tryKubectl([
@@ -71,7 +67,7 @@ export async function startClusterAgent(
         '--wait=false',
         '--ignore-not-found',
       ]);
-      await agent.stop();
+      await agent?.stop();
     } finally {
       runtime?.close();
       await containerd.stop();
@@ -80,15 +76,23 @@ export async function startClusterAgent(
     }
   };
   try {
+    const nodeKubeconfig = await writeNodeKubeconfig(cluster, join(folder, 'kubelet.conf'));
+    runtime = await options.runtime?.(containerd);
+    agent = await TestAgent.prepare(containerd, {
+      ...(runtime !== undefined && { endpoint: runtime.endpoint }),
+      ...options.agent,
+      args: ['--kubeconfig', nodeKubeconfig, ...(options.agent?.args ?? [])],
+    });
     await agent.start();
     await nodeReady(cluster);
+    return { containerd, cluster, agent, nodeKubeconfig, stop };
   } catch (error) {
     await stop().catch(() => undefined);
-    throw new Error(`the agent did not become a ready node; the end of its log:\n${agent.log.slice(-4000)}`, {
-      cause: error,
-    });
+    throw new Error(
+      `the agent did not become a ready node; the end of its log:\n${agent?.log.slice(-4000) ?? 'not started'}`,
+      { cause: error },
+    );
   }
-  return { containerd, cluster, agent, nodeKubeconfig, stop };
 }
 
 export async function nodeReady(cluster: TestCluster, nodeName = NODE): Promise<void> {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { removeCgroupTree } from '../../../src/up/cgroups.ts';
 import { ballastLayer, busyboxImage, WEB_IMAGE, WEB_USER_IMAGE } from '../../../src/up/images/catalogue.ts';
 import { readBusybox } from '../../../src/up/image-store.ts';
@@ -11,6 +12,7 @@ import type { TestContainerd } from './containerd.ts';
 import { assertNoPodLeftovers, startContainerd } from './containerd.ts';
 import type { TestRegistryOptions } from './registry.ts';
 import { startRegistry } from './registry.ts';
+import { startTogether } from './start-together.ts';
 
 let containerd: TestContainerd;
 
@@ -114,6 +116,14 @@ for (const [name, options] of registries) {
     }
   });
 }
+
+test('of fixtures that start together, none runs on when one fails', async () => {
+  const stopped: string[] = [];
+  const started = (name: string) => ({ stop: async () => void stopped.push(name) });
+  await assert.rejects(startTogether(Promise.reject(new Error('no image')), delay(1, started('cluster'))), /no image/);
+  await assert.rejects(startTogether(delay(1, started('containerd')), Promise.reject(new Error('no port'))), /no port/);
+  assert.deepEqual(stopped, ['cluster', 'containerd']);
+});
 
 test('after the pods nothing of them is left, and the check notices what is', async () => {
   await removePodCgroups();

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { KubeletError } from '../../../src/base/errors.ts';
 import { grpcCodeByName } from '../../../src/grpc/grpc-status.ts';
 import { waitUntil } from './patience.ts';
+import { endWithThisProcess } from './test-child.ts';
 
 /** `once`: for one call; otherwise until `heal`. */
 export interface ScriptedFault {
@@ -14,11 +15,6 @@ export interface ScriptedFault {
   readonly message?: string;
   readonly once?: boolean;
 }
-
-const children = new Set<ChildProcess>();
-process.once('exit', () => {
-  for (const child of children) child.kill('SIGKILL');
-});
 
 /** The handle of a test on such a process. `Call` is a line of its record. */
 export abstract class DriverProcess<Setting extends { readonly folder: string }, Call extends { readonly op: string }> {
@@ -46,9 +42,7 @@ export abstract class DriverProcess<Setting extends { readonly folder: string },
     });
     closeSync(errors);
     this.#child = child;
-    // It ends with this process, and does not keep it from ending.
-    child.unref();
-    children.add(child);
+    endWithThisProcess(child);
     const isUp = await waitUntil(() => child.exitCode !== null || this.isUp(), 15_000);
     if (!isUp || child.exitCode !== null)
       throw new Error(`${this.#program} did not start: ${readFileSync(join(folder, 'errors'), 'utf8')}`);
@@ -63,7 +57,6 @@ export abstract class DriverProcess<Setting extends { readonly folder: string },
     const gone = new Promise((resolve) => child.once('close', resolve));
     child.kill(signal);
     await gone;
-    children.delete(child);
   }
 
   /** Stops the process and removes its folder. */

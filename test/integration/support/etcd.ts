@@ -8,6 +8,7 @@ import { freePort } from '../../../src/up/agent.ts';
 import { machineEnvironment, runCommand } from '../../../src/up/commands.ts';
 import { describeProcess, signalProcess, stopProcess } from '../../../src/up/processes.ts';
 import { waitUntil } from './patience.ts';
+import { endWithThisProcess } from './test-child.ts';
 
 export interface TestEtcd {
   /** `http://127.0.0.1:PORT`, or https. */
@@ -66,6 +67,7 @@ export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd
     const [program = '', ...args] = [...enter, 'etcd', ...flags];
     const child = spawn(program, args, { stdio: ['ignore', log, log], env: machineEnvironment() });
     closeSync(log);
+    endWithThisProcess(child);
     let failure: string | undefined;
     child.on('error', (error) => (failure = error.message));
     child.on('exit', (code) => (failure = `exit ${code}`));

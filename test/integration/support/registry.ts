@@ -12,6 +12,7 @@ import type { Instance } from '../../../src/up/instance.ts';
 import { describeProcess, signalProcess, stopProcess } from '../../../src/up/processes.ts';
 import { testsOnDocker } from './containerd.ts';
 import { waitUntil } from './patience.ts';
+import { endWithThisProcess } from './test-child.ts';
 
 export interface TestRegistryOptions {
   readonly credentials?: { username: string; password: string };
@@ -66,6 +67,7 @@ export async function startRegistry(options: TestRegistryOptions = {}): Promise<
     env: machineEnvironment(),
   });
   closeSync(log);
+  endWithThisProcess(child);
   let failure: string | undefined;
   child.on('error', (error) => (failure = error.message));
   child.on('exit', (code) => (failure = `exit ${code}`));
