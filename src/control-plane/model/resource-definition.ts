@@ -218,6 +218,8 @@ export interface ResourceRules<T extends ApiObject> {
    * deleted immediately.
    */
   readonly gracePeriodSeconds?: (object: T, asked: number | undefined) => number;
+  /** Returns why the object of this name is never deleted, or undefined. */
+  readonly refuseDeletion?: (name: string) => string | undefined;
   /**
    * Returns the terminating object of a namespace until its finalizers are removed; undefined if nothing blocks the
    * deletion.

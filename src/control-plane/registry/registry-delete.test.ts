@@ -149,6 +149,27 @@ describe('the registry deletes', () => {
     assert.equal(await exists(widgets, 'a'), true);
   });
 
+  test('a kind may refuse to delete objects of certain names', async () => {
+    const kept: ResourceDefinition<Widget> = {
+      ...widgets,
+      rules: { ...widgets.rules, refuseDeletion: (name) => (name === 'a' ? 'it is needed' : undefined) },
+    };
+    const { registry, request, create, stop } = await startRegistry([], {
+      kinds: [kept as unknown as ResourceDefinition],
+    });
+    for (const name of ['a', 'b']) await create({ name }, kept);
+    await assert.rejects(registry.delete(request(kept, 'a'), {}), (error) =>
+      /^widgets\.test\.io "a" is forbidden: it is needed$/.test(isApiError(error, 'Forbidden') ? error.message : ''),
+    );
+    await registry.delete(request(kept, 'b'), {});
+    const { items } = await registry.list(request(kept), {});
+    assert.deepEqual(
+      items.map(({ object }) => object.metadata.name),
+      ['a'],
+    );
+    await stop();
+  });
+
   test('a dry run of a deletion deletes nothing', async () => {
     await fixture.create({ name: 'a' });
     assert.equal((await fixture.registry.delete(fixture.request(widgets, 'a', '', { dryRun: true }), {})).gone, true);

@@ -247,3 +247,12 @@ test('priorities of users end where those of the system begin', () => {
     PreemptionPolicy: 'PreemptLowerPriority',
   });
 });
+
+test('the priority classes of the system are never deleted', () => {
+  const { refuseDeletion } = classes.definition.rules;
+  const refusal = 'this is a system priority class and cannot be deleted';
+  assert.deepEqual(
+    ['system-cluster-critical', 'system-node-critical', 'web'].map((name) => refuseDeletion?.(name)),
+    [refusal, refusal, undefined],
+  );
+});

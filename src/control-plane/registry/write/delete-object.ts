@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../../api/client/resource-type.ts';
 import { formatKey } from '../../../api/client/resource-type.ts';
-import { conflict, notFound } from '../../../api/status/api-status-error.ts';
+import { conflict, forbidden, notFound } from '../../../api/status/api-status-error.ts';
 import type { Status } from '../../../api/status/status.ts';
 import type { ResourceDefinition } from '../../model/resource-definition.ts';
 import { storageKey } from '../definition-index.ts';
@@ -34,7 +34,9 @@ const ATTEMPTS = 20;
  */
 export async function deleteObject(tools: WriteTools, request: ResourceRequest, rawOptions: unknown): Promise<Deleted> {
   const options = parseDeleteOptions(rawOptions);
-  const { propagationWarning } = request.definition.rules;
+  const { propagationWarning, refuseDeletion } = request.definition.rules;
+  const refusal = refuseDeletion?.(request.name);
+  if (refusal !== undefined) throw forbidden(request.definition.type, request.name, refusal);
   const saysPropagation = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
   if (propagationWarning !== undefined && !saysPropagation) request.context.warn(propagationWarning);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {

@@ -1,3 +1,4 @@
+import { priorities } from '../../../api/annotations.ts';
 import { priorityClasses } from '../../../api/client/resource-types.ts';
 import type { PriorityClass } from '../../../api/scheduling/priority-class.ts';
 import { PriorityClassSchema } from '../../../api/scheduling/priority-class.ts';
@@ -5,6 +6,8 @@ import { checkDnsSubdomain } from '../../../api/validation/names.ts';
 import { validatePriorityClass, validatePriorityClassUpdate } from '../../../api/validation/validate-priority-class.ts';
 import { defineResource } from '../define-resource.ts';
 import { ageColumn } from '../print-cells.ts';
+
+const systemClasses: readonly string[] = [priorities.clusterCriticalClass, priorities.nodeCriticalClass];
 
 export const priorityClassResource = defineResource<PriorityClass>({
   type: priorityClasses,
@@ -22,6 +25,8 @@ export const priorityClassResource = defineResource<PriorityClass>({
     validate: validatePriorityClass,
     validateName: checkDnsSubdomain,
     validateUpdate: validatePriorityClassUpdate,
+    refuseDeletion: (name) =>
+      systemClasses.includes(name) ? 'this is a system priority class and cannot be deleted' : undefined,
   },
   columns: [
     { name: 'Value', type: 'integer', description: 'The priority of pods of the class.', cell: ({ value }) => value },
