@@ -2,7 +2,7 @@
  * Types that classes, claims and slices of dynamic resource allocation share: selectors, configuration, taints. The
  * fields follow k8s.io/api/resource/v1.
  */
-import { field, int64, object, oneOf, opaque, pointer, required, string, time } from '../schema/schema.ts';
+import { field, int64, object, oneOf, rawExtension, pointer, required, string, time } from '../schema/schema.ts';
 import type { Infer } from '../schema/schema.ts';
 
 /** The finalizer of an allocated claim, until its devices are free again (upstream: resource/v1 Finalizer). */
@@ -24,7 +24,7 @@ export type DeviceSelector = Infer<typeof DeviceSelectorSchema>;
 
 export const OpaqueDeviceConfigurationSchema = object('OpaqueDeviceConfiguration', {
   driver: required(1, string),
-  parameters: field(2, opaque, { mustBeWritten: true }),
+  parameters: field(2, rawExtension, { mustBeWritten: true }),
 });
 export type OpaqueDeviceConfiguration = Infer<typeof OpaqueDeviceConfigurationSchema>;
 

@@ -9,7 +9,7 @@ import {
   map,
   object,
   oneOf,
-  opaque,
+  rawExtension,
   pointer,
   quantity,
   required,
@@ -136,7 +136,7 @@ export const AllocatedDeviceStatusSchema = object('AllocatedDeviceStatus', {
   pool: required(2, string),
   device: required(3, string),
   conditions: filled(4, array(ConditionSchema, ['type'], { patch: 'replace' })),
-  data: field(5, opaque),
+  data: field(5, rawExtension),
   networkData: field(6, NetworkDeviceDataSchema),
   shareID: pointer(7, string),
 });

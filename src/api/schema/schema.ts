@@ -91,6 +91,8 @@ export interface OpaqueSchema {
   readonly kind: 'opaque';
   /** A set of fields as a tree (FieldsV1 of meta/v1). */
   readonly fieldSet?: boolean;
+  /** Server-side apply owns and replaces it as a whole. */
+  readonly atomic?: boolean;
   /** Free-form JSON in which duplicate keys are reported (Go's `interface{}`). */
   readonly plain?: boolean;
   /** Its protobuf format, if that is not the JSON as text. */
@@ -167,6 +169,8 @@ export const boolean = { kind: 'boolean' } as const;
 export const quantity = { kind: 'quantity' } as const;
 export const intOrString = { kind: 'intOrString' } as const;
 export const opaque = { kind: 'opaque' } as const;
+/** An object of any kind in a field of a built-in kind (Go's `runtime.RawExtension`). */
+export const rawExtension = { kind: 'opaque', atomic: true } as const;
 export const fieldSet = { kind: 'opaque', fieldSet: true } as const;
 
 export const oneOf = <const Values extends readonly string[]>(...values: Values) =>

@@ -81,6 +81,11 @@ export interface ResourceDefinition<T extends ApiObject = ApiObject> {
   readonly hasNoAge?: boolean;
   /** Whether `status` is a subresource: writes to the object do not change it, and writes to it change nothing else. */
   readonly hasStatus?: boolean;
+  /**
+   * The fields that writers of the object, or of its status, never own. The default is `status` for the object, and
+   * `spec` for the status (upstream: GetResetFields).
+   */
+  readonly resetFields?: { readonly object?: readonly string[]; readonly status?: readonly string[] };
   /** With `hasStatus`: whether the client that creates the object may set its status (nodes do). */
   readonly createsWithStatus?: boolean;
   /** Whether `metadata.generation` counts changes outside of metadata and status. */

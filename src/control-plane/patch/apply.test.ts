@@ -3,10 +3,16 @@ import { test } from 'node:test';
 import { DeploymentSchema } from '../../api/apps/deployment.ts';
 import type { ApiObject } from '../../api/client/resource-type.ts';
 import { PodSchema } from '../../api/core/pod.ts';
+import { ObjectMetaSchema } from '../../api/core/meta.ts';
+import { field, filled, object, rawExtension } from '../../api/schema/schema.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
 import { applyPatch } from './apply.ts';
 import type { ApplyOptions } from './apply.ts';
+import { compareFields } from './compare-fields.ts';
+import { pathsOf } from './field-set.ts';
 import { trackWrite } from './managed-fields.ts';
+import { mergeConfig } from './typed-merge.ts';
+import { appliedFields } from './typed-fields.ts';
 import { freezeDeep } from './testing/arbitrary-json.ts';
 
 const start = 1_000_000_000_000;
@@ -251,6 +257,22 @@ test('atomic lists and maps are replaced, owned as one, and in conflict as one',
   ]);
   const empty = apply(created, config({}, [{ ...container, args: [] }]), { manager: 'b', force: true });
   assert.deepEqual(empty.spec.template.spec.containers, [{ ...container, args: [] }]);
+});
+
+test('an object of any kind in a field is replaced and owned as one', () => {
+  const schema = object('Holder', { metadata: filled(1, ObjectMetaSchema), data: field(2, rawExtension) });
+  const holder = (data: object): Record<string, unknown> => ({
+    apiVersion: 'v1',
+    kind: 'Holder',
+    metadata: { name: 'a' },
+    data,
+  });
+  const value = { spec: { a: 1 } };
+  const owned = pathsOf(appliedFields(schema, holder(value))).map((each) => each.join('.'));
+  assert.deepEqual(owned, ['f:data', 'f:metadata.f:name']);
+  assert.deepEqual(mergeConfig(schema, holder({ spec: { b: 2 } }), holder(value)), holder(value));
+  const { changed, removed } = compareFields(schema, holder({ spec: { a: 1, b: 2 } }), holder(value));
+  assert.deepEqual([pathsOf(changed), pathsOf(removed)], [[['f:data']], []]);
 });
 
 test('elements of lists come in the order applied, others between them as they stood', () => {

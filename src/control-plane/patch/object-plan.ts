@@ -16,16 +16,21 @@ type ObjectPlan = ReadonlyMap<string, FieldPlan>;
 
 const valueFields = new Set(
   (
-    'acceptedNames clientConfig conditions daemonEndpoints deprecatedSource involvedObject jobTemplate kubeletEndpoint lastState loadBalancer metadata names nodeInfo podAffinityTerm preference ' +
-    'regarding resources roleRef scaleTargetRef source spec state status strategy target template updateStrategy user userInfo'
+    'acceptedNames backend clientConfig conditions current daemonEndpoints deprecatedSource describedObject devices involvedObject jobTemplate kubeletEndpoint lastState limitResponse loadBalancer metadata metric names nodeInfo podAffinityTerm podSelector pool port preference ' +
+    'priorityLevelConfiguration regarding resources roleRef scaleTargetRef source spec state status strategy target template updateStrategy user userInfo'
   ).split(' '),
 );
 /** Exceptions: fields of these names that are pointers. */
 const pointerFields = new Set([
   'ContainerStatus.resources',
   'ContainerStatus.user',
+  'CustomResourceSubresources.status',
+  'NetworkPolicyPeer.podSelector',
   'PodSpec.resources',
   'PodStatus.resources',
+  'ReplicationControllerSpec.template',
+  'Subject.user',
+  'WebhookConversion.clientConfig',
 ]);
 
 const plans = new WeakMap<ObjectSchema, ObjectPlan>();

@@ -7,10 +7,10 @@ import type { JsonObject } from './json-value.ts';
 import { planField, valuesOf } from './object-plan.ts';
 import { fieldElement, isAssociative, itemElement } from './path-element.ts';
 
-/** Whether the list or map is owned as a whole. Without a schema only lists are. */
+/** Whether the list, map or raw object is owned as a whole. Without a schema only lists are. */
 export function isAtomic(schema: Schema, value: unknown): boolean {
   if (!isRecord(value)) return !(isJsonArray(value) && schema.kind === 'array' && isAssociative(schema));
-  return (schema.kind === 'object' || schema.kind === 'map') && schema.atomic === true;
+  return (schema.kind === 'object' || schema.kind === 'map' || schema.kind === 'opaque') && schema.atomic === true;
 }
 
 /**

@@ -112,6 +112,7 @@ export function validatePart(
 
 /** Returns the fields that writers of the subresource can never own, because their writes to them are dropped. */
 export function resetFields(definition: ResourceDefinition, subresource: string): readonly string[] {
-  if (subresource === '') return definition.hasStatus === true ? ['status'] : [];
-  return subresource === 'status' ? ['spec'] : [];
+  const { hasStatus, resetFields: own } = definition;
+  if (subresource === '') return own?.object ?? (hasStatus === true ? ['status'] : []);
+  return subresource === 'status' ? (own?.status ?? ['spec']) : [];
 }

@@ -16,7 +16,7 @@ import { decodeBody } from './decode-body.ts';
 import { checkPlace, metadataForCreate, validateMetadata } from './object-metadata.ts';
 import type { ResourceRequest, Served, WriteBody } from '../registry.ts';
 import { waitUntilInitialized } from './wait-until-initialized.ts';
-import { bodyKind } from '../subresources.ts';
+import { bodyKind, resetFields } from '../subresources.ts';
 import {
   admitMutating,
   admitValidating,
@@ -115,7 +115,7 @@ function ownedByCreator(tools: WriteTools, request: ResourceRequest, object: Api
     manager: context.fieldManager,
     subresource: '',
     nowMs: tools.clock.nowMs(),
-    resetFields: definition.hasStatus === true && definition.createsWithStatus !== true ? ['status'] : [],
+    resetFields: definition.createsWithStatus === true ? [] : resetFields(definition, ''),
   });
 }
 

@@ -40,6 +40,7 @@ export const validatingAdmissionPolicyResource = defineResource<ValidatingAdmiss
     requiresResourceVersion: true,
   },
   hasStatus: true,
+  resetFields: { status: ['metadata', 'spec'] },
   countsGeneration: true,
   columns: [
     {

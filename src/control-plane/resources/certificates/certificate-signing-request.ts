@@ -102,6 +102,7 @@ export const certificateSigningRequestResource = defineResource<CertificateSigni
     { name: 'Condition', type: 'string', description: 'Whether it is approved and signed.', cell: conditionCell },
   ],
   hasStatus: true,
+  resetFields: { object: ['spec', 'status'] },
   views: [
     {
       name: 'approval',

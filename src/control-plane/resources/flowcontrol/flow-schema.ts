@@ -23,6 +23,7 @@ export const flowSchemaResource = defineResource<FlowSchema>({
     validateStatusUpdate: validateFlowConditions,
   },
   hasStatus: true,
+  resetFields: { status: ['metadata', 'spec'] },
   countsGeneration: true,
   columns: [
     {

@@ -38,6 +38,7 @@ export const priorityLevelConfigurationResource = defineResource<PriorityLevelCo
     validateStatusUpdate: validateFlowConditions,
   },
   hasStatus: true,
+  resetFields: { status: ['metadata', 'spec'] },
   countsGeneration: true,
   columns: [
     {

@@ -23,6 +23,7 @@ export const serviceCidrResource = defineResource<ServiceCIDR>({
     prepareForStatusUpdate: keepMetadata,
   },
   hasStatus: true,
+  resetFields: { status: ['metadata', 'spec'] },
   columns: [
     {
       name: 'CIDRs',

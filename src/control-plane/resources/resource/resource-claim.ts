@@ -49,5 +49,6 @@ export const resourceClaimResource = defineResource<ResourceClaim>({
     returnsDeleted: true,
   },
   hasStatus: true,
+  resetFields: { status: ['metadata', 'spec'] },
   columns: [{ name: 'State', type: 'string', description: 'Pending, allocated, reserved or deleted.', cell: stateOf }],
 });

@@ -52,4 +52,5 @@ export const volumeAttachmentResource = defineResource<VolumeAttachment>({
     },
   ],
   hasStatus: true,
+  resetFields: { status: ['metadata', 'spec'] },
 });

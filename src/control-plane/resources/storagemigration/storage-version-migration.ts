@@ -30,6 +30,7 @@ export const storageVersionMigrationResource = defineResource<StorageVersionMigr
     requiresResourceVersion: true,
   },
   hasStatus: true,
+  resetFields: { status: ['metadata', 'spec'] },
   hasNoAge: true,
   columns: [
     {
