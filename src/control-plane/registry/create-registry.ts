@@ -49,6 +49,8 @@ export interface RegistryOptions {
   readonly storage: Storage;
   readonly definitions: DefinitionIndex;
   readonly clock: Clock;
+  /** How writes share turns of the event loop. The default is by `workedMs`. */
+  readonly pace?: WriteTools['pace'];
   /** The clock by which writes share turns of the event loop. The default is the system's clock. */
   readonly workedMs?: () => number;
   readonly random: Random;
@@ -68,12 +70,13 @@ export function createRegistry({
   allocationSettings,
   allocationClient,
   workedMs,
+  pace,
   ...tools
 }: RegistryOptions): Registry {
   const claims = createAllocationStore({ ...tools, storage, settings: allocationSettings, client: allocationClient });
   const elapsedMs = (): number => tools.clock.monotonicMs();
-  const pace = workedMs === undefined ? new TurnShare(elapsedMs) : new TurnShare(workedMs, elapsedMs);
-  return new ObjectRegistry({ ...tools, claims, pace });
+  const share = workedMs === undefined ? new TurnShare(elapsedMs) : new TurnShare(workedMs, elapsedMs);
+  return new ObjectRegistry({ ...tools, claims, pace: pace ?? share });
 }
 
 type SharedTools = Omit<WriteTools, 'cache' | 'storage' | 'term'>;

@@ -122,6 +122,8 @@ export interface FixtureOptions {
   readonly authorize?: (attributes: AuthorizationAttributes) => AuthorizationDecision;
   /** The clock for sharing turns of the event loop. The default is the fake clock, which does not advance. */
   readonly workedMs?: () => number;
+  /** Replaces the sharing of turns. */
+  readonly pace?: { rest(): Promise<void> | undefined };
   /** The served kinds. The default is widgets and gadgets. */
   readonly kinds?: readonly ResourceDefinition[];
 }
@@ -154,7 +156,7 @@ async function onStorage(
   storage: Storage,
   clock: FakeClock,
   admission: readonly AdmissionPlugin[],
-  { authorize = () => ({ decision: 'allow', reason: '' }), workedMs, kinds = plainKinds }: FixtureOptions,
+  { authorize = () => ({ decision: 'allow', reason: '' }), workedMs, pace, kinds = plainKinds }: FixtureOptions,
 ): Promise<RegistryFixture> {
   const definitions = new DefinitionIndex(kinds);
   const cache = new WatchCache({ storage, definitions, clock, log: recordingLog() });
@@ -167,6 +169,7 @@ async function onStorage(
     definitions,
     clock,
     ...(workedMs !== undefined && { workedMs }),
+    ...(pace !== undefined && { pace }),
     random: seededRandom(1),
     policy: permissivePolicy,
     allocationSettings: { serviceCidrs: [], nodePorts: { first: 30000, last: 32767 } },
