@@ -33,5 +33,7 @@ export const docs: readonly TypeDocs[] = [
     spec: 'The changes.',
   }),
   describe(MutatingAdmissionPolicyBindingSpecSchema, 'Where a policy is in effect.', bindingDocs),
-  describe(MutatingAdmissionPolicyBindingSchema, 'Puts a MutatingAdmissionPolicy into effect.', { spec: 'Where.' }),
+  describe(MutatingAdmissionPolicyBindingSchema, 'Puts a MutatingAdmissionPolicy into effect.', {
+    spec: 'The policy, and the requests to which it applies.',
+  }),
 ];

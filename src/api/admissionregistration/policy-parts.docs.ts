@@ -11,7 +11,7 @@ import {
 /** Texts for policies of both kinds. */
 export const policyDocs = {
   paramKind: 'The kind of objects that configure the policy. Without it, expressions have no params.',
-  matchConstraints: 'The requests that the policy is about.',
+  matchConstraints: 'The requests to which the policy applies.',
   variables:
     'Named expressions that other expressions read as variables.NAME. Each is evaluated when it is first read, and can read those before it.',
   failurePolicy:

@@ -16,7 +16,7 @@ import {
 export const docs: readonly TypeDocs[] = [
   describe(ValidationSchema, 'A rule of a policy.', {
     expression: 'A CEL expression that must be true for the request to be accepted.',
-    message: 'What the user reads when it is false.',
+    message: 'The error message when the expression is false.',
     reason: 'The reason of the refusal: Unauthorized, Forbidden, Invalid or RequestEntityTooLarge. Default Invalid.',
     messageExpression: 'A CEL expression that gives the message; it takes precedence over message.',
   }),
@@ -31,12 +31,12 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(ExpressionWarningSchema, 'A warning about an expression.', {
     fieldRef: 'The field with the expression.',
-    warning: 'What the type checker found, for each kind that the policy is about.',
+    warning: 'The findings of the type checker for each kind to which the policy applies.',
   }),
-  describe(TypeCheckingSchema, 'What the type checker found.', { expressionWarnings: 'The findings.' }),
+  describe(TypeCheckingSchema, 'The findings of the type checker.', { expressionWarnings: 'The findings.' }),
   describe(ValidatingAdmissionPolicyStatusSchema, 'The observed state of a policy.', {
     observedGeneration: 'The generation of the policy that was checked.',
-    typeChecking: 'What the type checker found. Absent until it has run.',
+    typeChecking: 'The findings of the type checker. Absent until it has run.',
     conditions: 'The conditions of the policy.',
   }),
   describe(
@@ -52,6 +52,6 @@ export const docs: readonly TypeDocs[] = [
     validationActions: 'What happens when a rule is false: Deny, Warn, Audit.',
   }),
   describe(ValidatingAdmissionPolicyBindingSchema, 'Enforces a ValidatingAdmissionPolicy.', {
-    spec: 'Where and how.',
+    spec: 'The policy, the requests to which it applies, and the actions.',
   }),
 ];

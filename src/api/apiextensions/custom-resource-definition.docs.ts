@@ -41,9 +41,9 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(CustomResourceColumnDefinitionSchema, 'A column of what kubectl get shows.', {
     name: 'The heading of the column.',
-    type: 'What is in the column: integer, number, string, boolean or date.',
+    type: 'The type of the values: integer, number, string, boolean or date.',
     format: 'The form of the values, such as int32 or date-time. Programs may use it.',
-    description: 'What the column means.',
+    description: 'The meaning of the column.',
     priority: '0 always shows the column; a higher number only kubectl get -o wide.',
     jsonPath: 'The path of the value in the object, such as .spec.size.',
   }),
@@ -58,7 +58,7 @@ export const docs: readonly TypeDocs[] = [
     deprecationWarning: 'The text of that warning. Default: a text with the version and its successor.',
     schema: 'How objects of this version are checked, pruned and defaulted.',
     subresources: 'Which subresources the version has.',
-    additionalPrinterColumns: 'What kubectl get shows after the name. Default: the age.',
+    additionalPrinterColumns: 'The columns that kubectl get shows after the name. Default: the age.',
     selectableFields: 'Fields that field selectors may name. At most 8.',
   }),
   describe(WebhookConversionSchema, 'How to ask a webhook for a conversion.', {
@@ -67,7 +67,7 @@ export const docs: readonly TypeDocs[] = [
       'The versions of ConversionReview that the webhook knows. The first that the API server knows is sent.',
   }),
   describe(CustomResourceConversionSchema, 'How objects of one version become those of another.', {
-    strategy: 'None only changes apiVersion; Webhook asks a webhook.',
+    strategy: 'None only changes apiVersion; Webhook calls a webhook.',
     webhook: 'The webhook. Only for the strategy Webhook.',
   }),
   describe(CustomResourceDefinitionSpecSchema, 'A custom kind.', {
@@ -75,15 +75,15 @@ export const docs: readonly TypeDocs[] = [
     names: 'The names of the kind.',
     scope: 'Whether objects are in namespaces: Namespaced or Cluster.',
     versions: 'The versions of the kind. Clients prefer stable ones, then the highest.',
-    conversion: 'How objects of one version become those of another. Default: None.',
+    conversion: 'How objects are converted between versions. Default: the strategy None.',
     preserveUnknownFields: 'Kept from older versions of the API. It must be false.',
   }),
   describe(CustomResourceDefinitionConditionSchema, 'One aspect of the state of a custom kind.', {
     type: 'Established, NamesAccepted, NonStructuralSchema, Terminating or KubernetesAPIApprovalPolicyConformant.',
     status: 'True, False or Unknown.',
     lastTransitionTime: 'When the status last changed.',
-    reason: 'Why, as one word.',
-    message: 'Why, as a sentence.',
+    reason: 'The reason of the status, as one word for programs.',
+    message: 'The reason of the status, as a text for people.',
     observedGeneration: 'The generation of the definition that the condition is about.',
   }),
   describe(CustomResourceDefinitionStatusSchema, 'The state of a custom kind.', {

@@ -24,17 +24,17 @@ export const docs: readonly TypeDocs[] = [
     versionPriority: 'The priority of the version in its group: higher values come first. From 1 to 1000.',
   }),
   describe(APIServiceConditionSchema, 'A condition of an APIService.', {
-    type: 'The type. Available is the only one.',
+    type: 'The type: Available.',
     status: 'Whether it holds: True, False or Unknown.',
     lastTransitionTime: 'When the status changed last.',
-    reason: 'The reason in one word.',
-    message: 'The reason in a sentence.',
+    reason: 'The reason of the status, as one word for programs.',
+    message: 'The reason of the status, as a text for people.',
   }),
   describe(APIServiceStatusSchema, 'The state of an APIService.', {
     conditions: 'The conditions, each of its own type.',
   }),
   describe(APIServiceSchema, 'A version of an API, and the server that serves it. Its name is VERSION.GROUP.', {
-    spec: 'Who serves it.',
-    status: 'Whether it is served.',
+    spec: 'The server of the version.',
+    status: 'Whether the server is available.',
   }),
 ];

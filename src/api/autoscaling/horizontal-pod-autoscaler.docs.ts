@@ -78,7 +78,7 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(HPAScalingPolicySchema, 'How many pods may be added or removed in a period.', {
     type: 'Whether the value is a number of pods or a percentage.',
-    value: 'How many. Above 0.',
+    value: 'The number of pods or the percentage; greater than 0.',
     periodSeconds: 'The length of the period in seconds, 1 to 1800.',
   }),
   describe(HPAScalingRulesSchema, 'How quickly the number of pods changes in one direction.', {
@@ -132,8 +132,8 @@ export const docs: readonly TypeDocs[] = [
     type: 'The type of the condition.',
     status: 'True, False or Unknown.',
     lastTransitionTime: 'When the status last changed.',
-    reason: 'Why, in one word.',
-    message: 'Why, as a sentence.',
+    reason: 'The reason of the status, as one word for programs.',
+    message: 'The reason of the status, as a text for people.',
   }),
   describe(HorizontalPodAutoscalerStatusSchema, 'The state of an autoscaler.', {
     observedGeneration: 'The generation that the status is about.',

@@ -15,7 +15,7 @@ export const docs: readonly TypeDocs[] = [
       'How late a Job may still start, in seconds. Later starts are skipped. Absent: any time late.',
     concurrencyPolicy:
       'Allow starts a Job while an earlier one runs, Forbid waits for it, Replace deletes it first. Default Allow.',
-    suspend: 'Whether no further Jobs start. Jobs that run go on. Default false.',
+    suspend: 'Whether no further Jobs start. Running Jobs continue. Default false.',
     jobTemplate: 'The template of the Jobs.',
     successfulJobsHistoryLimit: 'How many Jobs that succeeded are kept. Default 3.',
     failedJobsHistoryLimit: 'How many Jobs that failed are kept. Default 1.',

@@ -7,7 +7,7 @@ export const docs: readonly TypeDocs[] = [
     type: 'The type: Healthy.',
     status: 'True, False or Unknown.',
     message: 'The answer of the component.',
-    error: 'What is wrong.',
+    error: 'The error.',
   }),
   describe(ComponentStatusSchema, 'Deprecated since 1.19: the health of a component of the control plane.', {
     conditions: 'Its conditions.',

@@ -24,7 +24,7 @@ export const objectMetaDocs: FieldDocs<(typeof ObjectMetaSchema)['fields']> = {
   resourceVersion: 'Changes with every write. An update with an older value is rejected.',
   generation: 'The number of the desired state: increases when the spec changes. Set by the API server.',
   // Starts with upstream's words, because the Conformance suite matches them.
-  creationTimestamp: 'CreationTimestamp is a timestamp of when the object was created. Set by the API server.',
+  creationTimestamp: 'When the object was created. Set by the API server.',
   deletionTimestamp:
     'When the object will be deleted; set once its deletion was requested. The object is deleted after its finalizers were removed and its grace period has passed.',
   deletionGracePeriodSeconds: 'The grace period for termination, in seconds. Set together with `deletionTimestamp`.',

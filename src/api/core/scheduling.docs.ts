@@ -72,7 +72,7 @@ export const docs: readonly TypeDocs[] = [
     operator: 'Equal or Exists. Default Equal.',
     value: 'The value of the taint, for Equal.',
     effect: 'The effect of the taint. Empty: all effects.',
-    tolerationSeconds: 'How long the pod tolerates a NoExecute taint, in seconds. Absent: for ever.',
+    tolerationSeconds: 'How long the pod tolerates a NoExecute taint, in seconds. Absent: without limit.',
   }),
   describe(TopologySpreadConstraintSchema, 'How evenly pods are spread over topology domains.', {
     maxSkew: 'The maximum difference of the number of pods between domains; at least 1.',

@@ -128,7 +128,7 @@ export const docs: readonly TypeDocs[] = [
   describe(AzureDiskVolumeSourceSchema, 'A disk of Azure, which its CSI driver mounts.', {
     diskName: 'The name of the disk.',
     diskURI: 'The URI of the disk.',
-    cachingMode: 'How the host caches the disk. Default ReadWrite.',
+    cachingMode: 'How the host caches the disk: None, ReadOnly or ReadWrite. Default ReadWrite.',
     fsType: 'The file system to mount. Default ext4.',
     readOnly: 'Mounts the volume read-only. Default false.',
     kind: 'Shared: several disks per storage account. Dedicated: one disk per account. Managed: a managed disk. Default Shared.',

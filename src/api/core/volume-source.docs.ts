@@ -118,7 +118,7 @@ export const docs: readonly TypeDocs[] = [
     nodePublishSecretRef: 'The Secret that is passed to the driver.',
   }),
   describe(PersistentVolumeClaimSpecSchema, 'The requested storage.', {
-    accessModes: 'The required access modes.',
+    accessModes: 'The required access modes: ReadWriteOnce, ReadOnlyMany, ReadWriteMany or ReadWriteOncePod.',
     selector: 'The required labels of the volume.',
     resources: 'The requested size.',
     volumeName: 'The name of the bound volume.',
@@ -137,6 +137,7 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(ImageVolumeSourceSchema, 'The files of a container image, read-only.', {
     reference: 'The image, such as registry/name:tag.',
-    pullPolicy: 'When the image is pulled. Default Always for the tag latest, else IfNotPresent.',
+    pullPolicy:
+      'When the image is pulled: Always, IfNotPresent or Never. Default Always for the tag latest, otherwise IfNotPresent.',
   }),
 ];

@@ -14,7 +14,7 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(
     IPAddressSchema,
-    'An IP address that is taken. Its name is the address in canonical form. The API server makes one for each cluster IP of a service.',
+    'An IP address that is allocated. Its name is the address in canonical form. The API server creates one for each cluster IP of a service.',
     {},
   ),
 ];

@@ -27,12 +27,12 @@ export const docs: readonly TypeDocs[] = [
     endPort: 'The last port of a range that begins with port, which must then be a number.',
   }),
   describe(NetworkPolicyIngressRuleSchema, 'Connections that selected pods may receive.', {
-    ports: 'The ports of the selected pods. Empty: every port.',
-    from: 'Who may connect. Empty: everyone.',
+    ports: 'The ports of the selected pods. Empty: all ports.',
+    from: 'The sources of allowed connections. Empty: all.',
   }),
   describe(NetworkPolicyEgressRuleSchema, 'Connections that selected pods may open.', {
-    ports: 'The ports at the other end. Empty: every port.',
-    to: 'What they may connect to. Empty: everything.',
+    ports: 'The ports of the destinations. Empty: all ports.',
+    to: 'The destinations of allowed connections. Empty: all.',
   }),
   describe(NetworkPolicySpecSchema, 'Which pods a policy isolates, and what it still allows.', {
     podSelector: 'The pods of the namespace that the policy is for. An empty selector selects all.',

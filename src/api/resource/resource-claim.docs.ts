@@ -53,7 +53,7 @@ export const docs: readonly TypeDocs[] = [
   describe(DeviceConstraintSchema, 'A constraint that several devices of a claim must meet together.', {
     requests: REQUEST_NAMES,
     matchAttribute: 'All devices must have this attribute with the same value, such as dra.example.com/numa.',
-    distinctAttribute: 'All devices must have this attribute, each with another value.',
+    distinctAttribute: 'All devices must have this attribute, each with a different value.',
   }),
   describe(DeviceClaimConfigurationSchema, 'Configuration for the devices of a claim.', {
     requests: REQUEST_NAMES,
