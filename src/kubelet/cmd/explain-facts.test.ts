@@ -9,7 +9,7 @@ import { seededRandom } from '../../base/random.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { ApiClusterObjects } from '../features/cluster-objects/api-cluster-objects.ts';
 import { KeptObjects } from '../features/cluster-objects/kept-objects.ts';
-import { cureObjects, outageFor } from '../features/explain/explain-facts.ts';
+import { suggestionObjects, outageFor } from '../features/explain/explain-facts.ts';
 
 const showing = (name: string): Pod => buildPod({ 'spec.volumes': [{ name: 'v', secret: { secretName: name } }] });
 const withToken = buildPod({
@@ -41,7 +41,7 @@ async function setUp() {
 describe('what explain knows of the cluster', () => {
   it('tells missing objects from those of which nothing was heard', async () => {
     const { clusterObjects } = await setUp();
-    const { objects, inCluster } = cureObjects({ clusterObjects, localObjects: undefined as never });
+    const { objects, inCluster } = suggestionObjects({ clusterObjects, localObjects: undefined as never });
     const of = (name: string): unknown[] => [
       objects.get('Secret', 'default', name)?.metadata.name,
       objects.isUnknown?.('Secret', 'default', name),

@@ -44,8 +44,8 @@ export function computeSuggestions(pod: Pod, facts: SuggestionFacts): string[] {
   const { namespace } = pod.metadata;
   const used = usedVolumes(pod);
   const suggestions = [
-    ...needsOf(pod, used).flatMap((need) => cureOfNeed(need, namespace, facts)),
-    ...used.flatMap((volume) => cureOfVolume(pod, volume, facts)),
+    ...needsOf(pod, used).flatMap((need) => suggestForNeed(need, namespace, facts)),
+    ...used.flatMap((volume) => suggestForVolume(pod, volume, facts)),
   ];
   const { runtimeClassName } = pod.spec;
   if (
@@ -103,7 +103,7 @@ function needsOf(pod: Pod, volumes: readonly Volume[]): Need[] {
   return needs;
 }
 
-function cureOfNeed({ kind, name, keys }: Need, namespace: string, facts: SuggestionFacts): string[] {
+function suggestForNeed({ kind, name, keys }: Need, namespace: string, facts: SuggestionFacts): string[] {
   const found = facts.objects.get(kind, namespace, name);
   if (found === undefined) {
     if (facts.objects.isUnknown?.(kind, namespace, name) === true) return [];
@@ -129,23 +129,23 @@ function cureOfNeed({ kind, name, keys }: Need, namespace: string, facts: Sugges
     );
 }
 
-function cureOfVolume(pod: Pod, volume: Volume, facts: SuggestionFacts): string[] {
-  if (volume.csi !== undefined) return cureOfInline(volume.csi.driver, facts);
+function suggestForVolume(pod: Pod, volume: Volume, facts: SuggestionFacts): string[] {
+  if (volume.csi !== undefined) return suggestForInlineVolume(volume.csi.driver, facts);
   const { namespace, name } = pod.metadata;
   const claimName = volume.ephemeral === undefined ? volume.persistentVolumeClaim?.claimName : `${name}-${volume.name}`;
   if (claimName === undefined) return [];
   const claim = facts.objects.get('PersistentVolumeClaim', namespace, claimName);
   const asked = { kind: 'PersistentVolumeClaim', namespace, name: claimName } as const;
   if (claim === undefined) return isMissing(facts, asked) ? [addTo(facts, asked)] : [];
-  if (facts.inCluster === true) return cureOfBound(claim, facts);
+  if (facts.inCluster === true) return suggestForBoundClaim(claim, facts);
   const volumes = facts.objects.list('PersistentVolume', '');
   const bound = boundVolumeOf(claim, volumes);
-  if (bound !== undefined) return bound.spec.csi === undefined ? [] : cureOfDriver(bound.spec.csi.driver, facts);
-  return [cureOfClaim(claim, volumes, facts)];
+  if (bound !== undefined) return bound.spec.csi === undefined ? [] : suggestForDriver(bound.spec.csi.driver, facts);
+  return [suggestForClaim(claim, volumes, facts)];
 }
 
 /** Suggests to read the events of a claim that controllers bind, because these show what prevents it. */
-function cureOfBound(
+function suggestForBoundClaim(
   { metadata: { namespace, name }, spec, status }: PersistentVolumeClaim,
   facts: SuggestionFacts,
 ): string[] {
@@ -155,23 +155,23 @@ function cureOfBound(
       `PersistentVolumeClaim ${namespace}/${name} is not bound: kubectl describe pvc ${name} -n ${namespace} says why`,
     ];
   const driver = facts.objects.get('PersistentVolume', '', volume)?.spec.csi?.driver;
-  return driver === undefined ? [] : cureOfDriver(driver, facts);
+  return driver === undefined ? [] : suggestForDriver(driver, facts);
 }
 
-function cureOfInline(driver: string, facts: SuggestionFacts): string[] {
+function suggestForInlineVolume(driver: string, facts: SuggestionFacts): string[] {
   const asked = { kind: 'CSIDriver', namespace: '', name: driver } as const;
   const object = isMissing(facts, asked) ? [`${addTo(facts, asked)}, with volumeLifecycleModes: [Ephemeral]`] : [];
-  return [...cureOfDriver(driver, facts), ...object];
+  return [...suggestForDriver(driver, facts), ...object];
 }
 
-function cureOfDriver(driver: string, { registry, isDriverThere }: SuggestionFacts): string[] {
+function suggestForDriver(driver: string, { registry, isDriverThere }: SuggestionFacts): string[] {
   return isDriverThere(driver)
     ? []
     : [`CSI driver ${driver} is not running on this node, or has not registered by a socket in ${registry}`];
 }
 
 /** Suggests volumes for a claim that the manifests must bind, because there are no controllers. */
-function cureOfClaim(
+function suggestForClaim(
   claim: PersistentVolumeClaim,
   volumes: readonly PersistentVolume[],
   facts: SuggestionFacts,

@@ -7,7 +7,7 @@ import type { ActivityTracker } from './activity-tracker.ts';
 import type { BlockerFacts } from './compute-blockers.ts';
 import { computeSuggestions } from './compute-suggestions.ts';
 import type { ObjectSources } from './explain-facts.ts';
-import { cureObjects, outageFor } from './explain-facts.ts';
+import { suggestionObjects, outageFor } from './explain-facts.ts';
 import type { ExplainSources } from './explain-store.ts';
 import { ExplainStore } from './explain-store.ts';
 import type { Timeline } from './timeline.ts';
@@ -47,7 +47,7 @@ export interface CreateExplainParts extends ObjectSources {
 export function createExplain(parts: CreateExplainParts): ExplainStore {
   const { directory, statuses, probes, volumes, drivers, cluster, workers, loop, clock } = parts;
   const suggestionFacts = {
-    ...cureObjects(parts),
+    ...suggestionObjects(parts),
     manifests: parts.staticPodPath,
     registry: `${parts.rootDir}/plugins_registry`,
     isDriverThere: (name: string) => drivers.nodeDrivers().some((driver) => driver.name === name),

@@ -22,7 +22,7 @@ export interface ObjectSources {
 /**
  * Returns the objects for suggestions: those of manifests, or those of the cluster that are known without a request.
  */
-export function cureObjects({ clusterObjects, localObjects }: ObjectSources): {
+export function suggestionObjects({ clusterObjects, localObjects }: ObjectSources): {
   objects: SuggestionObjects;
   inCluster: boolean;
 } {
