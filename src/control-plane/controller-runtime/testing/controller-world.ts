@@ -17,7 +17,7 @@ import type { Controller, ControllerOptions } from '../controller.ts';
 import { KillableClient } from './killable-client.ts';
 
 /** The state that fake kubelets give a pod: `waiting` is bound and not running. */
-export type PodFate = 'waiting' | 'running' | 'ready' | 'succeeded' | 'failed';
+export type PodOutcome = 'waiting' | 'running' | 'ready' | 'succeeded' | 'failed';
 
 export interface WorldOptions {
   readonly seed?: number;
@@ -25,7 +25,7 @@ export interface WorldOptions {
   /** Types of owners whose dependents are deleted with them. */
   readonly owners?: readonly ResourceType[];
   /** The state of a pod after this time on its node. Absent: ready immediately. */
-  readonly fate?: (pod: Pod, ageMs: number) => PodFate;
+  readonly outcome?: (pod: Pod, ageMs: number) => PodOutcome;
   /** The maximum delay of watch events. */
   readonly lagMs?: number;
   readonly log?: Logger;
@@ -49,7 +49,7 @@ export class ControllerWorld {
   readonly clock = new FakeClock();
   readonly random: Random;
   readonly api: FakeApiClient;
-  fate: (pod: Pod, ageMs: number) => PodFate;
+  outcome: (pod: Pod, ageMs: number) => PodOutcome;
   /** Called after every step, and whenever the server has stored something for a controller. */
   check: () => void = () => undefined;
   readonly #options: WorldOptions;
@@ -67,7 +67,7 @@ export class ControllerWorld {
       random: seededRandom((options.seed ?? 1) + 104_729),
       watchLagMs: () => Math.floor(lag.next() * lagMs),
     });
-    this.fate = options.fate ?? (() => 'ready');
+    this.outcome = options.outcome ?? (() => 'ready');
   }
 
   start(): void {
@@ -149,11 +149,11 @@ export class ControllerWorld {
     const boundMs = parseTime(pod.status?.startTime) ?? nowMs;
     if (pod.metadata.deletionTimestamp !== undefined) return this.#leave(pod, nowMs);
     if (isTerminalPod(pod)) return;
-    const fate = this.fate(pod, nowMs - boundMs);
+    const outcome = this.outcome(pod, nowMs - boundMs);
     const phase = (
       { waiting: 'Pending', running: 'Running', ready: 'Running', succeeded: 'Succeeded', failed: 'Failed' } as const
-    )[fate];
-    const ready = fate === 'ready';
+    )[outcome];
+    const ready = outcome === 'ready';
     const was = pod.status?.conditions?.find(({ type }) => type === 'Ready');
     const since = was?.status === (ready ? 'True' : 'False') ? was.lastTransitionTime : formatTime(nowMs);
     this.api.change(pods, keyOf(pod), (object) => ({

@@ -44,7 +44,7 @@ async function setUp(
   const world = new ControllerWorld({
     make: (each) => [createDaemonSetController(each)],
     owners: [daemonSets],
-    fate: startsSlowly,
+    outcome: startsSlowly,
     ...options,
   });
   for (let index = 1; index <= nodeCount; index++) world.addNode(`n${index}`);
@@ -192,7 +192,7 @@ describe('placement', () => {
   });
 
   it('replaces failed pods with a growing back-off', async () => {
-    const world = await setUp(build(), { nodeCount: 1, fate: () => 'failed' });
+    const world = await setUp(build(), { nodeCount: 1, outcome: () => 'failed' });
     await world.run(70_000);
     const made = world.api.writes.filter((each) => each.startsWith('create pods')).length;
     assert.ok(made >= 6 && made <= 9, `${made} pods`);
@@ -265,7 +265,7 @@ describe('a rolling update', () => {
   it('whose pods do not become ready stops at maxUnavailable', async () => {
     const world = await setUp(build(), { nodeCount: 4 });
     await world.run(4_000);
-    world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
+    world.outcome = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
     roll(world, 'broken');
     await world.run(30_000);
     assert.equal(where(world).filter((each) => each.endsWith('broken')).length, 1);

@@ -184,7 +184,7 @@ describe('a rolling update', () => {
   it('that makes no progress stops within its bounds, reports a timeout, and does not block an undo', async () => {
     const world = await setUp(build(4, { progressDeadlineSeconds: 30 }));
     await world.run(4_000);
-    world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
+    world.outcome = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
     roll(world, 'broken');
     await world.run(20_000);
     assert.deepEqual(sizes(world), { v1: 3, broken: 2 });
@@ -232,7 +232,7 @@ describe('scaling', () => {
       build(10, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } } }),
     );
     await world.run(4_000);
-    world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
+    world.outcome = (pod, ageMs) => (pod.spec.containers[0]?.image === 'broken' ? 'running' : startsSlowly(pod, ageMs));
     roll(world, 'broken');
     await world.run(10_000);
     assert.deepEqual(sizes(world), { v1: 8, broken: 5 });
@@ -251,7 +251,7 @@ describe('scaling', () => {
       build(2, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } }),
     );
     await world.run(4_000);
-    world.fate = (pod, ageMs) => (pod.spec.containers[0]?.image === 'v2' ? 'running' : startsSlowly(pod, ageMs));
+    world.outcome = (pod, ageMs) => (pod.spec.containers[0]?.image === 'v2' ? 'running' : startsSlowly(pod, ageMs));
     const end = world.api.script(({ verb, plural }) =>
       verb === 'create' && plural === 'replicasets'
         ? forbidden({ group: 'apps', plural: 'replicasets' }, 'x', 'not now')
@@ -263,7 +263,7 @@ describe('scaling', () => {
     world.api.change(replicaSets, keyOf(old), (set) => ({ ...set, spec: { ...set.spec, replicas: 1 } }));
     end();
     change(world, { replicas: 1 });
-    world.fate = startsSlowly;
+    world.outcome = startsSlowly;
     await world.run(10_000);
     assert.deepEqual(sizes(world), { v1: 0, v2: 1 });
     await world.stop();

@@ -5,7 +5,7 @@ import type { Job } from '../../../api/batch/job.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { jobs, pods } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import type { PodFate } from '../../controller-runtime/testing/controller-world.ts';
+import type { PodOutcome } from '../../controller-runtime/testing/controller-world.ts';
 import { isFinished } from './job-facts.ts';
 import { buildJob, startJobWorld, changeJob, statusOf, countsOf, work } from './testing/job-world.ts';
 
@@ -22,7 +22,7 @@ it('each pod is counted exactly once, and at most parallelism pods run, despite 
       fc.boolean(),
       async (steps, seed, indexed) => {
         const ends = (pod: Pod): number => [...pod.metadata.uid].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
-        const fate = (pod: Pod, ageMs: number): PodFate =>
+        const outcome = (pod: Pod, ageMs: number): PodOutcome =>
           ageMs < 500 + (ends(pod) % 4) * 500 ? 'ready' : ends(pod) % 3 === 0 ? 'failed' : 'succeeded';
         const world = await startJobWorld(
           buildJob({
@@ -31,7 +31,7 @@ it('each pod is counted exactly once, and at most parallelism pods run, despite 
             backoffLimit: 100,
             completionMode: indexed ? 'Indexed' : 'NonIndexed',
           }),
-          { seed, fate, lagMs: 600 },
+          { seed, outcome, lagMs: 600 },
         );
         const succeeded = new Set<string>();
         const failed = new Set<string>();

@@ -5,7 +5,7 @@ import { keyOf } from '../../../api/client/resource-type.ts';
 import { jobs, pods } from '../../../api/client/resource-types.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
-import type { PodFate } from '../../controller-runtime/testing/controller-world.ts';
+import type { PodOutcome } from '../../controller-runtime/testing/controller-world.ts';
 import { completionIndex, isFinished } from './job-facts.ts';
 import {
   buildJob,
@@ -67,7 +67,7 @@ describe('a job', () => {
 
   it('without completions is complete when one pod has succeeded and the others have ended', async () => {
     const world = await startJobWorld(buildJob({ parallelism: 3, completions: undefined }), {
-      fate: (pod, ageMs) => (ageMs >= (pod.spec.nodeName === 'a' ? 2_000 : 5_000) ? 'succeeded' : 'ready'),
+      outcome: (pod, ageMs) => (ageMs >= (pod.spec.nodeName === 'a' ? 2_000 : 5_000) ? 'succeeded' : 'ready'),
     });
     await world.run(12_000);
     assert.deepEqual(
@@ -92,7 +92,7 @@ describe('a job', () => {
   });
 
   it('adopts matching pods, and releases those that no longer match, with their finalizer', async () => {
-    const world = await startJobWorld(buildJob({ parallelism: 2, completions: 2 }), { fate: () => 'ready' });
+    const world = await startJobWorld(buildJob({ parallelism: 2, completions: 2 }), { outcome: () => 'ready' });
     world.api.seed(
       pods,
       buildPod({
@@ -123,7 +123,7 @@ describe('a job', () => {
 
 describe('failures', () => {
   it('failed pods are replaced with a growing back-off up to the limit; then the job fails', async () => {
-    const world = await startJobWorld(buildJob({ backoffLimit: 2 }), { fate: endingAfter(1_000, 'failed') });
+    const world = await startJobWorld(buildJob({ backoffLimit: 2 }), { outcome: endingAfter(1_000, 'failed') });
     const madeAt: number[] = [];
     world.api.script(({ verb, plural }) => {
       if (verb === 'create' && plural === 'pods') madeAt.push(world.clock.monotonicMs() / 1000);
@@ -149,7 +149,7 @@ describe('failures', () => {
     const template = buildJob().spec.template;
     const world = await startJobWorld(
       buildJob({ backoffLimit: 2, template: { ...template, spec: { ...template.spec, restartPolicy: 'OnFailure' } } }),
-      { fate: () => 'running' },
+      { outcome: () => 'running' },
     );
     await world.run(2_000);
     const [pod] = world.activePods as [Pod];
@@ -167,7 +167,7 @@ describe('failures', () => {
 
   it('the active deadline fails the job and ends its running pods', async () => {
     const world = await startJobWorld(buildJob({ activeDeadlineSeconds: 10, parallelism: 2, completions: 4 }), {
-      fate: () => 'ready',
+      outcome: () => 'ready',
     });
     await world.run(9_000);
     assert.deepEqual(countsOf(world), [2, 0, 0]);
@@ -187,7 +187,7 @@ describe('failures', () => {
       ],
     };
     const world = await startJobWorld(buildJob({ podFailurePolicy, backoffLimit: 0, podReplacementPolicy: 'Failed' }), {
-      fate: () => 'ready',
+      outcome: () => 'ready',
     });
     await world.run(2_000);
     const [first] = world.activePods as [Pod];
@@ -227,7 +227,7 @@ describe('failures', () => {
       ['Failed', 1],
     ] as const) {
       const world = await startJobWorld(buildJob({ podReplacementPolicy: policy }), {
-        fate: () => 'ready',
+        outcome: () => 'ready',
         leavingMs: 20_000,
       });
       await world.run(2_000);
@@ -264,7 +264,7 @@ describe('an Indexed job', () => {
   });
 
   it('retries each index separately up to its limit, and continues with the others', async () => {
-    const fate = (pod: Pod, ageMs: number): PodFate =>
+    const outcome = (pod: Pod, ageMs: number): PodOutcome =>
       ageMs < 1_000 ? 'ready' : completionIndex(pod) === 1 ? 'failed' : 'succeeded';
     const world = await startJobWorld(
       buildJob({
@@ -274,7 +274,7 @@ describe('an Indexed job', () => {
         backoffLimitPerIndex: 1,
         backoffLimit: 2 ** 31 - 1,
       }),
-      { fate },
+      { outcome },
     );
     await world.run(5_000);
     assert.deepEqual(
@@ -301,7 +301,7 @@ describe('an Indexed job', () => {
         maxFailedIndexes: 1,
         backoffLimit: 2 ** 31 - 1,
       }),
-      { fate: endingAfter(1_000, 'failed') },
+      { outcome: endingAfter(1_000, 'failed') },
     );
     await world.run(8_000);
     assert.equal(
@@ -312,7 +312,7 @@ describe('an Indexed job', () => {
   });
 
   it('succeeds by its policy as soon as the required indexes have succeeded; the other pods end without counting as failed', async () => {
-    const fate = (pod: Pod, ageMs: number): PodFate =>
+    const outcome = (pod: Pod, ageMs: number): PodOutcome =>
       completionIndex(pod) === 0 && ageMs >= 1_000 ? 'succeeded' : 'ready';
     const world = await startJobWorld(
       buildJob({
@@ -321,7 +321,7 @@ describe('an Indexed job', () => {
         completions: 3,
         successPolicy: { rules: [{ succeededIndexes: '0' }] },
       }),
-      { fate },
+      { outcome },
     );
     await world.run(8_000);
     assert.deepEqual(
@@ -335,7 +335,7 @@ describe('an Indexed job', () => {
 describe('a job that is changed', () => {
   it('and suspended ends its pods without counting them; its deadline restarts when it is resumed', async () => {
     const world = await startJobWorld(buildJob({ parallelism: 2, completions: 2, activeDeadlineSeconds: 10 }), {
-      fate: () => 'ready',
+      outcome: () => 'ready',
     });
     await world.run(3_000);
     changeJob(world, { suspend: true });
@@ -344,7 +344,7 @@ describe('a job that is changed', () => {
       [countsOf(world), conditionsOf(world), statusOf(world).startTime, world.api.all(pods).length],
       [[0, 0, 0], ['Suspended True JobSuspended Job suspended'], undefined, 0],
     );
-    world.fate = endingAfter(1_000, 'succeeded');
+    world.outcome = endingAfter(1_000, 'succeeded');
     changeJob(world, { suspend: false });
     await world.run(8_000);
     assert.deepEqual(
@@ -359,7 +359,7 @@ describe('a job that is changed', () => {
   });
 
   it('to a lower parallelism ends some pods, which do not count as failed', async () => {
-    const world = await startJobWorld(buildJob({ parallelism: 4, completions: 8 }), { fate: () => 'ready' });
+    const world = await startJobWorld(buildJob({ parallelism: 4, completions: 8 }), { outcome: () => 'ready' });
     await world.run(2_000);
     changeJob(world, { parallelism: 1 });
     await world.run(4_000);
@@ -368,7 +368,7 @@ describe('a job that is changed', () => {
   });
 
   it('and deleted leaves no pod with its finalizer', async () => {
-    const world = await startJobWorld(buildJob({ parallelism: 3, completions: 3 }), { fate: () => 'ready' });
+    const world = await startJobWorld(buildJob({ parallelism: 3, completions: 3 }), { outcome: () => 'ready' });
     await world.run(2_000);
     world.api.remove(jobs, work);
     await world.run(6_000);

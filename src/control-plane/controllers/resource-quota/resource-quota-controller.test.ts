@@ -16,7 +16,7 @@ const configMap = (name: string) => ({ metadata: { name, namespace: 'default', u
 async function start(...quotas: ResourceQuota[]) {
   const world = new ControllerWorld({
     make: (options) => [createResourceQuotaController({ ...options, types: [pods, configMaps, services] })],
-    fate: () => 'waiting',
+    outcome: () => 'waiting',
   });
   for (const each of quotas) world.api.seed(resourceQuotas, each);
   world.start();
@@ -58,7 +58,7 @@ describe('the resource quota controller', () => {
     world.api.remove(configMaps, { namespace: 'default', name: 'a' });
     await world.run(500);
     assert.deepEqual(used(), { configmaps: '0', 'requests.cpu': '1' });
-    world.fate = () => 'succeeded';
+    world.outcome = () => 'succeeded';
     await world.run(1500);
     assert.deepEqual(used(), { configmaps: '0', 'requests.cpu': '0' });
     await world.stop();

@@ -43,7 +43,7 @@ async function setUp(set: StatefulSet, options: Partial<WorldOptions> = {}): Pro
   const world = new ControllerWorld({
     make: (each) => [createStatefulSetController(each)],
     owners: [statefulSets],
-    fate: startsSlowly,
+    outcome: startsSlowly,
     ...options,
   });
   world.addNode('n1');

@@ -13,7 +13,7 @@ import { selectContainers, selectSandboxes } from './gc-select.ts';
 
 const policy = { minAgeMs: 0, maxPerContainer: 1, maxTotal: -1 };
 
-function world(fate: CleanupDecision = 'kept') {
+function world(decision: CleanupDecision = 'kept') {
   const clock = new FakeClock();
   const runtime = new FakeRuntime({
     clock,
@@ -31,12 +31,12 @@ function world(fate: CleanupDecision = 'kept') {
   const swept: { isRemoved: boolean; used: boolean[] }[] = [];
   const sweptAttempts: string[] = [];
   const removedPods: unknown[] = [];
-  const state = { fate, ready: true, isOver: false };
+  const state = { decision, ready: true, isOver: false };
   const gc = new ContainerGc({
     ...{
       runtime,
       policy,
-      decideCleanup: () => state.fate,
+      decideCleanup: () => state.decision,
       isOver: () => state.isOver,
       sourcesReady: () => state.ready,
       platform: { clock, random: seededRandom(1), log: recordingLog() },
@@ -176,7 +176,7 @@ describe('container collection', () => {
     const { gc, pod, run, state, swept } = world();
     await pod(2);
     await run(gc.collect());
-    state.fate = 'removed';
+    state.decision = 'removed';
     await run(gc.collect());
     assert.deepEqual(swept, [
       { isRemoved: false, used: [false, true] },
@@ -195,7 +195,7 @@ describe('container collection', () => {
     await other.pod(2);
     await other.run(other.gc.collect());
     assert.deepEqual(other.sweptAttempts, []);
-    assert.equal(state.fate, 'kept');
+    assert.equal(state.decision, 'kept');
   });
 
   it('leaves containers alone that no agent created', async () => {

@@ -128,11 +128,11 @@ export class ContainerGc {
     return (await this.#select(this.#parts.isOver)).victims.size;
   }
 
-  #fateOf(uid: string): CleanupDecision {
+  #cleanupDecisionOf(uid: string): CleanupDecision {
     // No kubelet created it, so it is not removed.
     if (uid === '') return 'busy';
-    const fate = this.#parts.decideCleanup(uid);
-    return fate === 'removed' && !this.#parts.sourcesReady() ? 'kept' : fate;
+    const decision = this.#parts.decideCleanup(uid);
+    return decision === 'removed' && !this.#parts.sourcesReady() ? 'kept' : decision;
   }
 
   async #select(isOver: (podUid: string) => boolean): Promise<{
@@ -146,7 +146,7 @@ export class ContainerGc {
     const state: GcState = {
       containers: containers.map(asGcContainer),
       sandboxes,
-      decideCleanup: (uid) => (isOver(uid) ? 'removed' : this.#fateOf(uid)),
+      decideCleanup: (uid) => (isOver(uid) ? 'removed' : this.#cleanupDecisionOf(uid)),
     };
     const victims = new Set(selectContainers(state, policy, platform.clock.nowMs()).map(({ id }) => id));
     return { containers, sandboxes, state, victims };
@@ -172,7 +172,7 @@ export class ContainerGc {
     );
     if (ready)
       await logs.sweep(
-        (uid) => this.#fateOf(uid) === 'removed',
+        (uid) => this.#cleanupDecisionOf(uid) === 'removed',
         (id) => containers.some((container) => container.id === id && container.state !== 'exited'),
       );
     if (ready && this.#passes++ % LOG_SWEEP_EVERY === 0) await this.#sweepAttempts(containers);
@@ -277,7 +277,7 @@ export class ContainerGc {
       pod.attempts.set(name, (pod.attempts.get(name) ?? new Set()).add(attempt));
     }
     for (const { names, attempts } of pods.values()) {
-      if (this.#fateOf(names.uid) !== 'kept') continue;
+      if (this.#cleanupDecisionOf(names.uid) !== 'kept') continue;
       await this.#parts.logs.sweepAttempts(
         names,
         [...attempts.keys()],

@@ -52,9 +52,9 @@ export function selectContainers(
   const victims = new Set<GcContainer>();
   const units = new Map<string, GcContainer[]>();
   for (const container of containers) {
-    const fate = decideCleanup(container.podUid);
-    if (container.state === 'running' || fate === 'busy') continue;
-    if (fate === 'removed') {
+    const decision = decideCleanup(container.podUid);
+    if (container.state === 'running' || decision === 'busy') continue;
+    if (decision === 'removed') {
       victims.add(container);
       continue;
     }
@@ -112,9 +112,9 @@ export function selectSandboxes(
   const byPod = new Map<string, GcSandbox[]>();
   for (const sandbox of sandboxes) byPod.set(sandbox.podUid, [...(byPod.get(sandbox.podUid) ?? []), sandbox]);
   return [...byPod].flatMap(([podUid, ofPod]) => {
-    const fate = decideCleanup(podUid);
-    if (fate === 'busy') return [];
-    const candidates = fate === 'removed' ? ofPod : [...ofPod].sort(newestFirst).slice(1);
+    const decision = decideCleanup(podUid);
+    if (decision === 'busy') return [];
+    const candidates = decision === 'removed' ? ofPod : [...ofPod].sort(newestFirst).slice(1);
     return candidates.filter(({ id, ready }) => !ready && !inUse.has(id));
   });
 }

@@ -40,7 +40,7 @@ export async function setUp(deployment: Deployment, options: Partial<WorldOption
   const world = new ControllerWorld({
     make: (each) => [createDeploymentController(each), simpleReplicaSets(each)],
     owners: [deployments, replicaSets],
-    fate: startsSlowly,
+    outcome: startsSlowly,
     ...options,
   });
   for (const name of ['a', 'b', 'c']) world.addNode(name);

@@ -4,7 +4,7 @@ import { jobs } from '../../../../api/client/resource-types.ts';
 import type { Pod } from '../../../../api/core/pod.ts';
 import { buildPod } from '../../../../api/testing/pod-builder.ts';
 import { ControllerWorld } from '../../../controller-runtime/testing/controller-world.ts';
-import type { PodFate, WorldOptions } from '../../../controller-runtime/testing/controller-world.ts';
+import type { PodOutcome, WorldOptions } from '../../../controller-runtime/testing/controller-world.ts';
 import { createJobController } from '../job-controller.ts';
 import { completionIndex } from '../job-facts.ts';
 
@@ -33,15 +33,15 @@ export function buildJob(spec: Partial<JobSpec> = {}): Job {
 }
 
 export const endingAfter =
-  (ms: number, fate: PodFate) =>
-  (_pod: Pod, ageMs: number): PodFate =>
-    ageMs >= ms ? fate : 'ready';
+  (ms: number, outcome: PodOutcome) =>
+  (_pod: Pod, ageMs: number): PodOutcome =>
+    ageMs >= ms ? outcome : 'ready';
 
 export async function startJobWorld(job: Job, options: Partial<WorldOptions> = {}): Promise<ControllerWorld> {
   const world = new ControllerWorld({
     make: (each) => [createJobController(each)],
     owners: [jobs],
-    fate: endingAfter(2_000, 'succeeded'),
+    outcome: endingAfter(2_000, 'succeeded'),
     ...options,
   });
   for (const name of ['a', 'b', 'c']) world.addNode(name);
