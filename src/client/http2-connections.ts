@@ -28,7 +28,7 @@ const SESSION_MEMORY_MEGABYTES = 64;
 /** Used until the server sends its limit; 100 is the limit of Kubernetes' API server. */
 const STREAMS_BEFORE_SETTINGS = 100;
 /** How often data is checked for within the idle time. */
-const LOOKS = 6;
+const CHECKS = 6;
 
 /**
  * HTTP/2: all requests and watches share one connection, another one is opened when it is full. 1. A request that needs
@@ -116,7 +116,7 @@ class LiveSession {
     });
     this.#socket = socket;
     this.#heard = { bytes: socket.bytesRead, atMs: options.clock.monotonicMs() };
-    this.#timer = options.clock.setTimer(options.readIdleMs / LOOKS, () => this.#look());
+    this.#timer = options.clock.setTimer(options.readIdleMs / CHECKS, () => this.#checkIdle());
     this.#session.on('close', () => this.#timer.cancel());
   }
 
@@ -186,7 +186,7 @@ class LiveSession {
   }
 
   /** Checks periodically whether data arrived; this costs less than recording every event. */
-  #look(): void {
+  #checkIdle(): void {
     // The session emits its end in a later turn; until then this timer may still fire.
     if (this.#session.destroyed) return;
     const { clock, readIdleMs } = this.#options;
@@ -194,7 +194,7 @@ class LiveSession {
     const nowMs = clock.monotonicMs();
     if (bytes !== this.#heard.bytes) this.#heard = { bytes, atMs: nowMs };
     if (nowMs - this.#heard.atMs >= readIdleMs) this.#ping();
-    else this.#timer = clock.setTimer(readIdleMs / LOOKS, () => this.#look());
+    else this.#timer = clock.setTimer(readIdleMs / CHECKS, () => this.#checkIdle());
   }
 
   #suspect(): void {
@@ -212,7 +212,7 @@ class LiveSession {
     const sent = this.#session.ping((error) => {
       this.#timer.cancel();
       this.#isPinging = false;
-      if (error === null) this.#look();
+      if (error === null) this.#checkIdle();
     });
     if (!sent) this.#session.destroy(new Error('a ping could not be sent'));
   }

@@ -20,7 +20,7 @@ export interface KubeconfigSourceOptions {
 }
 
 /** How often files are checked, at most. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 
 /**
  * A kubeconfig and the files it names, in their current state (upstream looks at client certificates and authorities
@@ -36,7 +36,7 @@ export class KubeconfigSource implements AccessSource {
   #entry: KubeconfigEntry | undefined;
   #access: ClusterAccess | undefined;
   #seen = '';
-  #lookedMs = -Infinity;
+  #checkedMs = -Infinity;
   #exec: ExecCredentials | undefined;
   #signed:
     | { readonly base: ClusterAccess; readonly credential: ExecCredential; readonly access: ClusterAccess }
@@ -51,12 +51,12 @@ export class KubeconfigSource implements AccessSource {
   }
 
   async current(): Promise<ClusterAccess> {
-    if (this.#clock.monotonicMs() - this.#lookedMs >= LOOK_MS) this.#look();
+    if (this.#clock.monotonicMs() - this.#checkedMs >= CHECK_MS) this.#checkFiles();
     return this.#sign();
   }
 
   async renew(refused: ClusterAccess): Promise<ClusterAccess> {
-    this.#look();
+    this.#checkFiles();
     this.#exec?.forget(refused);
     return this.#sign();
   }
@@ -84,8 +84,8 @@ export class KubeconfigSource implements AccessSource {
     return access;
   }
 
-  #look(): void {
-    this.#lookedMs = this.#clock.monotonicMs();
+  #checkFiles(): void {
+    this.#checkedMs = this.#clock.monotonicMs();
     if (this.#marks() === this.#seen) return;
     try {
       this.#read();
@@ -111,7 +111,7 @@ export class KubeconfigSource implements AccessSource {
               clock: this.#clock,
               ...(this.#options.run !== undefined && { run: this.#options.run }),
             });
-    this.#lookedMs = this.#clock.monotonicMs();
+    this.#checkedMs = this.#clock.monotonicMs();
     this.#seen = seen;
   }
 

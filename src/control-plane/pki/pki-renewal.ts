@@ -12,7 +12,7 @@ import { WatchedFile } from '../../pki/watched-file.ts';
  * The interval of checks. Certificates are renewed months before they expire, so two checks a day suffice, even after a
  * failure.
  */
-const LOOK_MS = 12 * 3_600_000;
+const CHECK_MS = 12 * 3_600_000;
 
 export interface PkiRenewalOptions {
   /** The folder of `apiserver.crt` and its key. */
@@ -45,7 +45,7 @@ export function createPkiRenewal(options: PkiRenewalOptions): { start(): void; s
     clock,
     random,
     log,
-    periodMs: LOOK_MS,
+    periodMs: CHECK_MS,
     jitterFactor: 0.2,
     pass: async () => {
       await ensure();

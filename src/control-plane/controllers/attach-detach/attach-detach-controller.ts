@@ -128,7 +128,7 @@ class NodeSyncer {
     for (const name of plan.remove)
       await ignore('NotFound', this.#client.delete(volumeAttachments, { namespace: '', name }));
     for (const { pod, ...said } of plan.said) this.#recorder.event(pods, pod, said);
-    return plan.lookAgainMs;
+    return plan.recheckMs;
   }
 
   #wanted(nodeName: string): WantedVolume[] {

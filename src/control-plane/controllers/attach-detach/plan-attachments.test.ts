@@ -85,7 +85,7 @@ describe('a volume that pods of the node want', () => {
       },
     ]);
     assert.deepEqual(
-      [result.attached, result.remove, result.said, result.leaving, result.lookAgainMs],
+      [result.attached, result.remove, result.said, result.leaving, result.recheckMs],
       [undefined, [], [], [], undefined],
     );
   });
@@ -199,26 +199,26 @@ describe('a volume that no pod wants any more', () => {
   it('is removed from the status and detached when the node does not use it', () => {
     const result = left({});
     gone(result);
-    assert.deepEqual([result.leaving, result.lookAgainMs], [[], undefined]);
+    assert.deepEqual([result.leaving, result.recheckMs], [[], undefined]);
     assert.deepEqual(plan({ node: node({ attached: ['iscsi/x'] }) }).attached, []);
   });
 
   it('stays attached while a responding node uses it', () => {
     const result = left({ inUse: [keyOf('a')] }, sinceMinutes(60));
     kept(result);
-    assert.deepEqual([result.leaving, result.lookAgainMs], [[keyOf('a')], undefined]);
+    assert.deepEqual([result.leaving, result.recheckMs], [[keyOf('a')], undefined]);
   });
 
   it('is detached from a node that has not responded for six minutes', () => {
     for (const ready of ['False', 'Unknown'] as const) {
       const early = left({ inUse: [keyOf('a')], ready }, sinceMinutes(5));
       kept(early);
-      assert.deepEqual([early.leaving, early.lookAgainMs], [[keyOf('a')], MINUTE_MS]);
+      assert.deepEqual([early.leaving, early.recheckMs], [[keyOf('a')], MINUTE_MS]);
       const due = left({ inUse: [keyOf('a')], ready }, sinceMinutes(6));
       gone(due);
-      assert.deepEqual([due.leaving, due.lookAgainMs], [[keyOf('a')], undefined]);
+      assert.deepEqual([due.leaving, due.recheckMs], [[keyOf('a')], undefined]);
     }
-    assert.equal(left({ inUse: [keyOf('a')], ready: 'False' }).lookAgainMs, 6 * MINUTE_MS);
+    assert.equal(left({ inUse: [keyOf('a')], ready: 'False' }).recheckMs, 6 * MINUTE_MS);
   });
 
   it('is detached at once from a node that is out of service', () => {
@@ -253,7 +253,7 @@ describe('a volume that no pod wants any more', () => {
         [keyOf('b'), NOW_MS - 2 * MINUTE_MS],
       ]),
     });
-    assert.deepEqual([result.leaving, result.lookAgainMs], [[keyOf('a'), keyOf('b')], 4 * MINUTE_MS]);
+    assert.deepEqual([result.leaving, result.recheckMs], [[keyOf('a'), keyOf('b')], 4 * MINUTE_MS]);
   });
 });
 
@@ -266,7 +266,7 @@ describe('a node that was deleted', () => {
     });
 
   it('loses its volumes after six minutes, because its state is unknown', () => {
-    assert.deepEqual([since(5).remove, since(5).leaving, since(5).lookAgainMs], [[], [nameOf('a')], MINUTE_MS]);
+    assert.deepEqual([since(5).remove, since(5).leaving, since(5).recheckMs], [[], [nameOf('a')], MINUTE_MS]);
     assert.deepEqual(since(6).remove, [nameOf('a')]);
   });
 

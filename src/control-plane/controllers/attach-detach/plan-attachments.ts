@@ -51,7 +51,7 @@ export interface AttachPlan {
   /** The volumes that are no longer needed but still attached. */
   readonly leaving: readonly string[];
   /** When a volume is detached by force from an unresponsive node. */
-  readonly lookAgainMs: number | undefined;
+  readonly recheckMs: number | undefined;
 }
 
 /** The time after which a volume is detached by force (upstream: maxWaitForUnmountDuration). */
@@ -107,13 +107,13 @@ export function planAttachments(facts: AttachFacts): AttachPlan {
         message: `AttachVolume.Attach succeeded for volume "${volume.name}" `,
       });
   }
-  const { kept, remove, leaving, lookAgainMs } = planLeaving(facts, { before, inUse, wantedKeys });
+  const { kept, remove, leaving, recheckMs } = planLeaving(facts, { before, inUse, wantedKeys });
   const next = [
     ...before.filter((key) => attached.includes(key) || kept.has(key)),
     ...attached.filter((key) => !before.includes(key)),
   ];
   const isSame = next.length === before.length && next.every((key, index) => key === before[index]);
-  return { attached: node === undefined || isSame ? undefined : next, create, remove, said, leaving, lookAgainMs };
+  return { attached: node === undefined || isSame ? undefined : next, create, remove, said, leaving, recheckMs };
 }
 
 function isAttached({ csi }: WantedVolume, attachment: VolumeAttachment | undefined): boolean {
@@ -181,7 +181,7 @@ function planLeaving(
     // A volume that is not in the status is unused; the volumes of a removed node are unknown.
     .filter(({ metadata: { name } }) => (node === undefined ? mayGo(name, true) : !kept.has(names.get(name) ?? '')))
     .map(({ metadata }) => metadata.name);
-  return { kept, remove, leaving, lookAgainMs: waits.length === 0 ? undefined : Math.min(...waits) };
+  return { kept, remove, leaving, recheckMs: waits.length === 0 ? undefined : Math.min(...waits) };
 }
 
 function isReady({ status }: Pick<Node, 'status'>): boolean {

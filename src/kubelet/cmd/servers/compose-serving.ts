@@ -23,7 +23,7 @@ import type { ClusterApi } from '../../ports/cluster-api.ts';
 import type { CertificateFigures } from '../../features/metrics/certificate-figures.ts';
 
 /** The interval in which a self-signed certificate is checked. */
-const LOOK_MS = 3_600_000;
+const CHECK_MS = 3_600_000;
 
 export interface ServingOptions {
   readonly security: SecurityConfig;
@@ -157,7 +157,7 @@ function fileIdentity(options: ServingOptions): Identity {
     clock,
     random,
     log,
-    periodMs: LOOK_MS,
+    periodMs: CHECK_MS,
     jitterFactor: 0.1,
     pass: ensure,
   });

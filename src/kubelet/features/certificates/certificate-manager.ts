@@ -19,7 +19,7 @@ const RETRY_JITTER = 0.1;
  * The interval in which the wall-clock time is checked. Timers use monotonic time, but certificates use wall-clock
  * time, which may be set.
  */
-const LOOK_MS = 60_000;
+const CHECK_MS = 60_000;
 
 export interface CertificateStore {
   /** Returns the current certificate, or undefined if there is no usable one. */
@@ -168,7 +168,7 @@ export class CertificateManager {
       if (verdict.kind === 'wait' || names === undefined) {
         tries = 0;
         this.#problem = undefined;
-        await this.#pause(Math.min(LOOK_MS, verdict.kind === 'wait' ? verdict.leftMs : LOOK_MS));
+        await this.#pause(Math.min(CHECK_MS, verdict.kind === 'wait' ? verdict.leftMs : CHECK_MS));
         continue;
       }
       if (tries > 0) await this.#pause(jitter(random, backoffDelayMs(retryCurve, tries), RETRY_JITTER));

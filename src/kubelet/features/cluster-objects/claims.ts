@@ -26,10 +26,10 @@ export interface ClaimsOptions {
  * The interval of polls of claims in use, as often as upstream syncs their pods. Nodes may get claims and volumes, but
  * not watch them (upstream: node authorizer).
  */
-const LOOK_MS = 60_000;
+const CHECK_MS = 60_000;
 /** The interval of polls of unbound claims. It is short, because an unbound claim delays a pod. */
-const LOOK_UNBOUND_MS = 1_000;
-const LOOK_JITTER = 0.5;
+const CHECK_UNBOUND_MS = 1_000;
+const CHECK_JITTER = 0.5;
 
 interface Claim {
   readonly key: ObjectKey;
@@ -50,30 +50,30 @@ export const volumeId = (name: string): string => `PersistentVolume//${name}`;
 export class Claims {
   readonly #options: ClaimsOptions;
   readonly #claims = new Map<string, Claim>();
-  readonly #look: Loop;
+  readonly #checkLoop: Loop;
   /** The monotonic time when the claims that delay no pod were last polled. */
-  #lookedAtAllMs = -Infinity;
+  #checkedAllMs = -Infinity;
 
   constructor(options: ClaimsOptions) {
     this.#options = options;
     const { clock, random, log } = options;
-    this.#look = createLoop({
+    this.#checkLoop = createLoop({
       name: 'poll claims',
       clock,
       random,
       log,
-      periodMs: () => (this.#someUnbound() ? LOOK_UNBOUND_MS : LOOK_MS),
-      jitterFactor: LOOK_JITTER,
-      pass: () => this.#lookAll(),
+      periodMs: () => (this.#someUnbound() ? CHECK_UNBOUND_MS : CHECK_MS),
+      jitterFactor: CHECK_JITTER,
+      pass: () => this.#checkAll(),
     });
   }
 
   start(): void {
-    this.#look.start();
+    this.#checkLoop.start();
   }
 
   stop(): Promise<void> {
-    return this.#look.stop();
+    return this.#checkLoop.stop();
   }
 
   use(key: ObjectKey, user: string): void {
@@ -102,7 +102,7 @@ export class Claims {
     if (found === undefined) kept.drop(claimId(key));
     else kept.keep(claimId(key), found);
     // The interval depends on the last result.
-    if (!isBound(found)) this.#look.wake();
+    if (!isBound(found)) this.#checkLoop.wake();
     return found;
   }
 
@@ -133,17 +133,17 @@ export class Claims {
     return [...this.#claims.values()].some(holdsUp);
   }
 
-  async #lookAll(): Promise<void> {
+  async #checkAll(): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs();
-    const isTimeForAll = nowMs - this.#lookedAtAllMs >= LOOK_MS;
-    if (isTimeForAll) this.#lookedAtAllMs = nowMs;
+    const isTimeForAll = nowMs - this.#checkedAllMs >= CHECK_MS;
+    if (isTimeForAll) this.#checkedAllMs = nowMs;
     for (const claim of [...this.#claims.values()])
       if (claim.seen !== undefined && (isTimeForAll || holdsUp(claim)))
-        await this.#lookAt(claim).catch(() => undefined);
+        await this.#checkClaim(claim).catch(() => undefined);
   }
 
   /** Reads the claim. Rejects if there is no answer, and does not change the state then. */
-  async #lookAt({ key, seen: before }: Claim): Promise<void> {
+  async #checkClaim({ key, seen: before }: Claim): Promise<void> {
     const { client, changed } = this.#options;
     const claim = await readObject(client, persistentVolumeClaims, key);
     const volumeName = claim?.spec.volumeName ?? '';

@@ -23,8 +23,8 @@ export interface TtlStrategyOptions<T extends ApiObject> {
 }
 
 /** The interval in which mounted files are updated, as often as upstream syncs their pods. */
-const LOOK_MS = 60_000;
-const LOOK_JITTER = 0.5;
+const CHECK_MS = 60_000;
+const CHECK_JITTER = 0.5;
 
 interface Cached<T> {
   readonly key: ObjectKey;
@@ -49,28 +49,28 @@ interface Cached<T> {
 export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
   readonly #options: TtlStrategyOptions<T>;
   readonly #cached = new Map<string, Cached<T>>();
-  readonly #look: Loop;
+  readonly #checkLoop: Loop;
 
   constructor(options: TtlStrategyOptions<T>) {
     this.#options = options;
     const { clock, random, log, type } = options;
-    this.#look = createLoop({
+    this.#checkLoop = createLoop({
       name: `poll ${type.plural}`,
       clock,
       random,
       log,
-      periodMs: LOOK_MS,
-      jitterFactor: LOOK_JITTER,
-      pass: () => this.#lookAtFiles(),
+      periodMs: CHECK_MS,
+      jitterFactor: CHECK_JITTER,
+      pass: () => this.#checkFiles(),
     });
   }
 
   start(): void {
-    this.#look.start();
+    this.#checkLoop.start();
   }
 
   stop(): Promise<void> {
-    return this.#look.stop();
+    return this.#checkLoop.stop();
   }
 
   use(key: ObjectKey, user: string, follows: boolean): void {
@@ -139,7 +139,7 @@ export class TtlStrategy<T extends ApiObject> implements ObjectStrategy<T> {
     }
   }
 
-  async #lookAtFiles(): Promise<void> {
+  async #checkFiles(): Promise<void> {
     const shown = [...this.#cached.values()].filter(({ users }) => [...users.values()].includes(true));
     for (const { key } of shown) await this.get(key).catch(() => undefined);
   }

@@ -9,7 +9,7 @@ import type { RuntimeCache } from './runtime-cache.ts';
  * task's exit, then the container's status), so it is polled until the cache shows the change, frequently at first.
  * With containerd 1.6, the status follows the event after 25 to 30 ms.
  */
-const lookAgainMs = [5, 5, 5, 5, 5, 5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
+const recheckDelaysMs = [5, 5, 5, 5, 5, 5, 10, 20, 40, 80, 160, 320, 640, 1000] as const;
 /**
  * After this time the runtime's status has all details of an exit that an event reported, or will soon. Then it is
  * polled again.
@@ -24,18 +24,18 @@ const OWN_WORK_GRACE_MS = 250;
  * was too early the next ones follow at long intervals. With the intervals for containers they would cost ten calls per
  * deleted pod.
  */
-const LIKELY_OWN_WORK_LOOK = lookAgainMs.indexOf(40);
+const LIKELY_OWN_WORK_CHECK = recheckDelaysMs.indexOf(40);
 
 /**
  * The change that the cache must show. `confirmed` means that the runtime's status has confirmed an exit that an event
  * reported.
  */
-type Promised = Exclude<RuntimeEvent['kind'], 'created'> | 'confirmed';
+type ExpectedChange = Exclude<RuntimeEvent['kind'], 'created'> | 'confirmed';
 
 interface Check {
   readonly uid: PodUid;
-  promised: Promised;
-  looks: number;
+  expected: ExpectedChange;
+  checks: number;
   /** The timer of the next check; undefined while a check is running. */
   timer: Timer | undefined;
 }
@@ -70,30 +70,30 @@ export class EventChecks {
   /** Expects a change of an id that is in the cache. */
   expect(uid: PodUid, id: string, kind: RuntimeEvent['kind']): void {
     if (kind === 'created') return;
-    if (kind !== 'changed' && this.#isFulfilled(id, kind))
+    if (kind !== 'changed' && this.#hasHappened(id, kind))
       return kind === 'stopped' ? this.confirm(uid, id) : undefined;
     const known = this.#checks.get(id);
     // A check that only waits for confirmation is replaced by the check for the removal.
-    if (known === undefined || (known.promised === 'confirmed' && kind === 'deleted')) {
+    if (known === undefined || (known.expected === 'confirmed' && kind === 'deleted')) {
       known?.timer?.cancel();
       const check: Check = {
         uid,
-        promised: kind,
-        looks: this.#isLikelyOwnWork(id, kind) ? LIKELY_OWN_WORK_LOOK : 0,
+        expected: kind,
+        checks: this.#isLikelyOwnWork(id, kind) ? LIKELY_OWN_WORK_CHECK : 0,
         timer: undefined,
       };
       this.#checks.set(id, check);
-      if (kind === 'started') this.#lookAfter(id, check, OWN_WORK_GRACE_MS);
-      else void this.#look(id, check);
+      if (kind === 'started') this.#checkAfter(id, check, OWN_WORK_GRACE_MS);
+      else void this.#check(id, check);
       return;
     }
-    if (known.promised === kind ? kind === 'changed' : rank(kind) < rank(known.promised)) return;
-    known.promised = kind;
+    if (known.expected === kind ? kind === 'changed' : rank(kind) < rank(known.expected)) return;
+    known.expected = kind;
     // An event during the wait for the next check starts the check immediately. If a running check was too early,
     // another one follows.
     if (known.timer === undefined || this.#isLikelyOwnWork(id, kind)) return;
     known.timer.cancel();
-    void this.#look(id, known);
+    void this.#check(id, known);
   }
 
   /**
@@ -104,9 +104,9 @@ export class EventChecks {
   confirm(uid: PodUid, id: string): void {
     if (this.#isDone(id, 'confirmed')) return;
     this.#checks.get(id)?.timer?.cancel();
-    const check: Check = { uid, promised: 'confirmed', looks: 0, timer: undefined };
+    const check: Check = { uid, expected: 'confirmed', checks: 0, timer: undefined };
     this.#checks.set(id, check);
-    this.#lookAfter(id, check, CONFIRM_MS);
+    this.#checkAfter(id, check, CONFIRM_MS);
   }
 
   stop(): void {
@@ -114,20 +114,20 @@ export class EventChecks {
     this.#checks.clear();
   }
 
-  async #look(id: string, check: Check): Promise<void> {
+  async #check(id: string, check: Check): Promise<void> {
     check.timer = undefined;
     const { cache, inspector } = this.#options;
-    const promised = check.promised;
-    if (promised === 'changed' || !this.#isDone(id, promised)) await inspector.look(check.uid, id);
+    const expected = check.expected;
+    if (expected === 'changed' || !this.#isDone(id, expected)) await inspector.look(check.uid, id);
     if (this.#checks.get(id) !== check) return;
-    const done = this.#isDone(id, check.promised);
-    const delayMs = lookAgainMs[check.looks++];
+    const done = this.#isDone(id, check.expected);
+    const delayMs = recheckDelaysMs[check.checks++];
     if (done || cache.ownerOf(id) === undefined || delayMs === undefined) this.#checks.delete(id);
-    else this.#lookAfter(id, check, delayMs);
+    else this.#checkAfter(id, check, delayMs);
   }
 
-  #lookAfter(id: string, check: Check, delayMs: number): void {
-    check.timer = this.#options.clock.setTimer(delayMs, () => void this.#look(id, check));
+  #checkAfter(id: string, check: Check, delayMs: number): void {
+    check.timer = this.#options.clock.setTimer(delayMs, () => void this.#check(id, check));
   }
 
   #isLikelyOwnWork(id: string, kind: RuntimeEvent['kind']): boolean {
@@ -138,14 +138,14 @@ export class EventChecks {
    * Whether the cache shows the change. After an OOM kill, a status of the ended container with another reason was read
    * too early.
    */
-  #isDone(id: string, promised: Promised): boolean {
+  #isDone(id: string, expected: ExpectedChange): boolean {
     const { cache, oomSeen } = this.#options;
     const container = cache.container(id);
     const lacksReason = oomSeen?.has(id) === true && container?.state === 'exited' && container.reason !== 'OOMKilled';
-    return !lacksReason && this.#isFulfilled(id, promised);
+    return !lacksReason && this.#hasHappened(id, expected);
   }
 
-  #isFulfilled(id: string, kind: Promised): boolean {
+  #hasHappened(id: string, kind: ExpectedChange): boolean {
     const { cache } = this.#options;
     const container = cache.container(id);
     const sandbox = cache.sandbox(id);
@@ -166,6 +166,6 @@ export class EventChecks {
 }
 
 /** Returns the position in the life cycle. A later stage implies the earlier ones. */
-function rank(kind: Promised): number {
+function rank(kind: ExpectedChange): number {
   return ['changed', 'started', 'stopped', 'confirmed', 'deleted'].indexOf(kind);
 }
