@@ -6,7 +6,7 @@ import type { ObjectReader } from '../model/object-reader.ts';
 import { isAbout, refusal } from './attributes.ts';
 
 /** The namespaces that cannot be deleted. */
-const immortal = ['default', 'kube-system', 'kube-public'];
+const undeletable = ['default', 'kube-system', 'kube-public'];
 
 /**
  * Refuses to create objects in a namespace that is missing or terminating, and to delete certain namespaces. `refresh`
@@ -32,7 +32,7 @@ export function createNamespaceLifecycle(reader: ObjectReader, refresh: () => Pr
 function check(reader: ObjectReader, attributes: AdmissionAttributes): 'checked' | 'unknown namespace' {
   const { operation, definition, namespace, name } = attributes;
   if (isAbout(attributes, namespaces)) {
-    if (operation === 'DELETE' && immortal.includes(name))
+    if (operation === 'DELETE' && undeletable.includes(name))
       throw refusal(attributes, 'this namespace may not be deleted');
     return 'checked';
   }

@@ -4,7 +4,7 @@ import type { Volume } from '../../api/core/volume.ts';
 import { configMapNames, secretNames } from '../../api/pod-references.ts';
 
 /** Volumes that need no API object. Unknown kinds are treated as if they needed one. */
-const harmless: ReadonlySet<string> = new Set(
+const allowedSources: ReadonlySet<string> = new Set(
   (
     'awsElasticBlockStore azureDisk cephfs cinder downwardAPI emptyDir fc flexVolume flocker gcePersistentDisk gitRepo hostPath image iscsi nfs photonPersistentDisk ' +
     'portworxVolume quobyte rbd scaleIO storageos vsphereVolume'
@@ -47,7 +47,7 @@ export function apiReferenceOf(pod: Pod): string | undefined {
 
 function referenceOfVolume(volume: Volume): string | undefined {
   const [kind] = Object.entries(volume).find(([key, value]) => key !== 'name' && value !== undefined) ?? [];
-  if (kind === undefined || harmless.has(kind)) return undefined;
+  if (kind === undefined || allowedSources.has(kind)) return undefined;
   if (kind !== 'projected') return needing[kind] ?? `unknown volumes (${kind})`;
   for (const source of volume.projected?.sources ?? []) {
     const [name] = Object.entries(source).find(([, value]) => value !== undefined) ?? [];

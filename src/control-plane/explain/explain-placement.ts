@@ -49,11 +49,13 @@ export function explainPlacement(pod: Pod, view: Pick<ClusterView, 'unseen'>, sn
   const name = pod.spec.schedulerName ?? DEFAULT_SCHEDULER_NAME;
   const profile = defaultSchedulerConfig().profiles.get(name);
   if (profile === undefined) {
-    const isHeard = said !== undefined;
+    const hasReported = said !== undefined;
     return {
       ...base,
-      cause: isHeard ? `its scheduler ${name} has found no node` : `its scheduler ${name} has not reported anything`,
-      suggestions: isHeard ? [] : [`check that ${name} is running, or remove schedulerName`],
+      cause: hasReported
+        ? `its scheduler ${name} has found no node`
+        : `its scheduler ${name} has not reported anything`,
+      suggestions: hasReported ? [] : [`check that ${name} is running, or remove schedulerName`],
     };
   }
   // What is free on a node depends on all pods on it.

@@ -54,9 +54,9 @@ describe('volumes with WaitForFirstConsumer', () => {
     await world.run(10);
     world.addPod(buildPod('x', { spec }));
     await world.run(5000);
-    const promised = world.api.peek(persistentVolumes, { namespace: '', name: 'pv-2' });
+    const reserved = world.api.peek(persistentVolumes, { namespace: '', name: 'pv-2' });
     assert.deepEqual(
-      [promised?.spec.claimRef?.name, promised?.spec.claimRef?.uid, promised?.metadata.annotations],
+      [reserved?.spec.claimRef?.name, reserved?.spec.claimRef?.uid, reserved?.metadata.annotations],
       ['data', 'claim-1', { 'pv.kubernetes.io/bound-by-controller': 'yes' }],
     );
     assert.deepEqual([world.nodeOf('x'), world.pod('x')?.status?.nominatedNodeName], [undefined, 'node-2']);

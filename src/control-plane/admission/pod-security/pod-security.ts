@@ -51,7 +51,7 @@ export const podSecurityDefaults: PodSecuritySettings = {
 /** Kinds with a pod template. */
 const templated = [deployments, replicaSets, statefulSets, daemonSets, jobs, cronJobs, replicationControllers];
 /** Subresources that cannot change what a pod may do. */
-const harmless = new Set(['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status']);
+const exemptSubresources = new Set(['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status']);
 
 /** Enforces the level of the Pod Security Standards that the labels of a namespace select. Upstream: PodSecurity. */
 export function createPodSecurity(reader: ObjectReader, settings: PodSecuritySettings): AdmissionPlugin {
@@ -64,7 +64,7 @@ export function createPodSecurity(reader: ObjectReader, settings: PodSecuritySet
     handles: (attributes) => {
       if (attributes.operation !== 'CREATE' && attributes.operation !== 'UPDATE') return false;
       return isPod(attributes)
-        ? !harmless.has(attributes.subresource)
+        ? !exemptSubresources.has(attributes.subresource)
         : isTemplated(attributes) || isAbout(attributes, namespaces);
     },
     validate: (attributes) => {

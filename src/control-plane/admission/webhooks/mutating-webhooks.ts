@@ -9,7 +9,7 @@ import { wireForm } from './admission-review.ts';
 import type { ReviewResponse } from './admission-review.ts';
 import { callWebhook, failed } from './call-webhook.ts';
 import { inVersion, objectInVersion } from '../equivalent-request.ts';
-import { isAnyonesBusiness, versionFor } from './validating-webhooks.ts';
+import { matchesSomeRule, versionFor } from './validating-webhooks.ts';
 import type { WebhookOptions } from './validating-webhooks.ts';
 import type { Webhook } from './match-webhook.ts';
 import { listWebhooks } from './webhook-list.ts';
@@ -39,7 +39,7 @@ export function createMutatingWebhooks(options: MutatingWebhookOptions): Admissi
   const list = listWebhooks(options.reader, 'mutating');
   return {
     name: 'MutatingAdmissionWebhook',
-    handles: (attributes) => isAnyonesBusiness(list(), attributes),
+    handles: (attributes) => matchesSomeRule(list(), attributes),
     async mutate(attributes) {
       const first = await round(options, attributes, { number: 0, webhooks: list(), again: undefined });
       if (!first.changed) return first.object as ApiObject;

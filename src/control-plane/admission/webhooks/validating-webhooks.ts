@@ -22,7 +22,7 @@ export function createValidatingWebhooks(options: WebhookOptions): AdmissionPlug
   const list = listWebhooks(options.reader, 'validating');
   return {
     name: 'ValidatingAdmissionWebhook',
-    handles: (attributes) => isAnyonesBusiness(list(), attributes),
+    handles: (attributes) => matchesSomeRule(list(), attributes),
     async validate(attributes) {
       const concerned = list().flatMap(({ webhook }) => {
         const definition = versionFor(webhook, attributes, options.reader);
@@ -46,7 +46,7 @@ export function createValidatingWebhooks(options: WebhookOptions): AdmissionPlug
 }
 
 /** Whether any webhook may match the request. It runs for every write, so it must be cheap. */
-export function isAnyonesBusiness(webhooks: readonly ListedWebhook[], attributes: AdmissionAttributes): boolean {
+export function matchesSomeRule(webhooks: readonly ListedWebhook[], attributes: AdmissionAttributes): boolean {
   return (
     webhooks.length > 0 &&
     !isExempt(attributes) &&

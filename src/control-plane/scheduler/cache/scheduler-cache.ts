@@ -29,7 +29,7 @@ export class SchedulerCache implements Snapshot {
   readonly #nodes = new Map<string, NodeInfo>();
   readonly #placements = new Map<string, Placement>();
   /** Pods whose node does not exist: node name → UID → pod. */
-  readonly #homeless = new Map<string, Map<string, PodInfo>>();
+  readonly #podsOfUnknownNodes = new Map<string, Map<string, PodInfo>>();
   readonly #withAffinity = new Set<NodeInfo>();
   readonly #withAntiAffinity = new Set<NodeInfo>();
   readonly #imageSpread = new Map<string, number>();
@@ -82,8 +82,8 @@ export class SchedulerCache implements Snapshot {
       const info = new NodeInfo(node);
       this.#nodes.set(name, info);
       this.#order = undefined;
-      for (const pod of this.#homeless.get(name)?.values() ?? []) this.#putOn(info, pod);
-      this.#homeless.delete(name);
+      for (const pod of this.#podsOfUnknownNodes.get(name)?.values() ?? []) this.#putOn(info, pod);
+      this.#podsOfUnknownNodes.delete(name);
       this.#countImages(info, 1);
       return;
     }
@@ -103,7 +103,7 @@ export class SchedulerCache implements Snapshot {
     this.#withAntiAffinity.delete(info);
     this.#matchCounts.forgetNode(info);
     this.#countImages(info, -1);
-    if (info.pods.size > 0) this.#homeless.set(name, new Map(info.pods));
+    if (info.pods.size > 0) this.#podsOfUnknownNodes.set(name, new Map(info.pods));
   }
 
   /** Adds a pod that is bound according to the API. It replaces an assumption about the pod. */
@@ -145,8 +145,8 @@ export class SchedulerCache implements Snapshot {
     for (const claim of info.claims) this.#claimUsers.set(claim, (this.#claimUsers.get(claim) ?? 0) + 1);
     const node = this.#nodes.get(nodeName);
     if (node !== undefined) return this.#putOn(node, info);
-    const waiting = this.#homeless.get(nodeName) ?? new Map<string, PodInfo>();
-    this.#homeless.set(nodeName, waiting.set(info.uid, info));
+    const waiting = this.#podsOfUnknownNodes.get(nodeName) ?? new Map<string, PodInfo>();
+    this.#podsOfUnknownNodes.set(nodeName, waiting.set(info.uid, info));
   }
 
   #unplace(uid: string): void {
@@ -165,9 +165,9 @@ export class SchedulerCache implements Snapshot {
       this.#noteAffinity(node);
       return;
     }
-    const waiting = this.#homeless.get(placement.nodeName);
+    const waiting = this.#podsOfUnknownNodes.get(placement.nodeName);
     waiting?.delete(uid);
-    if (waiting?.size === 0) this.#homeless.delete(placement.nodeName);
+    if (waiting?.size === 0) this.#podsOfUnknownNodes.delete(placement.nodeName);
   }
 
   #putOn(node: NodeInfo, info: PodInfo): void {

@@ -9,7 +9,7 @@ import { runChecksWithNominated } from './filter-state.ts';
 import type { Checks } from './filter-state.ts';
 
 /** The rejection of unchecked nodes. Evicting pods would not change it. */
-const notLookedAt = unresolvable('');
+const unvisited = unresolvable('');
 
 export type PreFilterOutcome =
   | { readonly kind: 'rejected'; readonly rejection: Rejection }
@@ -64,7 +64,7 @@ export interface FoundNodes {
   readonly absent: Rejection;
   readonly nextStart: number;
   /** Whether the single node is the nominated node of the pod, so that no other nodes were checked. */
-  readonly isPromised: boolean;
+  readonly isNominated: boolean;
 }
 
 export interface FindOptions {
@@ -77,7 +77,7 @@ export interface FindOptions {
    */
   readonly start: number;
   /** Whether to skip the nominated node, because it was tried already and extenders rejected it. */
-  readonly skipPromised: boolean;
+  readonly skipNominated: boolean;
 }
 
 /** Checks nodes until enough of them fit. The nominated node of the pod is checked first. */
@@ -89,9 +89,9 @@ export function findNodes(options: FindOptions): FoundNodes {
     if (rejection !== undefined) rejections.set(node.name, rejection);
     return rejection === undefined;
   };
-  const promised = options.skipPromised ? undefined : snapshot.node(pod.pod.status?.nominatedNodeName ?? '');
-  if (promised !== undefined && tryNode(promised))
-    return { feasible: [promised], rejections, absent: notLookedAt, nextStart: start, isPromised: true };
+  const nominated = options.skipNominated ? undefined : snapshot.node(pod.pod.status?.nominatedNodeName ?? '');
+  if (nominated !== undefined && tryNode(nominated))
+    return { feasible: [nominated], rejections, absent: unvisited, nextStart: start, isNominated: true };
   const all = snapshot.nodes();
   const { nodeNames } = outcome;
   const nodes = nodeNames === undefined ? all : [...nodeNames].flatMap((name) => snapshot.node(name) ?? []);
@@ -106,9 +106,9 @@ export function findNodes(options: FindOptions): FoundNodes {
   return {
     feasible,
     rejections,
-    absent: nodeNames === undefined ? notLookedAt : narrowed,
+    absent: nodeNames === undefined ? unvisited : narrowed,
     nextStart: (start + feasible.length + rejections.size) % Math.max(1, all.length),
-    isPromised: false,
+    isNominated: false,
   };
 }
 

@@ -84,7 +84,7 @@ export function schedulePod(
 /** Runs the filters and returns the nodes that passed, or the rejections. */
 export function searchNodes(
   question: Question,
-  { start, skipPromised = false }: { readonly start: number; readonly skipPromised?: boolean },
+  { start, skipNominated = false }: { readonly start: number; readonly skipNominated?: boolean },
 ): Search {
   const { snapshot, pod, profile } = question;
   const settled = (decision: Decision): Search => ({ kind: 'settled', decision });
@@ -102,7 +102,7 @@ export function searchNodes(
     const more = { checks: [], rejectors: new Set([rejection.plugin]), nextStart: start };
     return settled(afterFilters(question, found, more));
   }
-  const found = findNodes({ profile, pod, snapshot, outcome, start, skipPromised });
+  const found = findNodes({ profile, pod, snapshot, outcome, start, skipNominated });
   if (found.feasible.length > 0) return { kind: 'found', found, checks: outcome.checks };
   return settled(rejectAll(question, found, { checks: outcome.checks, narrowedBy: outcome.narrowedBy }));
 }
@@ -110,7 +110,7 @@ export function searchNodes(
 /** Builds the decision for a pod whose nodes were all rejected by plugins or extenders. */
 export function rejectAll(
   question: Question,
-  { rejections, absent, nextStart }: Omit<FoundNodes, 'feasible' | 'isPromised'>,
+  { rejections, absent, nextStart }: Omit<FoundNodes, 'feasible' | 'isNominated'>,
   { checks, narrowedBy }: { readonly checks: Checks; readonly narrowedBy: readonly string[] },
 ): Extract<Decision, { kind: 'unschedulable' }> {
   const rejectors = new Set([...rejections.values()].map(({ plugin }) => plugin));

@@ -37,8 +37,8 @@ export async function decideExtended(question: ExtendedQuestion): Promise<Decisi
   while (search.kind === 'found') {
     const { kept, rejections } = await askFilters(question, search);
     if (kept.length > 0) return confirm(question, search, await rank(question, kept));
-    if (search.found.isPromised) {
-      search = searchNodes(question, { start: question.start, skipPromised: true });
+    if (search.found.isNominated) {
+      search = searchNodes(question, { start: question.start, skipNominated: true });
       continue;
     }
     return preemptExtended(question, rejectedByExtenders(question, search, rejections));

@@ -31,9 +31,9 @@ export function createNodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin 
   return {
     name: NAME,
     hints: {
-      Pod: [{ actions: ['Delete', 'UpdatePodScaleDown'], mayHelp: freesWhatIsWanted }],
+      Pod: [{ actions: ['Delete', 'UpdatePodScaleDown'], mayHelp: freesRequestedResources }],
       Node: [{ actions: ['Add', 'UpdateNodeAllocatable'], mayHelp: (pod, event) => growsEnough(pod, event) }],
-      DeviceClass: [{ actions: ['Add', 'Update'], mayHelp: servesWhatIsWanted }],
+      DeviceClass: [{ actions: ['Add', 'Update'], mayHelp: providesRequestedResources }],
     },
     preFilter: (pod, { objects }) => {
       const classes = objects.extendedResources();
@@ -94,7 +94,7 @@ function findShortage(wanted: Readonly<Resources>, node: NodeInfo, ignored?: Ign
   };
 }
 
-function freesWhatIsWanted(pod: Pod, { before, after }: EventOf<'Pod'>): boolean {
+function freesRequestedResources(pod: Pod, { before, after }: EventOf<'Pod'>): boolean {
   if (after === undefined) return before !== undefined && holdsNode(before);
   if (after.metadata.uid === pod.metadata.uid) return true;
   if (before === undefined || (after.spec.nodeName ?? '') === '') return false;
@@ -105,7 +105,7 @@ function freesWhatIsWanted(pod: Pod, { before, after }: EventOf<'Pod'>): boolean
 }
 
 /** Whether the class serves a resource that the pod requests: under its implicit name or the name in its spec. */
-function servesWhatIsWanted(pod: Pod, { after }: EventOf<'DeviceClass'>): boolean {
+function providesRequestedResources(pod: Pod, { after }: EventOf<'DeviceClass'>): boolean {
   const { scalars } = podInfoOf(pod).wanted;
   return after !== undefined && resourcesOf(after).some((resource) => scalars.has(resource));
 }

@@ -64,9 +64,10 @@ export function computePreemption(question: PreemptionQuestion): PreemptionOutco
  */
 function whyNotEligible({ snapshot, pod, rejections, absent }: PreemptionQuestion): string | undefined {
   if (pod.pod.spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
-  const promised = pod.pod.status?.nominatedNodeName ?? '';
-  if (promised === '' || (rejections.get(promised) ?? absent).code === 'UnschedulableAndUnresolvable') return undefined;
-  for (const other of snapshot.node(promised)?.pods.values() ?? []) {
+  const nominated = pod.pod.status?.nominatedNodeName ?? '';
+  if (nominated === '' || (rejections.get(nominated) ?? absent).code === 'UnschedulableAndUnresolvable')
+    return undefined;
+  for (const other of snapshot.node(nominated)?.pods.values() ?? []) {
     if (isVictim(other, pod) && isLeavingForPreemption(other.pod))
       return 'not eligible due to a terminating pod on the nominated node.';
   }

@@ -136,12 +136,12 @@ describe('preemption', () => {
           startTime: '2026-01-01T00:00:00Z',
         },
       });
-    const promised = vip({ status: { nominatedNodeName: 'a' } });
-    const decision = decide({ nodes, pods: [leaving('PreemptionByScheduler')] }, promised);
+    const nominated = vip({ status: { nominatedNodeName: 'a' } });
+    const decision = decide({ nodes, pods: [leaving('PreemptionByScheduler')] }, nominated);
     assert.match(outcomeOf(decision), /preemption: not eligible due to a terminating pod on the nominated node\.$/);
     // The nomination stays.
     assert.ok(decision.kind === 'unschedulable' && decision.nominate === undefined);
-    assert.deepEqual(victimsOf([leaving('EvictionByEvictionAPI')], [], promised), ['low']);
+    assert.deepEqual(victimsOf([leaving('EvictionByEvictionAPI')], [], nominated), ['low']);
   });
 
   it('removes a nomination that no longer helps', () => {
@@ -224,14 +224,14 @@ describe('the choice of preemption victims and nodes', () => {
           ],
         },
       });
-    const promised = vip({}, { status: { nominatedNodeName: 'a' } });
-    const waits = (low: Pod, pod = promised): boolean =>
+    const nominated = vip({}, { status: { nominatedNodeName: 'a' } });
+    const waits = (low: Pod, pod = nominated): boolean =>
       /terminating pod/.test(String(outcome({ nodes: [a], pods: [low] }, pod)));
     assert.equal(waits(leaving('DisruptionTarget', 'True')), true);
     assert.equal(waits(leaving('DisruptionTarget', 'True', false)), false);
     assert.equal(waits(leaving('DisruptionTarget', 'False')), false);
     assert.equal(waits(leaving('Other', 'True')), false);
-    assert.equal(waits(leaving('DisruptionTarget', 'True'), vip()), false, 'no node was promised');
+    assert.equal(waits(leaving('DisruptionTarget', 'True'), vip()), false, 'no node was nominated');
     const important = on('a', 'low', {
       metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' },
       spec: { priority: 10 },
