@@ -47,7 +47,7 @@ export function checkDataFolder(instance: Instance): void {
   if (weak !== undefined)
     throw new KubeletError(
       'Invalid',
-      `${weak} can be changed by others than root: ${mendOf(lstatSync(weak))} ${weak}, or choose another data folder with --data`,
+      `${weak} can be changed by others than root: ${fixFor(lstatSync(weak))} ${weak}, or choose another data folder with --data`,
     );
   if (isDataFolder(dataDir)) return;
   const others = readdirSync(dataDir).slice(0, 3).join(', ');
@@ -66,7 +66,7 @@ function mayOthersChange({ uid, mode }: Stats, mayBeSticky: boolean): boolean {
 }
 
 /** What the user must do about it. */
-const mendOf = ({ uid, mode }: Stats): string =>
+const fixFor = ({ uid, mode }: Stats): string =>
   [
     ...(uid !== 0 && uid !== process.geteuid?.() ? ['chown root'] : []),
     ...((mode & OTHERS_WRITE) !== 0 ? ['chmod go-w'] : []),

@@ -162,10 +162,10 @@ function removeRemains(path: string): void {
   const [folder, name] = [dirname(path), basename(path)];
   for (const other of readdirSync(folder)) {
     const end = other.startsWith(`${name}.`) ? other.slice(name.length + 1) : '';
-    const isOfTheDead = /^\d+$/.test(end)
+    const belongsToDeadProcess = /^\d+$/.test(end)
       ? describeProcess(Number(end)) === undefined
       : /^after-[0-9a-f]{16}$/.test(end) && !isAlive(parseRecord(lockFiles.read(join(folder, other)) ?? ''));
-    if (isOfTheDead) rmSync(join(folder, other), { force: true });
+    if (belongsToDeadProcess) rmSync(join(folder, other), { force: true });
   }
 }
 

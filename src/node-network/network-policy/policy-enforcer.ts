@@ -57,7 +57,7 @@ type Change = (table: PolicyTable) => void;
 
 export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnforcer {
   const { informers, log, nodeName, podBridge, tableName, clock } = options;
-  const podInformer = createInformer({ ...options, type: pods, namespace: '', transform: withoutBallast });
+  const podInformer = createInformer({ ...options, type: pods, namespace: '', transform: withoutUnusedFields });
   const draft = new TableDraft(POLICY_FAMILY, tableName);
   const table = new PolicyTable({ draft, nodeName, podBridge });
   const writer = new TableWriter({ ...options, draft });
@@ -151,7 +151,7 @@ function followObjects(informers: Informers, podInformer: Informer<Pod>, put: Pu
 }
 
 /** Keeps only the fields that policies need, because a node reads all pods of the cluster. */
-const withoutBallast = ({ metadata, spec, status }: Pod): Pod => ({
+const withoutUnusedFields = ({ metadata, spec, status }: Pod): Pod => ({
   metadata: {
     name: metadata.name,
     namespace: metadata.namespace,

@@ -322,7 +322,7 @@ function composeRuntime(
       dial,
       recorder,
       node,
-      onOddity: observeHooks(parts.observation),
+      onSpecialCase: observeHooks(parts.observation),
       clock,
       log,
     }),

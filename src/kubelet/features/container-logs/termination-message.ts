@@ -46,13 +46,13 @@ async function ownWords(
   const fromFile =
     file === undefined
       ? ''
-      : await orSay(`termination log ${file}`, async () =>
+      : await textOrError(`termination log ${file}`, async () =>
           (await readEnd(logFiles, { path: file, beneath: rootDir, bytes: MESSAGE_BYTES })).toString('utf8'),
         );
   const wantsLog =
     annotations[runtimeAnnotations.terminationMessagePolicy] === 'FallbackToLogsOnError' && exitCode !== 0;
   if (fromFile !== '' || !wantsLog || logPath === '') return fromFile;
-  return orSay('termination message from logs', async () =>
+  return textOrError('termination message from logs', async () =>
     lastLines(await readEnd(logFiles, { path: logPath, beneath: podLogsDir, bytes: LOG_READ_BYTES })),
   );
 }
@@ -91,7 +91,7 @@ function lastLines(end: Buffer): string {
 }
 
 /** Returns the message, or the error if it cannot be read. A missing message is empty. */
-async function orSay(what: string, read: () => Promise<string>): Promise<string> {
+async function textOrError(what: string, read: () => Promise<string>): Promise<string> {
   try {
     return await read();
   } catch (error) {

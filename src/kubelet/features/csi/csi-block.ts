@@ -7,7 +7,7 @@ import {
   openSession,
   openSessionToUndo,
   publishContextOf,
-  saidOnFailure,
+  wrapFailure,
   volumeDataOf,
 } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
@@ -43,7 +43,7 @@ export class CsiBlock {
     const capacityBytes = before?.capacityBytes === undefined ? given.capacityBytes : Number(before.capacityBytes);
     await writeVolumeData(files, dataFolder, volumeDataOf(this.#context, source, specName, capacityBytes));
     if (
-      !(await saidOnFailure('blockMapper.stageVolumeForBlock failed to check STAGE_UNSTAGE_VOLUME capability', () =>
+      !(await wrapFailure('blockMapper.stageVolumeForBlock failed to check STAGE_UNSTAGE_VOLUME capability', () =>
         session.can('STAGE_UNSTAGE_VOLUME'),
       ))
     )
@@ -149,7 +149,7 @@ export class CsiBlock {
       'blockMapper.UnmapPodDevice failed to get CSI client',
     );
     // The call is made even if the path does not exist, because a publish that timed out may still be running.
-    await saidOnFailure('blockMapper.unpublishVolumeForBlock failed', () =>
+    await wrapFailure('blockMapper.unpublishVolumeForBlock failed', () =>
       session.unpublish({
         volumeId: data.volumeHandle,
         targetPath: paths.devicePublish(volume.specName, volume.podUid),
@@ -179,12 +179,12 @@ export class CsiBlock {
         data.driverName,
         'blockMapper.TearDownDevice failed to get CSI client',
       );
-      const stages = await saidOnFailure(
+      const stages = await wrapFailure(
         'blockMapper.unstageVolumeForBlock failed to check STAGE_UNSTAGE_VOLUME capability',
         () => session.can('STAGE_UNSTAGE_VOLUME'),
       );
       if (stages)
-        await saidOnFailure('blockMapper.unstageVolumeForBlock failed', () =>
+        await wrapFailure('blockMapper.unstageVolumeForBlock failed', () =>
           session.unstage({ volumeId: data.volumeHandle, stagingPath }),
         );
       await files.removeTree(stagingPath);

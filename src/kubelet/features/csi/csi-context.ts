@@ -115,7 +115,7 @@ export async function publishContextOf(
 }
 
 /** Runs `work`, and adds the prefix of upstream's step to an error. The error keeps its kind. */
-export async function saidOnFailure<Value>(step: string, work: () => Promise<Value>): Promise<Value> {
+export async function wrapFailure<Value>(step: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
   } catch (error) {

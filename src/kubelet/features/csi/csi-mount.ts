@@ -8,7 +8,7 @@ import {
   openSession,
   openSessionToUndo,
   publishContextOf,
-  saidOnFailure,
+  wrapFailure,
   volumeDataOf,
 } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
@@ -99,7 +99,7 @@ export class CsiMount {
     const { request, source, facts, session, delegated } = given;
     const { lookup } = this.#context;
     const secrets = await lookup.secret('NodePublishSecretRef', source.publishSecret);
-    const tokens = await saidOnFailure('mounter.SetUpAt failed to get service accoount token attributes', () =>
+    const tokens = await wrapFailure('mounter.SetUpAt failed to get service accoount token attributes', () =>
       lookup.tokens(facts, request.pod),
     );
     const capability = mountCapability(source, {
@@ -138,7 +138,7 @@ export class CsiMount {
       data.driverName,
       'Unmounter.TearDownAt failed to get CSI client',
     );
-    await saidOnFailure('Unmounter.TearDownAt failed', () =>
+    await wrapFailure('Unmounter.TearDownAt failed', () =>
       session.unpublish({ volumeId: data.volumeHandle, targetPath: targetPath(volume.path) }),
     );
     await this.#removeFolder(volume.path);

@@ -11,7 +11,7 @@ import {
   openSession,
   openSessionToUndo,
   publishContextOf,
-  saidOnFailure,
+  wrapFailure,
 } from './csi-context.ts';
 import type { CsiExpansion } from './csi-expansion.ts';
 import { said } from './csi-names.ts';
@@ -133,14 +133,14 @@ export class CsiStaging implements VolumeStaging {
       data.driverName,
       'attacher.UnmountDevice failed to create newCsiDriverClient',
     );
-    const stages = await saidOnFailure('attacher.UnmountDevice failed to check whether STAGE_UNSTAGE_VOLUME set', () =>
+    const stages = await wrapFailure('attacher.UnmountDevice failed to check whether STAGE_UNSTAGE_VOLUME set', () =>
       session.can('STAGE_UNSTAGE_VOLUME'),
     );
     if (stages)
-      await saidOnFailure('attacher.UnmountDevice failed', () =>
+      await wrapFailure('attacher.UnmountDevice failed', () =>
         session.unstage({ volumeId: data.volumeHandle, stagingPath: staged.path }),
       );
-    await saidOnFailure(`failed to clean up global mount ${folderOf(staged.path)}`, () =>
+    await wrapFailure(`failed to clean up global mount ${folderOf(staged.path)}`, () =>
       this.#removeStaged(staged.path),
     );
   }

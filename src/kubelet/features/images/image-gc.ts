@@ -77,7 +77,7 @@ export class ImageGc {
   #mountpoint: string | undefined;
   #failures = 0;
   #consumers: () => Promise<readonly DiskConsumer[]> = () => Promise.resolve([]);
-  #lastComplaint = '';
+  #lastErrorMessage = '';
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(parts: ImageGcParts) {
@@ -176,14 +176,14 @@ export class ImageGc {
       await this.collect();
       if (this.#failures > 0) platform.log.info('image garbage collection succeeds again');
       this.#failures = 0;
-      this.#lastComplaint = '';
+      this.#lastErrorMessage = '';
     } catch (error) {
       this.#failures++;
       const message = errorMessage(error);
-      if (message === this.#lastComplaint) return;
+      if (message === this.#lastErrorMessage) return;
       platform.log.error('image garbage collection failed', { error: message, times: this.#failures });
       if (this.#failures > 1) events.nodeEvent('Warning', nodeEvents.imageGCFailed, message);
-      this.#lastComplaint = message;
+      this.#lastErrorMessage = message;
     }
   }
 
@@ -261,7 +261,7 @@ export class ImageGc {
       imagesInUse,
       consumers: known,
     });
-    if (message !== this.#lastComplaint) events.nodeEvent('Warning', nodeEvents.freeDiskSpaceFailed, message);
+    if (message !== this.#lastErrorMessage) events.nodeEvent('Warning', nodeEvents.freeDiskSpaceFailed, message);
     throw new KubeletError('Unavailable', message, { op: 'image gc' });
   }
 

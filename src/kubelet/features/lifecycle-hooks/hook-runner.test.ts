@@ -21,16 +21,16 @@ function bench(run: () => Promise<ExecResult> = async () => ({ stdout: bytes('')
   events: string[];
   execs: [readonly string[], number][];
   signals: (AbortSignal | undefined)[];
-  oddities: string[];
+  specialCases: string[];
 } {
   const clock = new FakeClock();
   const dial = new FakeNetDial(clock);
   const events: string[] = [];
   const execs: [readonly string[], number][] = [];
   const signals: (AbortSignal | undefined)[] = [];
-  const oddities: string[] = [];
+  const specialCases: string[] = [];
   const hooks = new HookRunner({
-    onOddity: (oddity) => void oddities.push(oddity),
+    onSpecialCase: (specialCase) => void specialCases.push(specialCase),
     clock,
     dial,
     log: recordingLog(),
@@ -47,7 +47,7 @@ function bench(run: () => Promise<ExecResult> = async () => ({ stdout: bytes('')
       },
     },
   });
-  return { clock, dial, hooks, events, execs, signals, oddities };
+  return { clock, dial, hooks, events, execs, signals, specialCases };
 }
 
 function target(
@@ -119,7 +119,7 @@ test('a shortened grace ends the hook at once', async () => {
   await made.clock.advance(2_000);
   controller.abort();
   assert.deepEqual(await work, { outcome: 'unfinished', tookMs: 2_000 });
-  assert.deepEqual(made.oddities, ['sleepCutShort']);
+  assert.deepEqual(made.specialCases, ['sleepCutShort']);
 });
 
 test('run rejects with Aborted, and only then', async () => {
@@ -195,7 +195,7 @@ test('an https hook answered in plain HTTP is repeated over http, without its au
   });
   const httpGet = { port: 443, scheme: 'HTTPS' as const, httpHeaders: [{ name: 'Authorization', value: 'secret' }] };
   assert.deepEqual(await made.hooks.run(target(), { httpGet }, never), { ok: true });
-  assert.deepEqual(made.oddities, ['httpFallback']);
+  assert.deepEqual(made.specialCases, ['httpFallback']);
   assert.deepEqual(
     made.dial.requests.map((each) => [each.scheme, each.headers.some((header) => header.name === 'Authorization')]),
     [

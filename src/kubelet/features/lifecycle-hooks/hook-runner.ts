@@ -49,7 +49,7 @@ export interface HookRunnerOptions {
   /** Returns the node's address, for httpGet hooks of pods on the host's network. */
   readonly hostIp: () => string;
   /** Called when a hook did not run as configured: https was repeated over http, or a sleep was cut short. */
-  readonly onOddity?: (oddity: 'httpFallback' | 'sleepCutShort') => void;
+  readonly onSpecialCase?: (specialCase: 'httpFallback' | 'sleepCutShort') => void;
 }
 
 /**
@@ -139,7 +139,7 @@ export class HookRunner {
       try {
         await sleep(this.#options.clock, Number(handler.sleep.seconds) * 1000, signal);
       } catch (error) {
-        this.#options.onOddity?.('sleepCutShort');
+        this.#options.onSpecialCase?.('sleepCutShort');
         throw error;
       }
       return undefined;
@@ -184,7 +184,7 @@ export class HookRunner {
           dial.httpProbe({ ...request, scheme: 'http', headers, timeoutMs: NO_LIMIT_MS }, signal),
           signal,
         );
-        this.#options.onOddity?.('httpFallback');
+        this.#options.onSpecialCase?.('httpFallback');
         const where = `${request.host.includes(':') ? `[${request.host}]` : request.host}:${request.port}`;
         this.#options.recorder.event(
           target.pod,

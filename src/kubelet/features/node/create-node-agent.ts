@@ -65,11 +65,11 @@ export interface NodeAgentParts {
 
 export function createNodeAgent(parts: NodeAgentParts): NodeAgent {
   const { cluster } = parts;
-  return cluster === undefined ? createLone(parts) : createMember(parts, cluster);
+  return cluster === undefined ? createStandalone(parts) : createMember(parts, cluster);
 }
 
 /** Creates the agent of a standalone node. It publishes nothing, but passes the configured pod CIDR to the runtime. */
-function createLone({ config, runtime, log }: NodeAgentParts): NodeAgent {
+function createStandalone({ config, runtime, log }: NodeAgentParts): NodeAgent {
   const { podCidr: configured } = config.node;
   const podCidr = new PodCidr((cidr) => runtime.updatePodCidr(cidr), log);
   const offer = (): void => podCidr.offer(configured === '' ? [] : [configured]);

@@ -236,7 +236,7 @@ export class NodeReporter {
     this.#noteSchedulable(before);
     const { node, problems } = source.compute(before);
     this.#noteProblems(problems);
-    if (this.#holdsBack(before, node)) return;
+    if (this.#defersNotReady(before, node)) return;
     this.#say(computeNodeEvents(before, node), before.metadata.resourceVersion ?? '');
     const nowMs = time.clock.monotonicMs();
     const changed = nodeHasChanged(before, node);
@@ -272,7 +272,7 @@ export class NodeReporter {
   /**
    * Whether a ready node is not yet reported as not ready, because after a restart of the agent its state is unknown.
    */
-  #holdsBack(before: Node, node: Node): boolean {
+  #defersNotReady(before: Node, node: Node): boolean {
     const { source, time } = this.#options;
     return (
       this.#lastReport === undefined &&

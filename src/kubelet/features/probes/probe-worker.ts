@@ -81,7 +81,7 @@ export interface WorkerContext {
 }
 
 /** The cause of an inconclusive probe: the agent or the node was late. */
-type Excuse = 'agent' | 'node';
+type DelayCause = 'agent' | 'node';
 
 const titles = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 
@@ -276,21 +276,21 @@ export class ProbeWorker {
     const lagMs = measurement.end(endMs);
     if (this.#era !== era) return;
     this.#underWay = false;
-    const excuse = outcome.kind === 'timeout' ? this.#excuseOf(lagMs, load) : undefined;
-    this.#context.onOutcome(this, excuse === undefined ? outcome.kind : 'inconclusive', {
+    const delayCause = outcome.kind === 'timeout' ? this.#delayCauseOf(lagMs, load) : undefined;
+    this.#context.onOutcome(this, delayCause === undefined ? outcome.kind : 'inconclusive', {
       durationMs: endMs - startMs,
       lateMs,
       lagMs,
     });
-    if (excuse === undefined) {
+    if (delayCause === undefined) {
       this.#inconclusiveSinceMs = undefined;
       this.#judge(outcome, eager);
-    } else this.#sayInconclusive(excuse, lagMs);
-    this.#plan(endMs, { wasEager: eager, excuse });
+    } else this.#logInconclusive(delayCause, lagMs);
+    this.#plan(endMs, { wasEager: eager, delayCause });
   }
 
   /** Returns the cause of a missed deadline if it is not the container. */
-  #excuseOf(lagMs: number, load: LoadMark): Excuse | undefined {
+  #delayCauseOf(lagMs: number, load: LoadMark): DelayCause | undefined {
     if (lagMs >= Math.max(LATE_MS, this.#thresholds.timeoutMs * LATE_SHARE)) return 'agent';
     const sinceMs = this.#inconclusiveSinceMs;
     if (sinceMs !== undefined && this.#context.clock.monotonicMs() - sinceMs > OVERLOAD_PATIENCE_MS) return undefined;
@@ -342,10 +342,10 @@ export class ProbeWorker {
   }
 
   /** Reports once that probes are inconclusive, until a probe is conclusive again. `explain` shows it meanwhile. */
-  #sayInconclusive(excuse: Excuse, lagMs: number): void {
+  #logInconclusive(delayCause: DelayCause, lagMs: number): void {
     const { clock, recorder } = this.#context;
     const why =
-      excuse === 'agent'
+      delayCause === 'agent'
         ? `the agent itself was late by ${Math.round(lagMs)} ms`
         : 'the node is overloaded: all its processors were busy and others waited for them';
     const output = `inconclusive: ${why}, so the missed deadline is not held against the container`;
@@ -361,11 +361,11 @@ export class ProbeWorker {
     );
   }
 
-  #plan(nowMs: number, { wasEager, excuse }: { wasEager: boolean; excuse: Excuse | undefined }): void {
+  #plan(nowMs: number, { wasEager, delayCause }: { wasEager: boolean; delayCause: DelayCause | undefined }): void {
     if (!this.#mayProbe() || this.#appointment !== undefined || this.#underWay) return;
-    this.#repeats = excuse === 'agent' ? this.#repeats + 1 : 0;
+    this.#repeats = delayCause === 'agent' ? this.#repeats + 1 : 0;
     // An overloaded node is not probed more often.
-    if (excuse === 'agent' && this.#repeats <= INSTANT_REPEATS) return this.#tickAt(nowMs, wasEager);
+    if (delayCause === 'agent' && this.#repeats <= INSTANT_REPEATS) return this.#tickAt(nowMs, wasEager);
     const { periodMs } = this.#thresholds;
     if (!wasEager) {
       // Eager probes are made only in the first period.

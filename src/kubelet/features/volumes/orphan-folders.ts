@@ -36,7 +36,7 @@ export class OrphanFolders {
   }
 
   /** Makes the next run retry all of them. */
-  hurry(): void {
+  retryNow(): void {
     for (const retry of this.#retry.values()) retry.notBeforeMs = 0;
   }
 

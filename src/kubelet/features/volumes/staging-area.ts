@@ -96,7 +96,7 @@ export class StagingArea {
   }
 
   /** Makes pending unstage operations skip their back-off. */
-  hurry(): void {
+  retryNow(): void {
     for (const [key, stage] of this.#stages) if (stage.timer !== undefined) this.#unstage(key, stage);
   }
 

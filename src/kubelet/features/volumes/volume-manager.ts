@@ -213,8 +213,8 @@ export class VolumeManager {
    * registered).
    */
   undoAgain(): void {
-    this.#orphans.hurry();
-    this.#options.staging.hurry();
+    this.#orphans.retryNow();
+    this.#options.staging.retryNow();
   }
 
   /**
