@@ -1,4 +1,6 @@
-/** The agent under measurement: the bundle, run as `bin/kubelet` runs it, on the bench's own containerd and folders. */
+/**
+ * The measured agent: the bundle, started as `bin/kubelet` starts it, on the benchmark's own containerd and folders.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { closeSync, copyFileSync, mkdirSync, openSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -36,7 +38,9 @@ export class BenchAgent {
     this.#staging = join(containerd.instance.dataDir, 'staging');
   }
 
-  /** Builds the bundle into the bench's own folder, so that a `dist` in the checkout is neither used nor changed. */
+  /**
+   * Builds the bundle into the benchmark's own folder, so that a `dist` in the checkout is neither used nor changed.
+   */
   static async prepare(containerd: TestContainerd): Promise<BenchAgent> {
     const { instance } = containerd;
     const home = join(instance.dataDir, 'program');
@@ -77,7 +81,7 @@ export class BenchAgent {
     return child;
   }
 
-  /** Starts it and opens the watch. */
+  /** Starts the process and opens the watch. */
   async start(): Promise<void> {
     this.spawn();
     if (!(await waitUntil(() => !isAlive(this.#record) || this.answers(), START_TIMEOUT_MS)))
@@ -120,7 +124,7 @@ export class BenchAgent {
     return items ?? [];
   }
 
-  /** Runs `work` while it is stopped. */
+  /** Runs `work` while the process is stopped. */
   asleep<T>(work: () => Promise<T>): Promise<T> {
     return whileStopped(this.pid, 250, work);
   }
@@ -147,8 +151,8 @@ export class BenchAgent {
   }
 
   /**
-   * Writes manifests beside the folder; the returned function moves them in, each by one atomic rename, and says when
-   * the first one was moved.
+   * Writes manifests next to the folder. The returned function moves them into it, each by an atomic rename, and
+   * returns the time of the first move.
    */
   stage(names: readonly string[], restartPolicy: 'Always' | 'Never' = 'Always'): () => number {
     for (const name of names) writeFileSync(join(this.#staging, `${name}.yaml`), manifest(name, restartPolicy));
@@ -160,7 +164,7 @@ export class BenchAgent {
     };
   }
 
-  /** Takes manifests away; says when. */
+  /** Removes manifests and returns the time. */
   withdraw(names: readonly string[]): number {
     const atMs = performance.now();
     for (const name of names) rmSync(join(this.#containerd.instance.manifestsDir, `${name}.yaml`), { force: true });
@@ -172,7 +176,7 @@ export class BenchAgent {
   }
 }
 
-/** Static pods carry the node's name behind their own. */
+/** The name of a static pod has the node's name as its suffix. */
 export const podName = (manifestName: string): string => `${manifestName}-${NODE_NAME}`;
 
 function manifest(name: string, restartPolicy: string): string {

@@ -1,4 +1,4 @@
-/** What every measurement gets. */
+/** The parameters of every measurement. */
 import type { TestContainerd } from '../integration/support/containerd.ts';
 import type { BenchAgent } from './bench-agent.ts';
 import type { BenchOptions } from './options.ts';
@@ -9,15 +9,13 @@ export interface BenchContext {
   readonly agent: BenchAgent;
   readonly options: BenchOptions;
   add(row: Row): void;
-  /** A finding that is not a number: shown below the table. */
+  /** Adds a result that is not a number; it is shown below the table. */
   note(text: string): void;
-  /** Progress, on standard error. */
+  /** Reports progress on standard error. */
   say(text: string): void;
 }
 
-/**
- * The containers and sandboxes of the agent's pod that the runtime still has, found by the label that the agent sets.
- */
+/** The number of containers and sandboxes of the agent's pod in the runtime, found by the label that the agent sets. */
 export async function countInRuntime({ containerd }: BenchContext, pod?: string): Promise<number> {
   const labelSelector: Record<string, string> =
     pod === undefined ? { 'io.kubernetes.pod.namespace': 'default' } : { 'io.kubernetes.pod.name': pod };

@@ -1,4 +1,4 @@
-/** Rejects on Ctrl-C, on SIGTERM, and when the time is over; never resolves. */
+/** Rejects on Ctrl-C, on SIGTERM and at the time limit; never resolves. */
 export function interruption(limitMs: number): Promise<never> {
   return new Promise((_, reject) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

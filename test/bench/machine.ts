@@ -1,4 +1,4 @@
-/** On what the numbers were taken. */
+/** A description of the machine on which the values were measured. */
 import { existsSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export interface Machine {
   readonly runc: string;
   readonly node: string;
   readonly commit: string;
-  /** Averages over 1, 5 and 15 minutes before the run. */
+  /** Load averages over 1, 5 and 15 minutes before the run. */
   readonly load: string;
 }
 
@@ -46,10 +46,10 @@ export async function describeMachine(): Promise<Machine> {
 
 const BUSY_WINDOW_MS = 2000;
 
-/** Above it, numbers of other work on the machine are in ours. */
+/** Above this share, other work on the machine affects the results. */
 export const QUIET_SHARE = 0.1;
 
-/** Share of the processors' time, 0 to 1, that others take just now. */
+/** The share of the processors' time, 0 to 1, that other processes use at present. */
 export async function measureBusyShare(): Promise<number> {
   const begin = processorTicks();
   await pause(BUSY_WINDOW_MS);

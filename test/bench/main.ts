@@ -18,7 +18,7 @@ import { parseOptions, USAGE } from './options.ts';
 import type { Row } from './report.ts';
 import { judge, renderMarkdown, renderTable } from './report.ts';
 
-/** A run that takes longer hangs somewhere: it is ended, cleaned up and reported as a malfunction. */
+/** A run that takes longer counts as hung: it is stopped, cleaned up and reported as a failure. */
 const LIMIT_MS = 12 * 60_000;
 
 interface Stage {
@@ -77,7 +77,7 @@ async function main(args: readonly string[]): Promise<number> {
   return 1;
 }
 
-/** Everything that was started is gone when it returns; what went wrong is the answer. */
+/** Runs the measurements and stops everything that was started. Returns the error, if there was one. */
 async function run(options: BenchOptions, rows: Row[], notes: string[]): Promise<string | undefined> {
   let containerd: TestContainerd | undefined;
   let agent: BenchAgent | undefined;

@@ -1,4 +1,4 @@
-/** Thirty pods at once, and their deletion: the agent paces itself, the floor sends all calls at once. */
+/** Thirty pods at once, and their deletion: the agent limits its own rate; the floor sends all calls at once. */
 import { pause, waitUntil } from '../../src/up/processes.ts';
 import { podName } from './bench-agent.ts';
 import type { BenchContext } from './bench-context.ts';

@@ -1,4 +1,4 @@
-/** Rows of the same pods on Docker through the dockershim, beside bare calls of Docker's API. */
+/** Rows for the same pods on Docker through the dockershim, compared with plain calls of Docker's API. */
 import { existsSync } from 'node:fs';
 import { machineEnvironment } from '../../src/up/commands.ts';
 import { startDocker } from '../integration/support/docker.ts';
@@ -10,7 +10,7 @@ import { openRawDocker, RawDockerPod } from './raw-docker-pod.ts';
 const hasDocker = (): boolean =>
   (machineEnvironment()['PATH'] ?? '').split(':').some((folder) => existsSync(`${folder}/dockerd`));
 
-/** On an engine of its own, which is gone when it returns. */
+/** Uses its own engine, which is removed when it returns. */
 export async function measureDocker(context: Omit<BenchContext, 'agent' | 'containerd'>): Promise<void> {
   if (!hasDocker()) return context.note('docker: dockerd is not installed (apt-get install docker.io); no rows');
   const docker = await startDocker({ name: 'bench-docker' });

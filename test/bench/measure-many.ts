@@ -1,4 +1,4 @@
-/** Fifty pods that do nothing: what the agent costs beside them, and how it comes back after a kill. */
+/** Fifty idle pods: what the agent costs, and its restart after a kill. */
 import { readFileSync } from 'node:fs';
 import { pause, waitUntil } from '../../src/up/processes.ts';
 import { podName } from './bench-agent.ts';
@@ -9,14 +9,14 @@ import { summarize } from './report.ts';
 
 const PODS = 50;
 const TIMEOUT_MS = 180_000;
-/** After a start, for writes that come late. */
+/** The time after a start in which late writes are counted. */
 const AFTERMATH_MS = 2000;
 const RSS_PERIOD_MS = 2000;
-/** Calls that change something, as containerd logs them at its default level. */
+/** Calls with an effect, as containerd logs them at its default level. */
 const CRI_WRITE =
   /msg="(RunPodSandbox|StopPodSandbox|RemovePodSandbox|CreateContainer|StartContainer|StopContainer|RemoveContainer|PullImage|RemoveImage|UpdateContainerResources|Exec|ExecSync)\b/;
 
-/** Rows `idle` and `startup`; the pods are the same. */
+/** Rows `idle` and `startup`; they use the same pods. */
 export async function measureMany(context: BenchContext): Promise<void> {
   const { agent, options } = context;
   const names = Array.from({ length: PODS }, (_, index) => `many-${index}`);
@@ -83,7 +83,7 @@ function startupTimes(context: BenchContext): Startups {
   return known;
 }
 
-/** kill -9, start again; containers, sandboxes and readiness must be what they were. */
+/** Kills the agent with kill -9 and starts it again: containers, sandboxes and readiness must not change. */
 async function measureStartup(context: BenchContext, times: Startups): Promise<void> {
   const { agent } = context;
   const before = {
@@ -155,7 +155,7 @@ function reportStartups(context: BenchContext): void {
   context.say(`start-ups: median ${Math.round(summarize(times.complete).median)} ms`);
 }
 
-/** Ids, states and attempts of everything in the runtime. */
+/** The ids, states and attempts of all containers and sandboxes in the runtime. */
 async function runtimeState({ containerd }: BenchContext): Promise<string> {
   const [{ items }, { containers }] = await Promise.all([
     containerd.cri.runtime.listPodSandbox({}),

@@ -1,4 +1,4 @@
-/** A thousand probes a second: what they cost, and how late they begin. */
+/** A thousand probes per second: their cost, and how late they start. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -6,15 +6,15 @@ import type { BenchContext } from './bench-context.ts';
 import type { HostOrder, HostResult } from './probe-host.ts';
 
 const PROBES = 1000;
-/** Memory as `bin/kubelet` gives it to the agent: less of it costs more garbage collection. */
+/** The memory options with which `bin/kubelet` starts the agent: less memory costs more garbage collection. */
 const AGENT_FLAGS = ['--optimize-for-size', '--max-semi-space-size=2', '--max-old-space-size=192'];
-/** 5 % of a core. */
+/** The goal: 5 % of a core. */
 const GOAL_MILLICORES = 50;
 const GOAL_LATE_MS = 50;
 
 /**
- * Row `probes`. It needs neither containerd nor the running agent: what is measured is the agent's probe manager in a
- * process of its own.
+ * Row `probes`. It needs neither containerd nor a running agent: it measures the agent's probe manager in its own
+ * process.
  */
 export async function measureProbes(context: BenchContext): Promise<void> {
   const server = start('probe-server.ts', []);

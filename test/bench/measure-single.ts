@@ -1,5 +1,6 @@
 /**
- * One pod at a time: start, deletion, crash, exit. Floor and agent take turns, so that drift of the machine meets both.
+ * Measures one pod at a time: start, deletion, crash, exit. Floor and agent alternate, so that changes of the machine's
+ * speed affect both.
  */
 import { pause, waitUntil } from '../../src/up/processes.ts';
 import type { BenchContext } from './bench-context.ts';
@@ -9,7 +10,7 @@ import type { Change } from './pod-watch.ts';
 import { containerPid, RawPod } from './raw-pod.ts';
 import { isTerminalPhase } from '../../src/api/pod.ts';
 
-/** Between two steps of one sample: what the step before left under way ends. */
+/** The pause between two steps of a sample, so that the effects of the first one end. */
 const REST_MS = 100;
 const GONE_TIMEOUT_MS = 90_000;
 
@@ -19,7 +20,7 @@ interface RawSample {
 }
 
 export interface StartRows {
-  /** Before the names of the rows, and behind their titles. */
+  /** The prefix of row names, and the suffix of their titles. */
   readonly prefix: string;
   readonly suffix: string;
   /** The floor: the same pod by calls of the runtime. */
@@ -88,8 +89,8 @@ export async function measureStartAndDelete(
 }
 
 /**
- * Takes the manifest away; how long until the agent reports the pod gone, and until the runtime holds nothing of it
- * either.
+ * Removes the manifest. Measures the time until the agent reports the pod as gone, and until the runtime has nothing of
+ * it.
  */
 async function removeAndWait(context: BenchContext, name: string): Promise<{ reportedMs: number; allMs: number }> {
   const { agent } = context;
@@ -103,7 +104,7 @@ async function removeAndWait(context: BenchContext, name: string): Promise<{ rep
   return { reportedMs: deleted.atMs - removedMs, allMs: performance.now() - removedMs };
 }
 
-/** Row `restart`: a fresh pod each time, because the second crash of the same pod has to wait (CrashLoopBackOff). */
+/** Row `restart`: a new pod for each sample, because a second crash of the same pod waits (CrashLoopBackOff). */
 export async function measureRestart(context: BenchContext): Promise<void> {
   const { agent, containerd, options } = context;
   const floor: number[] = [];
@@ -145,8 +146,8 @@ export async function measureRestart(context: BenchContext): Promise<void> {
 }
 
 /**
- * Row `exit`: killed from outside (Failed) and ended on its own on SIGTERM (Succeeded) by turns; the floor is the
- * runtime's own status.
+ * Row `exit`: alternately killed from outside (Failed) and ended on SIGTERM (Succeeded). The floor is the runtime's own
+ * status.
  */
 export async function measureExit(context: BenchContext): Promise<void> {
   const { agent, containerd, options } = context;

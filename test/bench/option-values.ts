@@ -2,7 +2,10 @@
 
 import { KubeletError } from '../../src/base/errors.ts';
 
-/** The name out of `names` that `text` is. `what` is the word for them in errors: `row`. Throws `Invalid`. */
+/**
+ * The name among `names` that equals `text`. `what` is the word for a name in error messages, such as `row`. Throws
+ * `Invalid`.
+ */
 export function readName<T extends string>(text: string, names: readonly T[], what: string): T {
   const name = names.find((known) => known === text);
   if (name === undefined)

@@ -1,16 +1,16 @@
-/** What `npm run bench` can be asked for. Pure. */
+/** Parses the command line of `npm run bench`. Pure. */
 import { parseArgs } from 'node:util';
 import { readName, readSamples } from './option-values.ts';
 
-/** Rows of the table, in the order they are taken. */
+/** The rows of the table, in the order of measurement. */
 const ROW_NAMES = ['start', 'delete', 'restart', 'exit', 'burst', 'idle', 'startup', 'probes', 'docker'] as const;
 export type RowName = (typeof ROW_NAMES)[number];
 
 export interface BenchOptions {
   readonly only: readonly RowName[];
-  /** Of each single-pod row. */
+  /** The samples of each single-pod row. */
   readonly samples: number;
-  /** Of 30 pods at once, and of a thousand probes a second; agent and floor each. */
+  /** The rounds with 30 pods at once and with a thousand probes per second, each for agent and floor. */
   readonly burstRounds: number;
   readonly idleSeconds: number;
   readonly settleSeconds: number;
@@ -18,7 +18,7 @@ export interface BenchOptions {
   readonly probeSeconds: number;
   readonly jsonFile: string | undefined;
   readonly quick: boolean;
-  /** Keeps the agent's and containerd's log in this folder. */
+  /** Copies the logs of agent and containerd to this folder. */
   readonly logFolder: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export const USAGE = `usage: npm run bench -- [agent] [--quick] [--samples N] [-
   --logs FOLDER  keep the logs of the agent and of containerd there
 `;
 
-/** Throws `Invalid` with what is accepted. Undefined means: print the usage. */
+/** Throws `Invalid` with the accepted values. Undefined: print the usage. */
 export function parseOptions(args: readonly string[]): BenchOptions | undefined {
   const { values } = parseArgs({
     args: [...args],

@@ -1,4 +1,4 @@
-/** Follows the agent's stream of pod changes and says at which moment a pod came to be as wanted. */
+/** Follows the agent's stream of pod changes, and returns when a pod reached an expected state. */
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:http';
 
@@ -24,7 +24,7 @@ export interface PodStatusView {
 export interface Change {
   readonly type: 'MODIFIED' | 'DELETED';
   readonly pod: PodStatusView;
-  /** Monotonic, when the line arrived here. */
+  /** The monotonic time at which the line was received. */
   readonly atMs: number;
 }
 
@@ -63,7 +63,7 @@ export class PodWatch {
     });
   }
 
-  /** The first line about `pod` that is accepted, among the latest known and all that follow. */
+  /** The first line about `pod` that is accepted: the latest known one or a later one. */
   until(pod: string, accept: (change: Change) => boolean, timeoutMs: number): Promise<Change> {
     const known = this.#latest.get(pod);
     if (known !== undefined && accept(known)) return Promise.resolve(known);

@@ -1,7 +1,6 @@
 /**
- * A process that does nothing but probe, so that its processor time is the probes' own: `agent` with the agent's probe
- * manager and its connections, `floor` with bare sockets and no more around them than sending and counting. Prints what
- * it measured as JSON.
+ * A process that only probes, so that its processor time is that of the probes. `agent` uses the agent's probe manager
+ * and its connections; `floor` uses plain sockets, sends and counts. Prints the results as JSON.
  */
 import { connect } from 'node:net';
 import type { Probe } from '../../src/api/core/probe.ts';
@@ -28,14 +27,14 @@ export interface HostResult {
   readonly elapsedMs: number;
   readonly done: number;
   readonly failed: number;
-  /** How late each probe began, of all of them. */
+  /** The delay of each probe's start. */
   readonly late: { p50Ms: number; p99Ms: number; maxMs: number };
 }
 
 const SETTLE_MS = 3_000;
 const FLOOR_TURN_MS = 25;
 
-/** Seven of ten are HTTP, two TCP, one gRPC. */
+/** Of ten probes, seven use HTTP, two TCP, one gRPC. */
 function probeOf(order: HostOrder, index: number): Probe {
   const { http, tcp, grpc } = order.ports;
   const numbers = { periodSeconds: 1, timeoutSeconds: 1, successThreshold: 1, failureThreshold: 3 };
@@ -51,7 +50,7 @@ interface Counts {
   failed: number;
 }
 
-/** Containers come over the first second, as they do on a node that was not started all at once. */
+/** Containers start over the first second, as on a node that was not started all at once. */
 async function runAgent(order: HostOrder): Promise<{ counts: () => Counts; lates: () => number[] }> {
   let lates: number[] = [];
   const manager = new ProbeManager({
@@ -142,7 +141,8 @@ async function runAgent(order: HostOrder): Promise<{ counts: () => Counts; lates
 }
 
 /**
- * The same bytes over the same kind of connection, at the same rate; gRPC is left out, for which nothing bare exists.
+ * Sends the same bytes over the same kind of connection at the same rate, without gRPC, for which there is no plain
+ * version.
  */
 function runFloor(order: HostOrder): { counts: () => Counts; lates: () => number[] } {
   const counts: Counts = { done: 0, failed: 0 };

@@ -1,4 +1,4 @@
-/** What the bench probes: HTTP, a bare port and gRPC health, in a process of its own. Prints its ports as JSON. */
+/** The targets of the probes in their own process: HTTP, a TCP port and gRPC health. Prints its ports as JSON. */
 import { createServer } from 'node:http';
 import type { AddressInfo, Server as TcpServer } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';

@@ -1,9 +1,9 @@
-/** What the kernel says of a process, proc(5). */
+/** Reads values of a process from proc(5). */
 import { readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 
-/** User and system time so far, in milliseconds. */
+/** The user and system time so far, in milliseconds. */
 export function processCpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -1,4 +1,7 @@
-/** The floor on Docker: a pod by bare calls of its API and of the CNI plugins, with the bodies that the dockershim sends. */
+/**
+ * The floor on Docker: a pod by plain calls of its API and of the CNI plugins, with the bodies that the dockershim
+ * sends.
+ */
 import { createDockerClient } from '../../src/dockershim/adapters/docker-client.ts';
 import { DockerHttp } from '../../src/dockershim/adapters/docker-http.ts';
 import { createCniHost } from '../../src/dockershim/adapters/linux-host.ts';
@@ -43,7 +46,9 @@ export class RawDockerPod {
     this.#config = new RawPod(raw.docker, name);
   }
 
-  /** The sandbox, its network, the container; each inspected once, as every program that runs pods must. */
+  /**
+   * Creates the sandbox, its network and the container, and inspects each once, as every program that runs pods must.
+   */
   async run(): Promise<void> {
     const { engine, network } = this.#raw;
     const config = PodSandboxConfig.fromPartial(this.#config.sandbox);
@@ -83,7 +88,7 @@ export class RawDockerPod {
   }
 }
 
-/** Without the label by which the dockershim knows its own: it must not work beside the floor. */
+/** Without the label by which the dockershim identifies its containers, so that it ignores those of the floor. */
 function unseen(body: CreateContainerBody): CreateContainerBody {
   const { [labelKeys.type]: _type, ...labels } = body.Labels;
   return { ...body, Labels: labels };

@@ -1,4 +1,4 @@
-/** The floor: a pod by bare CRI calls, with the configuration the agent would give it, and nothing around them. */
+/** The floor: a pod by plain CRI calls, with the configuration that the agent would use. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DeepPartial } from '../../src/grpc/message-fns.ts';
@@ -14,7 +14,7 @@ import { WEB_IMAGE } from '../../src/up/images/catalogue.ts';
 import { describeProcess, waitUntil } from '../../src/up/processes.ts';
 import type { TestContainerd } from '../integration/support/containerd.ts';
 
-/** Ends at once on SIGTERM with exit code 0: the first process of a pid namespace needs a handler for that. */
+/** Ends at once on SIGTERM with exit code 0. The first process of a pid namespace needs a handler for that. */
 export const COMMAND = ['sh', '-c', 'trap "exit 0" TERM; sleep 2147483647 & wait'];
 const NAMESPACES = { network: NamespaceMode.POD, pid: NamespaceMode.CONTAINER, ipc: NamespaceMode.POD };
 const MASKED_PATHS = [
@@ -32,10 +32,10 @@ const MASKED_PATHS = [
   '/sys/devices/virtual/powercap',
 ];
 const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
-/** What a best-effort container gets. */
+/** The resources of a BestEffort container. */
 const RESOURCES = { cpuPeriod: 100_000n, cpuQuota: 0n, cpuShares: 2n };
 
-/** Of the service `kubernetes`. */
+/** The variables of the service `kubernetes`. */
 const SERVICE_ENVIRONMENT = Object.entries({
   KUBERNETES_SERVICE_HOST: '10.96.0.1',
   KUBERNETES_SERVICE_PORT: '443',
@@ -48,8 +48,8 @@ const SERVICE_ENVIRONMENT = Object.entries({
 }).map(([key, value]) => ({ key, value: Buffer.from(value) }));
 
 /**
- * Labels are as many and as long as the agent's, and do not say that the pod is a kubelet's: the agent on the same
- * runtime must leave it alone.
+ * Labels with the same number and length as the agent's. They do not identify the pod as a kubelet's, because the agent
+ * on the same runtime must ignore it.
  */
 function labels(name: string, container?: string): Record<string, string> {
   return {
@@ -69,7 +69,7 @@ export class RawPod {
   #containerIds: string[] = [];
 
   /**
-   * `inCluster`: with a service account's token mounted and the API server's address in the environment, as pods of a
+   * `inCluster`: with a mounted service account token and the API server's address in the environment, as pods of a
    * cluster have them.
    */
   constructor(containerd: TestContainerd, name: string, { inCluster = false }: { inCluster?: boolean } = {}) {
@@ -109,7 +109,7 @@ export class RawPod {
     await this.#cri.runtime.containerStatus({ containerId: this.#current });
   }
 
-  /** CreateContainer and StartContainer, each time with the next attempt's number. */
+  /** CreateContainer and StartContainer, with the next attempt. */
   async startContainer(): Promise<void> {
     const { containerId } = await this.#cri.runtime.createContainer({
       podSandboxId: this.#sandboxId,
@@ -120,7 +120,7 @@ export class RawPod {
     await this.#cri.runtime.startContainer({ containerId });
   }
 
-  /** SIGKILL to its process; returns when the runtime says that it has exited. */
+  /** Kills its process with SIGKILL; returns when the runtime reports that it has exited. */
   async killContainer(): Promise<void> {
     process.kill(await containerPid(this.#cri, this.#current), 'SIGKILL');
     const exited = async (): Promise<boolean> =>
@@ -192,7 +192,7 @@ export class RawPod {
   }
 }
 
-/** Of a running container's first process, from the runtime's verbose status. */
+/** The process id of a running container, from the runtime's verbose status. */
 export async function containerPid(cri: CriClient, containerId: string): Promise<number> {
   const { info } = await cri.runtime.containerStatus({ containerId, verbose: true });
   const { pid } = JSON.parse(info['info'] ?? '{}') as { pid?: number };

@@ -1,4 +1,4 @@
-/** From samples to the table people read and the JSON machines read. Pure. */
+/** Computes the table for people and the JSON for programs from samples. Pure. */
 
 export interface Summary {
   readonly n: number;
@@ -7,10 +7,7 @@ export interface Summary {
   readonly max: number;
 }
 
-/**
- * Where the goal for a row lies. `atMost` and `atLeast` are absolute, the others are relative to the floor of the same
- * run.
- */
+/** The goal of a row. `atMost` and `atLeast` are absolute, the others are relative to the floor of the same run. */
 export type Target =
   | { kind: 'atMost'; value: number }
   | { kind: 'atLeast'; value: number }
@@ -22,24 +19,24 @@ export interface Row {
   readonly title: string;
   readonly unit: 'ms' | 'µs' | 'mcpu' | 'KiB' | 'MiB' | '/s' | 'events';
   readonly agent: readonly number[];
-  /** The same work by raw calls (of CRI, SQLite, etcd); empty where there is none. */
+  /** The samples of the same work by plain calls (of CRI, SQLite, etcd); empty where there is none. */
   readonly floor: readonly number[];
-  /** Absent for rows that only inform. */
+  /** Absent for rows that are only informative. */
   readonly target?: Target;
-  /** What upstream's program needed, where that is known: for comparison only. */
+  /** The values of upstream's program, if known, for comparison only. */
   readonly upstream?: string;
 }
 
 export interface Judgement {
   readonly agent: Summary;
   readonly floor: Summary | undefined;
-  /** The largest median that still passes; for `atLeast` the smallest. */
+  /** The largest median that meets the goal; for `atLeast` the smallest. */
   readonly limit: number | undefined;
-  /** By how much the median misses the limit, in the row's unit; 0 or less passes. */
+  /** By how much the median misses the limit, in the row's unit; 0 or less meets the goal. */
   readonly over: number | undefined;
 }
 
-/** Throws on an empty list: a row without samples is a malfunction. */
+/** Throws on an empty list: a row without samples is an error. */
 export function summarize(samples: readonly number[]): Summary {
   const sorted = [...samples].sort((a, b) => a - b);
   const [min, max] = [sorted[0], sorted.at(-1)];
@@ -80,7 +77,7 @@ const headings = (subject: string): string[] => [
   'upstream',
 ];
 
-/** One line per row, columns aligned. `subject` is what is measured. */
+/** One line per row, with aligned columns. `subject` is the name of what is measured. */
 export function renderTable(rows: readonly Row[], subject = 'agent'): string[] {
   const first = headings(subject);
   const cells = [first, ...rows.map(renderRow)];
@@ -93,7 +90,7 @@ export function renderTable(rows: readonly Row[], subject = 'agent'): string[] {
   );
 }
 
-/** The same as Markdown, for docs/benchmarks.md. */
+/** The same table as Markdown, for docs/benchmarks.md. */
 export function renderMarkdown(rows: readonly Row[], subject = 'agent'): string[] {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const first = headings(subject);

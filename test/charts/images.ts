@@ -6,7 +6,7 @@ import { busyboxImage } from '../../src/up/images/catalogue.ts';
 import { buildImage } from '../../src/up/images/oci-image.ts';
 import type { OciImage } from '../../src/up/images/oci-image.ts';
 
-/** `registry.k8s.io/a/b:v1` as containerd calls it; short names are Docker's. */
+/** The name for containerd of `registry.k8s.io/a/b:v1`; short names are those of Docker Hub. */
 export function fullReference(reference: string): string {
   const [first = '', ...rest] = reference.split('/');
   const isHost = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost');
@@ -18,7 +18,7 @@ export const imagesOf = (manifest: string): readonly string[] => [
   ...new Set([...manifest.matchAll(/^\s*(?:- )?image: ["']?([^\s"']+)/gm)].map(([, reference = '']) => reference)),
 ];
 
-/** The program has the name of the image; what is called busybox is Debian's. */
+/** The program has the name of the image; `busybox` is Debian's. */
 export async function imageOf(programs: string, reference: string): Promise<OciImage> {
   const full = fullReference(reference);
   const name = path.basename(full.slice(0, full.lastIndexOf(':')));

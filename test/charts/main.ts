@@ -16,14 +16,14 @@ const LIMIT_SECONDS = 180;
 
 interface Cluster {
   kubectl(...args: readonly string[]): Promise<string>;
-  /** Until the answer of kubectl has what is looked for; the last answer else, as an error. */
+  /** Repeats a kubectl command until its output matches; otherwise throws an error with the last output. */
   until(pattern: RegExp, ...args: readonly string[]): Promise<string>;
   apply(manifest: string): Promise<void>;
 }
 
 interface Chart {
   readonly file: string;
-  /** Words that the project leaves to be filled in. */
+  /** Fills in the values that the project's manifest leaves open. */
   fill?(manifest: string, dnsAddress: string): string;
   check(cluster: Cluster): Promise<void>;
 }

@@ -8,18 +8,21 @@ import type { ImageSpec, OciImage } from '../../src/up/images/oci-image.ts';
 import { buildImage, MANIFEST_MEDIA_TYPE } from '../../src/up/images/oci-image.ts';
 import type { TarEntry } from '../../src/up/images/tar.ts';
 
-/** What the specs run inside of their images. */
+/** Packages with the programs that the specs run in their images. */
 export const imagePackages = [
   ...['bash', 'bind9-dnsutils', 'busybox', 'curl', 'iproute2', 'iputils-ping'],
   ...['netcat-openbsd', 'nginx-light', 'perl'],
 ];
 
 export interface ImageParts {
-  /** Where agnhost, etcd, nnp and sample-apiserver are, and a static busybox 1.37: an older shell drops variables with names that are none of a shell. */
+  /**
+   * The folder with agnhost, etcd, nnp, sample-apiserver and a static busybox 1.37: an older shell drops variables
+   * whose names it does not accept.
+   */
   readonly programs: string;
-  /** Archive of a Debian system with `imagePackages`. */
+  /** An archive of a Debian system with `imagePackages`. */
   readonly debian: Buffer;
-  /** PEM; agnhost's TLS server shows it. */
+  /** The certificate of agnhost's TLS server, in PEM. */
   readonly certificate: string;
   readonly key: string;
 }
@@ -27,7 +30,7 @@ export interface ImageParts {
 const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/busybox';
 const INDEX_MEDIA_TYPE = 'application/vnd.oci.image.index.v1+json';
 
-/** Each image by the last part of its name. References of other names have none. */
+/** The images by the last part of their names. Other references have no image. */
 export async function conformanceImages(parts: ImageParts): Promise<ReadonlyMap<string, OciImage>> {
   const binary = readFileSync(path.join(parts.programs, 'busybox'));
   const busybox = { binary, applets: await listApplets(parts.programs) };
@@ -37,7 +40,7 @@ export async function conformanceImages(parts: ImageParts): Promise<ReadonlyMap<
   const debian = (layers: readonly (readonly TarEntry[])[], spec: Partial<ImageSpec> = {}): OciImage =>
     buildImage({ reference: '', architecture: 'amd64', env: [PATH], ...spec, layers: [parts.debian, ...layers] });
   const server = { entrypoint: ['/agnhost'], workingDir: '/' };
-  /** agnhost that serves the name of a picture. The suite reads in one of them that it is an Alpine Linux. */
+  /** An agnhost that returns the name of a picture. The suite checks in one of them that it is an Alpine Linux. */
   const pictured = (name: string): OciImage =>
     debian(
       [
@@ -64,7 +67,7 @@ export async function conformanceImages(parts: ImageParts): Promise<ReadonlyMap<
   ]);
 }
 
-/** The names that the given busybox answers to. */
+/** The names of the programs in the given busybox. */
 export async function listApplets(programs: string): Promise<string[]> {
   return (await runCommand([path.join(programs, 'busybox'), '--list'])).trim().split('\n');
 }
@@ -75,7 +78,7 @@ function programLayer({ programs }: ImageParts, name: string, at = name, mode = 
   return [{ kind: 'file', path: at, content: readFileSync(file), mode }];
 }
 
-/** With the registry that agnhost serves: an index with the pause image, laid out as it expects. */
+/** With the registry that agnhost serves: an index with the pause image, in the layout that it expects. */
 function agnhostLayer(parts: ImageParts, pause: OciImage): TarEntry[] {
   const index = blobOf({
     schemaVersion: 2,
@@ -105,7 +108,7 @@ function agnhostLayer(parts: ImageParts, pause: OciImage): TarEntry[] {
   ];
 }
 
-/** As an image's configuration is addressed. */
+/** A blob, addressed by its digest like the configuration of an image. */
 function blobOf(value: object): OciImage['config'] {
   const content = Buffer.from(JSON.stringify(value));
   return { digest: `sha256:${createHash('sha256').update(content).digest('hex')}`, content };

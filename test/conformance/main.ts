@@ -43,7 +43,7 @@ async function main(programs: string, output: string, focus: string): Promise<vo
 
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-/** A Debian system as an archive, and what agnhost proves itself with. */
+/** A Debian system as an archive, and the certificate of agnhost. */
 async function makeParts(
   programs: string,
   scratch: string,
@@ -89,7 +89,7 @@ async function makeParts(
   };
 }
 
-/** Under the names by which the suite asks for them, and containerd of each node asks our registry for these. */
+/** Publishes the images under the names that the suite uses; containerd on each node pulls them from our registry. */
 async function publishImages(
   cluster: Instance,
   facts: {
@@ -122,7 +122,7 @@ async function publishImages(
   }
 }
 
-/** Serial specs run alone, after the others: ginkgo knows them. */
+/** Serial specs run alone after the others, as ginkgo arranges it. */
 async function runSuite(
   cluster: Instance,
   { programs, output, focus }: { programs: string; output: string; focus: string },

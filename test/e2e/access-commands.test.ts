@@ -1,4 +1,4 @@
-// auth, tokens and certificates: who may do what, and getting an identity.
+// auth, tokens and certificates: permissions, and getting an identity.
 import assert from 'node:assert/strict';
 import { writeFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -16,7 +16,7 @@ describe('kubectl and access', { concurrency: 4 }, () => {
   });
   after(() => cluster.stop());
 
-  /** A kubeconfig for the same server with other credentials; answers with the flag for it. */
+  /** A kubeconfig for the same server with other credentials. Returns the flag for it. */
   async function as(name: string, user: object): Promise<string> {
     const config = JSON.parse(await cluster.kubectl(['config', 'view', '--raw', '--minify', '-o', 'json'])) as {
       users: unknown[];
@@ -164,7 +164,7 @@ describe('kubectl and access', { concurrency: 4 }, () => {
     });
     assert.match(await run(`${bound} get serviceaccounts`), /robot/);
     await run('delete secret anchor');
-    // As upstream, who was known is known for ten more seconds; who comes now is not.
+    // As upstream, results for known users are cached for ten more seconds; new users are refused at once.
     assert.match(await refused(`${boundToo} get serviceaccounts`), /Unauthorized|must be logged in/);
     assert.match(await refused('create token robot --duration=1m'), /may not specify a duration less than 10 minutes/);
     assert.match(await refused('create token nobody'), /serviceaccounts "nobody" not found/);

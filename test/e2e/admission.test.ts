@@ -1,5 +1,5 @@
-// What admission lets through, fills in and refuses, as kubectl shows it: quotas, limits, the Pod Security Standards,
-// and a webhook over HTTPS.
+// What admission accepts, changes and rejects, as seen with kubectl: quotas, limits, the Pod Security Standards, and a
+// webhook over HTTPS.
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ describe('admission', () => {
   });
   after(() => cluster.stop());
 
-  /** What kubectl says to a command that must fail. */
+  /** The output of a kubectl command that must fail. */
   const refusal = async (args: readonly string[], input?: string): Promise<string> => {
     const { code, stdout, stderr } = await cluster.tryKubectl(args, input);
     assert.notEqual(code, 0, `${args.join(' ')} should have failed: ${stdout}`);

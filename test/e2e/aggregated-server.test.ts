@@ -1,4 +1,5 @@
-// An API server of another process behind an APIService, as kubectl sees it: while it serves, dies, hangs and lies.
+// An API server in another process behind an APIService, as seen with kubectl: while it serves, ends, hangs and sends
+// wrong answers.
 import assert from 'node:assert/strict';
 import { request } from 'node:https';
 import { after, before, describe, it } from 'node:test';

@@ -1,5 +1,5 @@
-// The agent's API client against a real server: one connection, what happens when the server dies, hangs or comes back,
-// and how it signs in.
+// The agent's API client with a real server: one connection, authentication, and what happens when the server ends,
+// hangs or returns.
 import assert from 'node:assert/strict';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -22,7 +22,10 @@ import { startCluster } from './support/cluster.ts';
 import type { TestCluster } from './support/cluster.ts';
 import { eventually } from './support/eventually.ts';
 
-/** With a write for each at once fewer than a server takes on one connection. */
+/**
+ * With one write for each at the same time, this is below the number of streams that a server accepts on one
+ * connection.
+ */
 const WATCHES = 40;
 
 describe('the API client', () => {
@@ -210,7 +213,7 @@ describe('the API client', () => {
 const until = (check: () => boolean | Promise<boolean>, what: string): Promise<void> =>
   eventually(async () => assert.ok(await check(), what));
 
-/** Established connections of this machine to the port. */
+/** The number of this machine's established connections to the port. */
 function connectionsTo(port: number): number {
   const remote = port.toString(16).toUpperCase().padStart(4, '0');
   return readFileSync('/proc/net/tcp', 'utf8')

@@ -24,7 +24,7 @@ interface Answer {
   readonly retryAfter: string | undefined;
 }
 
-/** One request with these credentials, on a connection of its own. */
+/** Sends one request with these credentials over its own connection. */
 function ask(
   cluster: TestCluster,
   [method, target]: readonly [string, string],
@@ -51,7 +51,7 @@ function ask(
 
 const whoamiReview = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
 
-/** The name and groups that the server knows the caller by; the status when it does not. */
+/** The name and the groups of the caller according to the server; the status if it is not authenticated. */
 async function whoami(cluster: TestCluster, authorization: string): Promise<readonly string[] | number> {
   const target = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
   const { status, body } = await ask(cluster, ['POST', target], authorization, whoamiReview);

@@ -1,5 +1,4 @@
-// Certificate requests that are made to be read in two ways, over the wire: with a bootstrap token, as a node, and as
-// approvers.
+// Certificate requests that parsers may read differently, sent with a bootstrap token, as a node, and as approvers.
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
@@ -48,7 +47,7 @@ interface Body {
   };
 }
 
-/** Who asks: a token, a certificate, or the administrator, perhaps in the name of another user. */
+/** The requester: a token, a certificate, or the administrator, possibly impersonating another user. */
 type Asker = { readonly token: string } | { readonly certificate: string } | { readonly as?: string };
 
 function ask(cluster: TestCluster, asker: Asker, method: string, at: string, body?: object): Promise<Reply> {
@@ -134,7 +133,7 @@ const [nodes, joiner] = [attribute(ids.o, 'system:nodes'), attribute(ids.cn, 'sy
 const beside = attribute(ids.unknown, 'x');
 const own = plainSubject(nodes, joiner);
 
-/** What a review found, and what it was signed as. */
+/** The result of a review, and the signer of the certificate. */
 const attacks: readonly RequestOptions[] = [
   {
     name: 'hidden-rdns',

@@ -1,5 +1,5 @@
-// What the controllers beside those of workloads do, as a person with kubectl sees it: nodes that are tainted or fall
-// silent, budgets, volumes, owners.
+// Controllers other than those of workloads, as seen with kubectl: nodes that are tainted or stop reporting, budgets,
+// volumes, owners.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startCluster, startFakeNodes } from './support/cluster.ts';

@@ -1,5 +1,5 @@
-// Objects in which two lists are long and each is compared with the other: the time grows as the lists do, and not as
-// their product.
+// Objects with two long lists whose elements are compared with each other: the time must grow with the length of the
+// lists, not with their product.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { ApiObject } from '../../src/api/client/resource-type.ts';
@@ -26,7 +26,7 @@ const pod = (spec: object, status: object = {}): ApiObject =>
 const validated = (name: string, object: ApiObject) => (): unknown =>
   kind(name).rules.validate(object, permissivePolicy);
 
-/** Made of lists of so many elements: what is done with them. */
+/** The operations by name, each for lists of this length. */
 const works: Readonly<Record<string, (count: number) => () => unknown>> = {
   'keys that match and keys that must not': (count) => {
     const term = {
@@ -102,12 +102,12 @@ const works: Readonly<Record<string, (count: number) => () => unknown>> = {
 
 const few = 3000;
 const times = 4;
-/** As much again for caches and collections; sixteen times as long would be the product. */
+/** Twice the linear factor, for caches and collections. Quadratic time would be a factor of 16. */
 const mostGrowth = 7;
 /** Shorter times are too noisy to be compared. */
 const worthComparingMs = 15;
 
-/** Of this thread alone: what others do on the machine is not counted. */
+/** The processor time of this thread, without that of other processes. */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -126,7 +126,7 @@ function leastMs(work: () => unknown): number {
 for (const [name, make] of Object.entries(works)) {
   it(`the time for ${name} grows as they do`, () => {
     const found: string[] = [];
-    // Caches of the processor are shared, too: what is slow is slow each time.
+    // Processor caches are shared with other processes. An operation that is slow is slow every time.
     for (let tries = 0; tries < 3; tries++) {
       const [small, large] = [leastMs(make(few)), leastMs(make(few * times))];
       if (large < worthComparingMs || large < small * mostGrowth) return;

@@ -1,4 +1,4 @@
-// delete: what goes with it, what stays, what holds it, and what waits for it.
+// delete: which dependents are deleted and kept, what delays it, and what waits for it.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startCluster } from './support/cluster.ts';

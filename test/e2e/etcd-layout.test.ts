@@ -1,4 +1,4 @@
-// Where and how objects stand in etcd: keys with a prefix, values in protobuf or JSON, read back whichever they are.
+// How objects are stored in etcd: keys with a prefix, values in protobuf or JSON, both of which can be read.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
@@ -23,7 +23,7 @@ describe('objects in etcd', () => {
     await etcd.stop();
   });
 
-  /** Keys with their values, byte by byte, as etcd has them. */
+  /** Keys and values as bytes, as etcd returns them. */
   const read = async (prefix: string): Promise<string> => {
     const codec = { ...plainText, decode: (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1') };
     const store = new EtcdStorage({ endpoints: [etcd.endpoint], clock: systemClock, log: silentLogger, codec });

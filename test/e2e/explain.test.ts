@@ -31,7 +31,7 @@ interface Result {
   readonly stderr: string;
 }
 
-/** As a user of the plugin has it: found by kubectl in PATH, with the kubeconfig of the environment. */
+/** Runs the plugin as a user does: kubectl finds it in PATH, and the kubeconfig is that of the environment. */
 async function explainPod(...words: readonly string[]): Promise<Result> {
   const environment = machineEnvironment();
   const child = spawn('kubectl', ['explain-pod', ...words], {

@@ -24,28 +24,28 @@ import { pushImage } from '../../src/up/images/registry-push.ts';
 import { attacks, faultyServer } from './support/faulty-server.ts';
 import type { Attack, FaultyServer } from './support/faulty-server.ts';
 
-/** Within this time each client has given up; the limits that it is given are shorter. */
+/** Each client must give up within this time; the limits that it is configured with are shorter. */
 const endMs = 5000;
 const limitMs = 150;
 const mebibyte = 1024 * 1024;
-/** More than any client reads, with what sockets keep on the way. */
+/** More than any client reads, including what sockets buffer. */
 const mostSent = 48 * mebibyte;
 
 interface Client {
   readonly name: string;
   readonly server: 'tcp' | 'tls' | 'socket';
-  /** Sends one request. Resolves with what the client accepted as the response. */
+  /** Sends one request. Resolves with the response that the client accepted. */
   readonly ask: (at: { readonly port: number; readonly path: string }) => Promise<unknown>;
   /**
-   * It has no limit of time that a test could wait for, as those who call it end it: only calls that end on their own
-   * are tested.
+   * The client has no time limit that a test could wait for, because its callers end it: only attacks that end by
+   * themselves are tested.
    */
   readonly mayWait?: boolean;
-  /** What goes on for as long as something comes. */
+  /** Attacks during which the client may continue as long as data arrives. */
   readonly goesOn?: readonly string[];
-  /** What comes is not kept. */
+  /** The client does not keep what it receives. */
   readonly keepsNothing?: boolean;
-  /** What ends early is an answer, too: probes are content with a head. */
+  /** A truncated response is a valid result for the client: for example, probes only read the head. */
   readonly takesPieces?: boolean;
 }
 
@@ -193,7 +193,7 @@ const clients: readonly Client[] = [
   },
 ];
 
-/** Of these the end is the server's, or the limit of time alone. */
+/** Attacks that only the server or a time limit ends. */
 const endless = new Set([
   'nothing',
   'a body that stops',
@@ -221,7 +221,7 @@ describe('servers that answer as no server should', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Why a client is not content, if it is not. */
+  /** The problem of a client, if there is one. */
   async function tryOne(client: Client, attack: Attack): Promise<string | undefined> {
     const server = servers.get(client.server);
     assert.ok(server !== undefined);

@@ -1,5 +1,5 @@
-// Three API servers on an etcd of three members behind one address. Clients write, read and watch while servers and
-// members are killed, paused and cut off during a rolling update; afterwards their history is checked.
+// Three API servers behind one address, on an etcd with three members. Clients write, read and watch during a rolling
+// update while servers and members are killed, paused and disconnected. Their history is checked at the end.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { configMaps, deployments, leases, replicaSets } from '../../src/api/client/resource-types.ts';
@@ -92,7 +92,7 @@ const KEYS = ['k0', 'k1', 'k2'];
 describe('three API servers on three members of etcd', () => {
   let etcd: EtcdCluster;
   let servers: readonly TestCluster[] = [];
-  /** Of each server, between it and the members of etcd. */
+  /** The network between each server and the members of etcd. */
   let networks: readonly CutNetwork[] = [];
   let address: OneAddress;
   let stopNodes: () => Promise<void> = () => Promise.resolve();
@@ -108,9 +108,9 @@ describe('three API servers on three members of etcd', () => {
   const reads: Read[] = [];
   const watches: WatchPart[] = [];
   const truth: Change[] = [];
-  /** Every write of pods and ReplicaSets. */
+  /** All writes of pods and ReplicaSets. */
   const acts: StoredChange[] = [];
-  /** Lengths of the times in which no request of a writer succeeded. */
+  /** The durations in which no request of a writer succeeded. */
   const outagesMs: number[] = [];
 
   before(async () => {
@@ -155,7 +155,7 @@ describe('three API servers on three members of etcd', () => {
         outagesMs.push(performance.now() - lastDoneMs);
         lastDoneMs = performance.now();
       } catch (error) {
-        // Lost to another writer, or the outcome is not known: it may stand in the store or not.
+        // Another writer was first, or the outcome is unknown: the write may be stored or not.
         if (isApiError(error, 'Conflict')) lastDoneMs = performance.now();
       }
       await pause(30);
@@ -202,7 +202,7 @@ describe('three API servers on three members of etcd', () => {
             seen.push({ key: metadata.name, value: data?.['v'] ?? '', revision: Number(after) });
         }
       } catch (error) {
-        // A server that has just started does not know what was before: the watcher lists again.
+        // A server that has just started does not have the history: the watcher lists again.
         if (isApiError(error, 'Expired', 'Gone')) after = undefined;
         await pause(20);
       }
@@ -211,7 +211,7 @@ describe('three API servers on three members of etcd', () => {
 
   let closeStore: () => Promise<void> = () => Promise.resolve();
 
-  /** From etcd itself, which is what the servers have to agree with. */
+  /** Watches etcd directly, with which the servers must agree. */
   async function followStore(): Promise<() => Promise<void>> {
     const store = new EtcdStorage({ endpoints: etcd.endpoint.split(','), clock: systemClock, log: silentLogger });
     closeStore = async () => {
@@ -264,7 +264,7 @@ describe('three API servers on three members of etcd', () => {
     store.watch(`/registry/${kind}s/default/`, after, listener, ({ kind: why }) => assert.fail(why));
   }
 
-  /** The server whose controllers act. Not known while a server or a member of etcd comes back. */
+  /** The server whose controllers are active. Unknown while a server or a member of etcd recovers. */
   const leader = async (): Promise<TestCluster> => {
     const lease = await client().get(leases, { namespace: 'kube-system', name: 'kube-controller-manager' });
     const holder = lease.spec?.holderIdentity ?? '';

@@ -1,6 +1,6 @@
-// The add-ons that every cluster needs first run on the host's network: a network plugin, announcers of addresses,
-// ingress. Their templates name ports of containers alone, and leave it to the API server to give each pod the same
-// ports of the host.
+// The add-ons that a cluster needs first run on the host's network: network plugins, address announcers, ingress
+// controllers. Their templates only contain container ports, and rely on the API server to set the same host ports in
+// each pod.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startCluster } from './support/cluster.ts';
@@ -110,7 +110,7 @@ describe('templates on the network of the host', () => {
   });
   after(() => cluster.stop());
 
-  /** Container port and host port of each container of the pods of a selector. */
+  /** The container ports and host ports of the pods that a selector selects. */
   const portsOf = async (selector: string): Promise<string[]> => {
     const path = '{range .items[*].spec.containers[*].ports[*]}{.containerPort}:{.hostPort}/{.protocol}{"\\n"}{end}';
     return [

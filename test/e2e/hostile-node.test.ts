@@ -1,5 +1,5 @@
-// What a node may do, and what it may not when its credentials are in wrong hands: Node authorization and
-// NodeRestriction on a running server, with a client certificate as kubelets have them.
+// What a node may do, also when its credentials are stolen: Node authorization and NodeRestriction on a running server,
+// with a client certificate like those of kubelets.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -53,7 +53,7 @@ const lease = (name: string): object => ({
 });
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 
-/** The node is fake-0; `mine` runs on it and `theirs` on fake-1. */
+/** The node is fake-0; `mine` runs on it, and `theirs` on fake-1. */
 const rows: readonly Row[] = [
   { what: 'reads its Node', verb: 'GET', at: `${CORE}/nodes/fake-0`, code: 200 },
   { what: 'reads other Nodes', verb: 'GET', at: `${CORE}/nodes/fake-1`, code: 403 },
@@ -281,7 +281,7 @@ describe('a node whose credentials are in wrong hands', () => {
   const ask = ({ verb, at, body }: Row): Promise<{ status: number; said: string }> =>
     new Promise((resolve, reject) => {
       const type = verb === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-      // Of the longer names first: one begins with the other.
+      // Longer names first, because one name is the prefix of another.
       const names = [...uids].sort(([one], [other]) => other.length - one.length);
       const sent = names.reduce(
         (json, [name, uid]) => json.replaceAll(`"${name}"`, `"${uid}"`),
@@ -326,7 +326,7 @@ describe('a node whose credentials are in wrong hands', () => {
   });
 });
 
-/** A certificate of the cluster's own authority, as kubelets have it. */
+/** A client certificate of the cluster's authority, like those of kubelets. */
 function nodeIdentity(folder: string, clusterFolder: string): { cert: Buffer; key: Buffer; ca: Buffer } {
   const [key, csr, cert] = ['key', 'csr', 'crt'].map((end) => path.join(folder, `node.${end}`)) as [
     string,

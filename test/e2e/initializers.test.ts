@@ -1,4 +1,4 @@
-// Initializers as the seed documents tell of them: a controller that acts on objects before others see them.
+// Initializers as the seed documents describe them: a controller changes objects before others see them.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ApiClient } from '../../src/api/client/api-client.ts';
@@ -31,10 +31,10 @@ initializers:
     rules: [{ apiGroups: [""], apiVersions: [v1], resources: [secrets] }]
 `;
 
-/** What is to become of an object that pends for the controller, as a JSON patch. */
+/** Returns the change for an object that waits for the controller, as a JSON patch. */
 type Initialize<T> = (object: T) => readonly object[];
 
-/** A controller that acts on what pends for it, until it is stopped. */
+/** Runs a controller that processes waiting objects until it is stopped. */
 function initialize<T extends ApiObject>(
   client: ApiClient,
   type: ResourceType<T>,

@@ -1,4 +1,4 @@
-// The official JavaScript client as a second client: other code than kubectl's, with other habits.
+// The official JavaScript client, a client that is independent of kubectl.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { PassThrough, Readable } from 'node:stream';
@@ -43,7 +43,7 @@ describe('the official JavaScript client', () => {
   const namespaceFor = async (name: string): Promise<string> =>
     (await core().createNamespace({ body: { metadata: { name } } })).metadata?.name ?? '';
 
-  /** The Status with which a call is refused. */
+  /** The Status of a call that must fail. */
   async function refusal(call: Promise<unknown>): Promise<V1Status> {
     try {
       await call;

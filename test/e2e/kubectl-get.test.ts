@@ -29,7 +29,7 @@ const pods = (...names: readonly string[]): string =>
     })),
   });
 
-/** Rows as kubectl prints them; cells are apart by two spaces or more. */
+/** The cells of the rows that kubectl prints; they are separated by two or more spaces. */
 const cellsOf = (text: string): readonly (readonly string[])[] =>
   text
     .split('\n')

@@ -43,7 +43,10 @@ after(async () => {
   await cluster.stop();
 });
 
-/** Nothing that a client writes is a fault of the server; some refusals of patches are 500 in upstream's words. */
+/**
+ * No input of a client may cause an internal error of the server; some errors for patches are 500 with upstream's
+ * message.
+ */
 async function send(request: Http2Request): Promise<Http2Reply> {
   const reply = await admin.send(request);
   assert.ok(
@@ -56,10 +59,7 @@ async function send(request: Http2Request): Promise<Http2Reply> {
 const post = (path: string, body: unknown): Promise<Http2Reply> =>
   send({ method: 'POST', path, headers: json, body: typeof body === 'string' ? body : JSON.stringify(body) });
 
-/**
- * The value with one of its strings, or one of its keys' values, replaced by what `change` makes of it; each of them in
- * turn.
- */
+/** Yields the value with one of its strings or keys replaced by the result of `change`, for each of them. */
 function* variants(value: unknown, word: string): Generator<string> {
   if (typeof value === 'string') yield JSON.stringify(word);
   else if (Array.isArray(value)) {
@@ -185,9 +185,9 @@ describe('names of properties that every JavaScript object inherits', { concurre
 
   it('is a name like any other in every field of every kind, written and applied', async () => {
     for (const [at, { manifest, path }] of kinds.entries()) {
-      // `__proto__` is the one that an assignment does not make a property of. Each of the others is an inherited
-      // function; one of them is written in every field, another in the next kind. What decodes, checks and keeps it
-      // is the same for both verbs: created and applied in turns, both verbs have it in each object and each kind.
+      // `__proto__` is the only one that an assignment does not store as a property. The others are inherited
+      // functions; one of them is used in each field, another one for the next kind. Decoding, validation and storage
+      // are the same for both verbs, so create and apply alternate.
       for (const text of variants(manifest, '__proto__')) {
         await create(path, text);
         await apply(path, '__proto__', text);

@@ -17,13 +17,13 @@ import type { Sent } from './support/measured-cluster.ts';
  * OVERSIZED_SWEEP=1 tries every place with every shape; without it every place is tried with one of its shapes, another for each place.
  */
 const sweepsAll = process.env['OVERSIZED_SWEEP'] === '1';
-/** Four times as long, and as much again for the logarithm, caches and collections. */
+/** Four times as long, and almost twice that for logarithms, caches and collections. */
 const mostGrowth = 7;
-/** Less is too little to be compared. */
+/** Shorter times are too imprecise to be compared. */
 const worthComparingMs = 25;
-/** The law says 100 ms. Machines that run tests have other things to do. */
+/** The limit is 100 ms. Test machines have other work, so this is higher. */
 const longestTurnMs = 300;
-/** How much the heap may grow beyond the size of the request. */
+/** The maximum growth of the heap, in multiples of the request's size. */
 const heapTimes = 50;
 const heapAnyway = 16 * 1024 * 1024;
 const smallBytes = 12_000;
@@ -57,7 +57,7 @@ const schemaOf = ({ definition }: Kind): ObjectSchema => definition.schema;
 
 interface Trial {
   readonly name: string;
-  /** Undefined: there is none of that size. */
+  /** Undefined if there is no request of this size. */
   readonly request: (size: number) => Sent;
   readonly size: (bytes: number) => number;
 }
@@ -107,14 +107,14 @@ describe('no request stops the others', () => {
     return median(found);
   };
 
-  /** What the request itself takes: another program in its time only adds to it. */
+  /** The shortest time of several tries, because other programs can only make it longer. */
   const leastHeldMs = async (sent: Sent): Promise<number> => {
     const found: number[] = [];
     for (let round = 0; round < 7; round++) found.push((await cluster.measure(sent)).heldMs);
     return Math.min(...found);
   };
 
-  /** Why it grows too fast; undefined when it does not. */
+  /** The problem if the time grows too fast; undefined if it does not. */
   const growsTooFast = async ({ name, request, size }: Trial): Promise<string | undefined> => {
     const small = size(smallBytes);
     // Most requests end quickly. One with quadratic cost does not end within this time.
@@ -146,7 +146,7 @@ describe('no request stops the others', () => {
     assert.deepEqual(slow, []);
   });
 
-  /** What is wrong with an answer that should be there soon, with little. */
+  /** The problem of a response that is too late or uses too much memory. */
   const breaksTheLaw = async (name: string, sent: Sent, expected: RegExp): Promise<string | undefined> => {
     const bytes = Buffer.byteLength(sent.body ?? '') + sent.path.length;
     const mostHeap = heapTimes * bytes + heapAnyway;

@@ -1,4 +1,4 @@
-// The scheduler with what extends it: an extender process, a plugin in JavaScript, and a second scheduler process.
+// The scheduler with extensions: an extender process, a plugin in JavaScript, and a second scheduler process.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ describe('the scheduler and what extends it', () => {
   const stops: (() => Promise<unknown>)[] = [];
   let cluster: TestCluster;
 
-  /** A process whose output goes to a file; the test knows its end by that. */
+  /** Starts a process whose output goes to a file, by which the test notices its end. */
   const run = async (name: string, command: readonly string[], isReady: (output: string) => boolean): Promise<void> => {
     const out = openSync(at(`${name}.log`), 'a');
     const [program = '', ...args] = command;
@@ -134,7 +134,7 @@ describe('the scheduler and what extends it', () => {
       '--scheduler-name=second',
       '--leader-elect-resource-name=second-scheduler',
       '--bind-address=127.0.0.1',
-      // A busy machine must not make the leader lose its lease; who stops releases it.
+      // On a busy machine the leader must not lose its lease. A scheduler that stops releases it.
       ...[
         '--leader-elect-lease-duration=60s',
         '--leader-elect-renew-deadline=40s',
@@ -166,7 +166,7 @@ describe('the scheduler and what extends it', () => {
     assert.notEqual(await holder(), first);
   });
 
-  /** Health for everybody, the rest for those whom the cluster lets. */
+  /** Anyone may read the health; all other pages need permissions in the cluster. */
   const showsItself = async (url: string): Promise<void> => {
     await cluster.kubectl(['create', 'serviceaccount', 'scraper']);
     await cluster.kubectl(['create', 'clusterrole', 'scraper', '--verb=get', '--non-resource-url=/metrics']);
@@ -217,7 +217,7 @@ describe('the scheduler and what extends it', () => {
   });
 });
 
-/** What stands in the fence between the marks of a page. */
+/** The code block between the marks of a page. */
 function example(page: string, mark: string): string {
   const [, text] = new RegExp(`<!-- ${mark}:begin -->\n\`\`\`\\w+\n([^]*?)\`\`\``).exec(page) ?? [];
   assert.ok(text !== undefined, `docs/scheduler.md has no ${mark}`);

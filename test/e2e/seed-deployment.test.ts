@@ -10,7 +10,7 @@ import type { TestCluster } from './support/cluster.ts';
 import { eventually } from './support/eventually.ts';
 import { nginxDeployment } from './support/nginx-deployment.ts';
 
-/** Every step is what a person would type; `run` may be made to try again, for while the server is dead. */
+/** The steps that a person would type. `run` may retry commands while the server is down. */
 async function wholeLife(run: (args: readonly string[], input?: string) => Promise<string>): Promise<void> {
   const name = 'deployment/nginx-deployment';
   const settled = (): Promise<string> => run(['rollout', 'status', name, '--timeout=60s']);
@@ -76,21 +76,21 @@ describe('the seed Deployment with nothing but kubectl', { concurrency: 2 }, () 
   }
 });
 
-/** More would only take longer: each step of the life takes a second and is hit by then. */
+/** More would only take longer: each step takes about a second, and by then each was interrupted. */
 const enoughKills = 6;
 
-/** Resolves when the server was started last and serves. */
+/** Resolves when the server was started again and serves. */
 interface Restarted {
   serves: Promise<void>;
 }
 
 interface Killing {
-  /** Random, from 0 to 1. */
+  /** A random number from 0 to 1. */
   readonly next: () => number;
   readonly over: () => boolean;
 }
 
-/** Kills and starts at random moments until it is `over`; answers how often. */
+/** Kills and starts the server at random times until it is `over`; returns the number of kills. */
 async function killing(cluster: TestCluster, server: Restarted, { next, over }: Killing): Promise<number> {
   let kills = 0;
   while (!over() && kills < enoughKills) {
@@ -105,8 +105,8 @@ async function killing(cluster: TestCluster, server: Restarted, { next, over }: 
 }
 
 /**
- * As a person would: a command that failed without a response is typed again, once there is a server again. What was
- * refused is not.
+ * Runs a command as a person would: after a failure without a response it is repeated when the server is back. A
+ * refused command is not repeated.
  */
 async function insisting(
   cluster: TestCluster,

@@ -37,7 +37,7 @@ it('a snapshot under load is one moment; restored, objects keep their versions, 
   let isSaving = true;
   const writing = (async () => {
     for (let serial = 0; isSaving; serial++) {
-      // In this order: a snapshot that has the second of a pair has the first.
+      // In this order: a snapshot that contains the second object of a pair contains the first one.
       for (const name of [`pair-${serial}-a`, `pair-${serial}-b`]) await api.create(configMaps, settings(name));
       made.push(`pair-${serial}`);
     }

@@ -1,5 +1,5 @@
-// Objects in the store that the API server would not take today: one of every kind. They can be deleted, and be put
-// right; nothing else can be written to them.
+// Stored objects that the API server would not accept now, one of each kind. They can be deleted and corrected; any
+// other write is refused.
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, it } from 'node:test';
@@ -26,7 +26,7 @@ interface Stored {
   readonly spec?: { nodeName?: string };
 }
 
-/** Rewrites objects of the test behind the server's back; it must not run. */
+/** Changes objects in the store directly; the server must not run. */
 async function rewriteStore(cluster: TestCluster, change: (object: Stored) => void): Promise<number> {
   const file = path.join(cluster.folder, 'state.db');
   // The kernel takes a moment to give back the lock of a process that was killed.
@@ -69,7 +69,8 @@ describe('objects that are in the store with a fault', { concurrency: 1 }, () =>
       assert.equal(await rewriteStore(cluster, spoil), kinds.length);
       await cluster.start();
       const client = cluster.client();
-      // A namespace stays as long as an aggregated API does not answer, as with upstream: the APIService goes first.
+      // As in upstream, a namespace is not removed while an aggregated API does not respond. The APIService is
+      // therefore deleted first.
       const isNamespace = ({ manifest }: KindManifest): boolean => manifest.kind === 'Namespace';
       const others = kinds.filter((kind) => !isNamespace(kind));
       for (const kind of [...others, ...kinds.filter(isNamespace)]) await endOf(client, kind);
@@ -79,7 +80,7 @@ describe('objects that are in the store with a fault', { concurrency: 1 }, () =>
   });
 });
 
-/** Tries one object in all ways until it is gone. */
+/** Tries all ways of deleting one object, until it is removed. */
 async function endOf(client: HttpApiClient, { name, namespaced, manifest }: KindManifest): Promise<void> {
   const { apiVersion, kind } = manifest;
   const type =

@@ -1,5 +1,5 @@
-// Authentication and authorization of a running server by files of structured configuration, with a real issuer: what
-// counts, and that changed files count without a restart.
+// Authentication and authorization of a running server by structured configuration files, with a real issuer: their
+// effect, and that changed files take effect without a restart.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -35,7 +35,7 @@ describe('a server with files of structured configuration', () => {
   let issuers: readonly OidcIssuer[];
   let cluster: TestCluster;
 
-  /** As editors and kubelets write: another file takes its place. */
+  /** Replaces the file by another one, as editors and kubelets do. */
   const write = (file: string, content: object): void => {
     writeFileSync(`${file}.new`, JSON.stringify(content));
     renameSync(`${file}.new`, file);

@@ -1,4 +1,4 @@
-// Two API servers on one etcd: they share everything but their memory, and only one of them acts.
+// Two API servers on one etcd: they share all state except memory, and only one of them runs controllers.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { configMaps, endpoints, leases, resourceQuotas, services } from '../../src/api/client/resource-types.ts';
@@ -50,7 +50,7 @@ describe('two API servers on one etcd', () => {
     await servers[0].kubectl(['create', 'namespace', name]);
     return name;
   };
-  /** How many of the calls were done, and the reasons of those that were refused. */
+  /** The number of successful calls, and the reasons of the failed ones. */
   const outcomes = async (
     calls: readonly Promise<unknown>[],
   ): Promise<{ done: number; reasons: readonly string[] }> => {
@@ -204,7 +204,7 @@ describe('two API servers on one etcd', () => {
     await through.kubectl(['rollout', 'status', `deployment/${name}`, '--timeout=60s']);
   };
 
-  /** Of the Service `kubernetes`, by which pods reach the API: the servers that are alive. */
+  /** The endpoints of the Service `kubernetes`, by which pods reach the API: the living servers. */
   const endpointsAre = (ips: readonly string[]): Promise<void> =>
     eventually(async () => {
       const client = clients[ips.includes(advertised[0]) ? 0 : 1];
@@ -222,7 +222,7 @@ describe('two API servers on one etcd', () => {
     const record = describeProcess(servers[leader].pid());
     process.kill(servers[leader].pid(), 'SIGTERM');
     await waitUntil(() => !isAlive(record), 15_000, 10);
-    // It asks every two seconds; the lease of a dead one would last fifteen.
+    // It checks every two seconds; the lease of a dead server would last fifteen.
     await eventually(() => Promise.resolve(assert.equal(leads(follower), 1)), 5000);
     assert.notEqual(await holder(clients[other(leader)]), before);
     await endpointsAre([advertised[other(leader)]]);
@@ -249,7 +249,7 @@ describe('two API servers on one etcd', () => {
   });
 
   async function leaderAndFollower(): Promise<readonly [TestCluster, TestCluster]> {
-    // Who has taken the lease last is who has said so in the log last; the identity tells which it is.
+    // The log shows which server acquired the lease last, and the identity shows whose it is.
     const identities = await Promise.all(
       servers.map(
         (server) =>

@@ -15,7 +15,7 @@ const namespace = 'verbs';
 const rbac = 'rbac.authorization.k8s.io';
 const definitions = allResources.filter(({ review }) => review === undefined);
 
-/** Roles and bindings that give nothing: to write others takes the rights that they give. */
+/** Roles and bindings without permissions: writing others requires the permissions that they grant. */
 function givesNothing(kind: KindManifest): KindManifest {
   const { kind: name } = kind.manifest;
   if (name === 'Role' || name === 'ClusterRole') return { ...kind, manifest: { ...kind.manifest, rules: [] } };
@@ -31,7 +31,7 @@ let cluster: TestCluster;
 let admin: Http2Admin;
 let kinds: readonly KindUnderTest[];
 
-/** Controllers may have made it before. */
+/** Creates the object, unless a controller has already created it. */
 async function make(path: string, body: object): Promise<void> {
   const { status, text } = await admin.send({
     method: 'POST',
@@ -42,7 +42,7 @@ async function make(path: string, body: object): Promise<void> {
   assert.ok(status === 201 || status === 409, text);
 }
 
-/** A user with one role: `resources` are plurals, with their part if need be. */
+/** Creates a user with one role: `resources` are plurals, with the subresource if there is one. */
 async function makeUser(
   name: string,
   rule: {
@@ -67,11 +67,11 @@ const plurals = [...new Set(definitions.map(({ type }) => type.plural))];
 interface Trial {
   readonly as: string;
   readonly isAllowed: (attempt: Attempt) => boolean;
-  /** Whether what is not allowed is tried as a dry run, too: no user is asked for other rights than another. */
+  /** Whether forbidden requests are tried as dry runs too: dry runs require the same permissions. */
   readonly triesDryRuns?: boolean;
 }
 
-/** What is allowed is a dry run, so that the next one finds what this one found. */
+/** Allowed requests are dry runs, so that each of them finds the same state. */
 async function statusesOf(
   attempts: readonly Attempt[],
   { as, isAllowed, triesDryRuns = false }: Trial,
@@ -139,7 +139,7 @@ describe('a role', () => {
       for (const each of kinds) {
         const attempts = attemptsOn(each);
         assert.deepEqual(
-          // With get alone no write is allowed: each of them is tried in both ways.
+          // With get alone, no write is allowed: each is tried with and without dry run.
           await statusesOf(attempts, { as: user.name, isAllowed, triesDryRuns: user.name === 'only-get' }),
           attempts.map((attempt) => said(attempt, isAllowed)),
           `${user.name} on ${each.definition.type.kind}`,

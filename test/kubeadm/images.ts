@@ -10,13 +10,13 @@ import { buildImage, renameImage } from '../../src/up/images/oci-image.ts';
 import type { OciImage } from '../../src/up/images/oci-image.ts';
 import type { TarEntry } from '../../src/up/images/tar.ts';
 
-/** A program of the machine that the images need, and the names it is called by. */
+/** A program of the machine that the images need, and its names. */
 const IPTABLES = { file: '/usr/sbin/xtables-nft-multi', plugins: '/usr/lib/x86_64-linux-gnu/xtables' };
 const iptablesNames = ['iptables', 'ip6tables'].flatMap((name) => [name, `${name}-save`, `${name}-restore`]);
 
 export const BUSYBOX_IMAGE = 'localhost/kubeadm-check/busybox:1';
 
-/** One image for each reference that `kubeadm config images list` prints; CoreDNS is left out. */
+/** One image for each reference that `kubeadm config images list` prints, except CoreDNS. */
 export async function controlPlaneImages(programs: string, references: readonly string[]): Promise<OciImage[]> {
   const busybox = await readBusybox();
   const pause = pauseImage(process.arch, busybox);
@@ -52,11 +52,11 @@ async function programImage(reference: string, file: string): Promise<OciImage> 
   });
 }
 
-/** Files with the folders above them. */
+/** Files, with their parent folders. */
 class Layer {
   readonly #files = new Map<string, TarEntry>();
 
-  /** The file at `to`, and the libraries it is loaded with at their own paths. */
+  /** Adds the file at `to`, and the libraries that it loads at their own paths. */
   async addProgram(from: string, to: string): Promise<void> {
     this.#files.set(to, { kind: 'file', path: to.slice(1), content: readFileSync(from), mode: 0o755 });
     const listed = await runCommand(['ldd', from]).catch(() => '');

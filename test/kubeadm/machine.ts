@@ -1,4 +1,4 @@
-// A machine for kubeadm: network, mounts and host name of its own, with a containerd and without systemd.
+// A machine for kubeadm with its own network, mounts and host name, with containerd and without systemd.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import path from 'node:path';
 import { runCommand, tryCommand } from '../../src/up/commands.ts';
 import { hasSysResource } from '../../src/base/capabilities.ts';
 
-/** What kubeadm, the kubelet and containerd write: each machine has folders of its own in these places. */
+/** Folders that kubeadm, the kubelet and containerd write to: each machine has its own. */
 const ownFolders = [
   '/etc/kubernetes',
   '/etc/cni/net.d',
@@ -22,9 +22,9 @@ const ownFolders = [
 export interface MachineOptions {
   readonly name: string;
   readonly address: string;
-  /** Folder of the check; the machine's is below it. */
+  /** The folder of the test; the machine's folder is below it. */
   readonly folder: string;
-  /** Network namespace with the bridge `br0` that joins the machines. */
+  /** The network namespace with the bridge `br0` that connects the machines. */
   readonly wire: string;
   readonly programs: string;
   readonly kubelet: string;
@@ -91,7 +91,7 @@ export class Machine {
     return tryCommand(this.#inside(argv), input);
   }
 
-  /** Starts a program that goes on; its output goes to `log`. The caller ends it. */
+  /** Starts a long-running program; its output goes to `log`. The caller must end it. */
   begin(argv: readonly string[], log: string): ChildProcess {
     const [program = '', ...args] = this.#inside(argv);
     const output = openSync(log, 'a');
@@ -102,7 +102,7 @@ export class Machine {
     await this.run(['ctr', '-n', 'k8s.io', 'images', 'import', '--all-platforms', archive]);
   }
 
-  /** The pods' bridge in the node's range, and the ways to the other machines' ranges. */
+  /** Creates the bridge for pods in the node's range, and the routes to the ranges of other machines. */
   async connectPods(
     range: string,
     others: readonly { readonly range: string; readonly address: string }[],
@@ -182,8 +182,8 @@ export class Machine {
 }
 
 /**
- * Makes the folders of this machine on which a machine's own are mounted; returns what takes away those it made, if
- * nothing has been put there meanwhile.
+ * Creates the mount points for a machine's folders on this machine. Returns a function that removes those it created,
+ * if they are still empty.
  */
 export function makePlaces(): () => void {
   const made: string[] = [];
@@ -197,7 +197,7 @@ export function makePlaces(): () => void {
   };
 }
 
-/** Runs in new mount and UTS namespaces. */
+/** The script that runs in new mount and UTS namespaces. */
 function mountScript({ name, folder, hosts }: MachineOptions): string {
   const own = path.join(folder, name);
   const lines = ['mount --make-rshared /', `hostname ${name}`, `mount --bind ${hosts} /etc/hosts`];
@@ -224,8 +224,8 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
 }
 
 /**
- * A bridge in a namespace of its own, without a way to this machine's networks. `subnet`: the first three numbers of its
- * range of 256 addresses.
+ * Creates a bridge in its own namespace, without a route to this machine's networks. `subnet`: the first three numbers
+ * of its range of 256 addresses.
  */
 export async function makeWire(wire: string, subnet: string): Promise<void> {
   await runCommand(['ip', 'netns', 'add', wire]);
@@ -234,7 +234,7 @@ export async function makeWire(wire: string, subnet: string): Promise<void> {
   await runCommand(['ip', '-n', wire, 'link', 'set', 'br0', 'up']);
 }
 
-/** Folders of the cgroup, one in each hierarchy. */
+/** The folders of the cgroup, one in each hierarchy. */
 export async function cgroupFolders(name: string): Promise<string[]> {
   const mounts = await runCommand(['findmnt', '-rn', '-t', 'cgroup,cgroup2', '-o', 'TARGET']);
   return mounts

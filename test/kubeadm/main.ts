@@ -18,7 +18,7 @@ const nodes = {
   second: { name: 'second', address: `${SUBNET}.12` },
 };
 
-/** What kubeadm would not know: this machine's cgroups, swap and networks, and a cgroup root for each node. */
+/** Settings that kubeadm cannot know: this machine's cgroups, swap and networks, and a cgroup root for each node. */
 const config = (folder: string, etcdTag: string): string => `apiVersion: kubeadm.k8s.io/v1beta4
 kind: InitConfiguration
 localAPIEndpoint: { advertiseAddress: ${nodes.first.address} }
@@ -115,7 +115,7 @@ async function main(programs: string): Promise<void> {
   }
 }
 
-/** The tag says which etcd it is: Debian's is older than the one that kubeadm would pull. */
+/** The tag contains the version of etcd: Debian's is older than the one that kubeadm would pull. */
 async function readEtcdTag(programs: string): Promise<string> {
   const version = /etcd Version: (\S+)/.exec(await runCommand([`${programs}/etcd`, '--version']))?.[1];
   if (version === undefined) throw new Error(`${programs}/etcd does not tell its version`);
@@ -217,7 +217,7 @@ async function check(folder: string, first: Machine, second: Machine): Promise<v
   });
 }
 
-/** The containers of each pod that is not being deleted, a line for each. */
+/** The containers of each pod that is not being deleted, one line each. */
 function containersOf(podList: string): string {
   interface Item {
     readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };

@@ -8,7 +8,7 @@ import type { PodStatus } from '../../src/api/core/pod-status.ts';
 import { between, chance, ManifestFolder, pick } from './manifests.ts';
 import { SimulatedNode } from './world.ts';
 
-/** What the simulated node offers. */
+/** The CPU of the simulated node, in thousandths. */
 const CAPACITY_MILLIS = 4000;
 
 function podOf(name: string, millis: number, critical: boolean): string {
@@ -28,13 +28,13 @@ function podOf(name: string, millis: number, critical: boolean): string {
   return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
 }
 
-/** A small node on which pods compete for CPU while its agent is killed again and again. */
+/** A small node on which pods compete for CPU while its agent is killed repeatedly. */
 class Contest {
   readonly node: SimulatedNode;
   readonly manifests: ManifestFolder;
   readonly names = new Set<string>();
   readonly #random;
-  /** Pods that have run, by UID: none of them may be turned away any more. */
+  /** The UIDs of pods that have run: none of them may be rejected any more. */
   readonly #ran = new Set<string>();
   #count = 0;
 
@@ -91,7 +91,10 @@ class Contest {
     if (status.phase === 'Running') this.#ran.add(uid);
   }
 
-  /** What runs and is wanted never asks for more than there is; who is being stopped to make room does not count. */
+  /**
+   * The running and wanted pods never request more than the node has. Pods that are being stopped to make room do not
+   * count.
+   */
   #checkRoom(): void {
     const kubelet = this.node.kubelet;
     if (kubelet === undefined) return;

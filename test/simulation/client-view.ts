@@ -5,17 +5,17 @@ import { PublishedPods } from '../../src/kubelet/loop/published-pods.ts';
 import type { Kubelet } from '../../src/kubelet/cmd/compose/compose-kubelet.ts';
 import type { Agent, SimulatedNode } from './world.ts';
 
-/** Soon after its start an agent is asked most often: what it shows then comes from its records. */
+/** An agent is asked most often soon after its start, when its answers come from its records. */
 const FIRST_LOOKS_MS = [0, 1, 5, 20, 50, 100, 200, 500, 1000, 2000];
 
-/** Which phases a client of the node's own API sees, over all lives of the agent. */
+/** The phases that a client of the node's own API sees, over all lives of the agent. */
 export class ClientView {
   readonly #node: SimulatedNode;
   readonly #onPhase: (pod: Pod, before: PodPhase, phase: PodPhase) => void;
   readonly #phases = new Map<string, PodPhase>();
   #list: (() => readonly Pod[]) | undefined;
 
-  /** `onPhase` is called with each change of a pod's phase, and not for the first one. */
+  /** `onPhase` is called at each change of a pod's phase, except for its first phase. */
   constructor(node: SimulatedNode, onPhase: (pod: Pod, before: PodPhase, phase: PodPhase) => void) {
     this.#node = node;
     this.#onPhase = onPhase;
@@ -53,6 +53,6 @@ export class ClientView {
   }
 }
 
-/** Whether a phase went back: nothing follows an end, and what ran does not wait for its first start again. */
+/** Whether a phase went back: an ended pod must not change, and a pod that ran must not become Pending. */
 export const isBackwards = (before: PodPhase, phase: PodPhase): boolean =>
   isTerminalPhase(before) || (before === 'Running' && phase === 'Pending');

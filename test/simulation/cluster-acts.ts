@@ -126,7 +126,7 @@ const killAtCall: Act = (scenario) => {
   return `kill -9 ${point} the ${step}th write`;
 };
 
-/** What the agent knew of statuses is lost: the API server knows it. */
+/** The agent's records of statuses are lost; the API server still has them. */
 const killAndForget: Act = async (scenario) => {
   scenario.node.kill();
   await scenario.node.files.remove(`${paths.state}/statuses.jsonl`);
@@ -135,8 +135,8 @@ const killAndForget: Act = async (scenario) => {
 };
 
 /**
- * The agent's record of statuses is older than what it published: it was killed before it was written down. Where the
- * machine went, too, nothing is left to read it from.
+ * The agent's record of statuses is older than what it has published: it was killed before it wrote the record. If the
+ * machine was lost too, the status cannot be recovered.
  */
 const killWithOldRecord: Act = async (scenario) => {
   const path = `${paths.state}/statuses.jsonl`;
@@ -157,7 +157,7 @@ const killWithOldRecord: Act = async (scenario) => {
   return 'kill -9, the runtime is emptied, and the record of statuses is old';
 };
 
-/** The agent and all processes end, and what only the kernel held is gone. */
+/** The agent and all processes end, and the kernel's state is lost. */
 async function loseMachine(scenario: ClusterScenario): Promise<void> {
   const { node } = scenario;
   node.kill();
@@ -169,7 +169,7 @@ async function loseMachine(scenario: ClusterScenario): Promise<void> {
     if (path.startsWith(`${paths.root}/pods/`)) await node.mounts.unmount(path);
 }
 
-/** Everything that ran is gone, and the API server is away for a while. */
+/** All processes end, and the API server is unreachable for a while. */
 const reboot: Act = async (scenario) => {
   const { node, api, random } = scenario;
   await loseMachine(scenario);
@@ -208,7 +208,7 @@ const deleteNode: Act = (scenario) => {
   return 'the node object is deleted';
 };
 
-/** A pod grows: one or two such pods make memory or disk short. */
+/** A pod uses more: one or two such pods cause a shortage of memory or disk space. */
 const grow: Act = (scenario) => {
   const pod = anyPod(scenario);
   if (pod === undefined) return undefined;
@@ -237,7 +237,7 @@ const cutCheckpoint: Act = async (scenario) => {
 
 const MOST_SHUTDOWN_MS = 31_000;
 
-/** The machine goes down in order, and comes up again; sometimes the shutdown is cancelled. */
+/** The machine shuts down in order and starts again; sometimes the shutdown is cancelled. */
 const shutDown: Act = async (scenario) => {
   const { node, random } = scenario;
   if (node.login.isPreparing) return undefined;
@@ -263,7 +263,7 @@ const shutDown: Act = async (scenario) => {
   return `a shutdown that took ${node.clock.monotonicMs() - beganMs} ms`;
 };
 
-/** Everything that can happen; what stands here more often happens more often. */
+/** All acts. Acts that are listed several times happen more often. */
 export const clusterActs: readonly Act[] = [
   add,
   add,

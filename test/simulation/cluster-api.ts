@@ -11,25 +11,25 @@ import { seededRandom } from '../../src/base/random.ts';
 import type { ClusterApi } from '../../src/kubelet/ports/cluster-api.ts';
 import type { Gate, Life } from './killable.ts';
 
-/** From so long on it was an outage. */
+/** An interruption of at least this length counts as an outage. */
 const OUTAGE_MS = 5000;
 
-/** What an agent did to a pod object. */
+/** A write of an agent to a pod object. */
 export interface PodWrite {
   readonly verb: 'patch' | 'delete';
   readonly before: Pod;
-  /** undefined when it went. */
+  /** undefined when it was deleted. */
   readonly after: Pod | undefined;
 }
 
-/** An API server that outlives the agents, and the way to it, which may be long, broken or lie. */
+/** An API server that outlives the agents, and the connection to it, which may be slow, interrupted or faulty. */
 export class SimulatedApi {
   readonly server: FakeApiClient;
-  /** It is unreachable. */
+  /** Whether the server is unreachable. */
   isAway = false;
-  /** It takes calls and never answers. */
+  /** Whether it accepts calls without answering them. */
   isSilent = false;
-  /** How many of the calls fail, and how many of those have their effect all the same. */
+  /** The share of calls that fail, and the share of the failed calls that take effect anyway. */
   storm: { share: number; effective: number } = { share: 0, effective: 0 };
   onPodWrite: ((write: PodWrite) => void) | undefined;
   readonly #clock: Clock;
@@ -45,7 +45,7 @@ export class SimulatedApi {
     });
   }
 
-  /** All that is open is cut, and nothing can be opened. */
+  /** Cuts all connections and refuses new ones. */
   goAway(): void {
     this.isAway = true;
     this.server.endWatches(new ApiStatusError('ServiceUnavailable', 'the API server is away'));
@@ -55,7 +55,7 @@ export class SimulatedApi {
     this.isAway = false;
   }
 
-  /** The API server as one agent process has it. */
+  /** The API server from the view of one agent process. */
   clusterOf(life: Life, gate: Gate): ClusterApi {
     const closed = Promise.withResolvers<never>();
     closed.promise.catch(() => undefined);
@@ -171,7 +171,7 @@ export class SimulatedApi {
   }
 }
 
-/** As the client over HTTP does it: a response after seconds without one is reported. */
+/** As in the HTTP client: reports a response that follows after seconds without one. */
 class Reach {
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();

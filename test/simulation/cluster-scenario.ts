@@ -15,7 +15,10 @@ import { PressureModel, pressureConfig, TRANSITION_MS } from './pressure-model.t
 import { IMAGES, NODE_NAME, paths, SimulatedNode } from './world.ts';
 import { isTerminalPhase } from '../../src/api/pod.ts';
 
-/** Something that happens to the scenario. Returns what it did; undefined when it found nothing to do it to. */
+/**
+ * One thing that happens in the scenario. Returns a description of what it did; undefined if there was nothing it could
+ * be done to.
+ */
 export type Act = (scenario: ClusterScenario) => Promise<string | undefined> | string | undefined;
 
 export const GATE = 'example.com/gate';
@@ -25,7 +28,7 @@ const CONVERGENCE_MS = 15 * 60_000;
 const LOOK_MS = 1000;
 const PIECE_MS = 500;
 
-/** What a pod of the scenario does: runs until it is stopped, or ends on its own. */
+/** The behaviour of a pod: it runs until it is stopped, or it ends by itself. */
 interface Plan {
   readonly kind: 'server' | 'task' | 'failing-task';
   readonly hasGate: boolean;
@@ -40,8 +43,8 @@ const conditionOf = (pod: Pod, type: string): string | undefined =>
   pod.status?.conditions?.find((each) => each.type === type)?.status;
 
 /**
- * A node of a cluster whose pods are made, deleted and made again by others, with an API server that goes away, storms
- * and forgets, under agents that die.
+ * A node of a cluster. Other clients create, delete and recreate its pods; the API server is unreachable, fails and
+ * loses state; agents are killed.
  */
 export class ClusterScenario {
   readonly node: SimulatedNode;
@@ -54,19 +57,18 @@ export class ClusterScenario {
   readonly manifests = new Map<string, string>();
   readonly pressure: PressureModel;
   readonly plugin: SimulatedPlugin;
-  /** The machine was asked to go down at least once: pods may have been ended or rejected by that. */
+  /** Whether the machine was asked to shut down: pods may have ended or been rejected for that reason. */
   wasShutDown = false;
   cancelledShutdowns = 0;
-  /** The machine ran short at least once: pods may have been rejected for that. */
+  /** Whether the machine was short of a resource: pods may have been rejected for that reason. */
   wasShort = false;
   readonly #pressureInvariants: PressureInvariants;
   readonly #acts: readonly Act[];
   readonly #starts = new Map<string, number>();
-  /** When each pod's machine went down under it. */
+  /** When the machine was last restarted. */
   #rebootedMs = -1;
   /**
-   * Where the runtime and the record are gone while the API server is away, it is unknown how often containers were
-   * started.
+   * When runtime and records are lost while the API server is unreachable, the number of container starts is unknown.
    */
   #wasSwept = false;
   #count = 0;
@@ -121,7 +123,7 @@ export class ClusterScenario {
     await leaving;
   }
 
-  /** In pieces, so that the node's conditions are seen. */
+  /** Advances in small steps, so that the node's conditions are observed. */
   async advance(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= PIECE_MS) {
       await this.node.clock.advance(Math.min(left, PIECE_MS));
@@ -132,7 +134,7 @@ export class ClusterScenario {
     if (this.api.server.calls.length > 500) this.api.server.calls.length = 0;
   }
 
-  /** Pods of the API that are the agent's to run. */
+  /** The pods of the API that the agent must run. */
   own(): Pod[] {
     return this.api.server
       .all(pods)
@@ -187,7 +189,7 @@ export class ClusterScenario {
     this.#rebootedMs = this.node.clock.monotonicMs();
   }
 
-  /** Nothing of any pod is left in the runtime, not even dead containers. */
+  /** Removes all containers and sandboxes from the runtime, including ended ones. */
   sweep(): void {
     this.lose();
     this.#wasSwept = true;
@@ -204,7 +206,9 @@ export class ClusterScenario {
     return (this.node.clock.monotonicMs() / 1000).toFixed(3);
   }
 
-  /** No outage and no end of an agent starts a container a second time; only the loss of the machine does. */
+  /**
+   * Checks that only the loss of the machine starts a container a second time, never an outage or the end of an agent.
+   */
   #started(id: string): void {
     const container = this.node.runtime.containerById(id);
     if (container === undefined) return;
@@ -335,7 +339,7 @@ export class ClusterScenario {
     for (const write of writes.slice(0, 3)) this.report(`a restart on a settled node led to ${write}`);
   }
 
-  /** Deleted by others, everything goes. */
+  /** Deletes all pods as other clients would; everything must be removed. */
   async #clear(): Promise<void> {
     if (this.violations.length > 0) return;
     for (const file of [...this.manifests.keys()]) await this.dropManifest(file);
@@ -369,7 +373,7 @@ export class ClusterScenario {
     await this.node.files.remove(`${paths.manifests}/${file}.json`);
   }
 
-  /** What is not as the API and the manifests want it, or not reported as it is. */
+  /** Everything that differs from the desired state or is not reported correctly. */
   problems(): string[] {
     const own = this.own();
     const problems = own.flatMap((pod) => this.#ofPod(pod));
@@ -421,7 +425,7 @@ export class ClusterScenario {
       : [`${who} is reported with another container`];
   }
 
-  /** The agent had a reason to end this pod or to reject it. */
+  /** Whether the agent had a reason to end or reject this pod. */
   #wasEnded({ metadata: { uid }, status }: Pod): boolean {
     if (status?.phase !== 'Failed') return false;
     switch (status.reason) {
@@ -460,7 +464,7 @@ function differenceOf({ before, after }: PodWrite): string {
   return JSON.stringify(computeStatusPatch('', before.status ?? {}, after?.status ?? {})?.status);
 }
 
-/** How each container ended, as text; those that have not are left out. */
+/** The terminated state of each container as text; containers that have not ended are left out. */
 function endsOf(status: PodStatus): string {
   return (status.containerStatuses ?? [])
     .flatMap(({ name, state }) =>

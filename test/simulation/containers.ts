@@ -3,48 +3,45 @@ import type { ContainerIdentity, ContainerScript } from '../../src/kubelet/ports
 export type ProbeType = 'liveness' | 'readiness' | 'startup';
 export const probeTypes: readonly ProbeType[] = ['liveness', 'readiness', 'startup'];
 
-/**
- * What a container of the simulation does; it stands in its arguments, so that a manifest carries its containers'
- * behaviour.
- */
+/** The behaviour of a container. It is encoded in the container's arguments, so that manifests contain it. */
 export interface Behaviour {
   readonly exitAfterMs?: number;
   readonly exitCode?: number;
   readonly oom?: boolean;
   /**
-   * The behaviour above ends once the scenario heals: from then on the container runs until stopped, and a task ends
-   * well.
+   * The behaviour above ends when the scenario heals: then the container runs until it is stopped, and a task ends
+   * successfully.
    */
   readonly faulty?: boolean;
   readonly task?: boolean;
   readyAfterMs?: number;
   startedAfterMs?: number;
-  /** Readiness fails for the second half of each such period. */
+  /** The readiness probe fails in the second half of each period of this length. */
   readyFlapMs?: number;
-  /** Liveness fails from then on. */
+  /** The liveness probe fails from this time on. */
   livenessFailsAfterMs?: number;
-  /** Failing probes hang instead of answering. */
+  /** Failing probes hang without an answer. */
   probesHang?: boolean;
   stopMs?: number;
   ignoresTerm?: boolean;
   failStart?: boolean;
 }
 
-/** What the probes of one container instance came to so far, as the container itself saw it. */
+/** The results of a container instance's probes so far, as the container saw them. */
 export interface ProbeTally {
   passed: number;
   failedInRow: number;
-  /** Of the row of failures that goes on. */
+  /** The start of the current series of failures. */
   firstFailedMs: number;
   firstPassedMs: number;
 }
 
-/** One run of a container, seen from inside. */
+/** One run of a container. */
 export interface Instance {
   readonly identity: ContainerIdentity;
   readonly behaviour: Behaviour;
   readonly tally: Record<ProbeType, ProbeTally>;
-  /** Monotonic: the container's own sense of time does not follow the wall clock. */
+  /** In monotonic time, because the wall clock may change. */
   startedMs: number;
 }
 
@@ -56,7 +53,7 @@ function behaviourOf(command: readonly string[]): Behaviour {
   return JSON.parse(text) as Behaviour;
 }
 
-/** Whether a probe of that type passes that long after the container's start. */
+/** Whether a probe of this type succeeds at this time after the container's start. */
 function passes(behaviour: Behaviour, type: ProbeType, sinceStartMs: number, healed: boolean): boolean {
   switch (type) {
     case 'liveness':
@@ -71,7 +68,7 @@ function passes(behaviour: Behaviour, type: ProbeType, sinceStartMs: number, hea
   }
 }
 
-/** All containers of a simulated node, by what they do. */
+/** All containers of a simulated node, with their behaviour. */
 export class ContainerModel {
   readonly #byScript = new WeakMap<ContainerScript, Instance>();
   readonly #nowMs: () => number;
@@ -129,7 +126,7 @@ export class ContainerModel {
     return this.#byScript.get(script);
   }
 
-  /** One probe arrives at the container: answers, and keeps the tally. */
+  /** A probe of the container: returns the result and counts it. */
   probe(instance: Instance, type: ProbeType): boolean {
     const passed = passes(instance.behaviour, type, this.#nowMs() - instance.startedMs, this.healed);
     const tally = instance.tally[type];

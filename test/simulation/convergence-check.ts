@@ -13,8 +13,8 @@ import { paths } from './world.ts';
 import { isTerminalPhase } from '../../src/api/pod.ts';
 
 /**
- * What is not yet as the manifests ask for it, in words; empty when the node is as wanted. Looks at the node itself,
- * not at what the agent says.
+ * What differs from the manifests, as text; empty when the node has converged. It checks the node itself, not what the
+ * agent reports.
  */
 export class ConvergenceCheck {
   readonly #node: SimulatedNode;
@@ -27,7 +27,7 @@ export class ConvergenceCheck {
     this.#invariants = invariants;
   }
 
-  /** Why this wanted pod is not as it should be; undefined when it is. */
+  /** Why this wanted pod is not as specified; undefined when it is. */
   ofPod(pod: Pod): string | undefined {
     const { runtime } = this.#node;
     const uid = pod.metadata.uid;
@@ -53,7 +53,7 @@ export class ConvergenceCheck {
     return this.#ofGroup(pod);
   }
 
-  /** What the pod's own group allows is what its resources add up to. */
+  /** Checks that the limits of the pod's cgroup are the sums of its resources. */
   #ofGroup(pod: Pod): string | undefined {
     const { groups } = this.#node.cgroups;
     const name = [...groups.keys()].find((candidate) => candidate.endsWith(`/pod${pod.metadata.uid}`));
@@ -100,7 +100,7 @@ export class ConvergenceCheck {
     return `${where} is ${newest.state}${newest.state === 'exited' ? ` (${newest.exitCode})` : ''}`;
   }
 
-  /** Everything that is not as wanted: pods missing something, and what is left of others. */
+  /** Everything that differs: wanted pods that are incomplete, and remains of others. */
   problems(): string[] {
     const { runtime, agent } = this.#node;
     const wanted = this.#manifests.pods();
@@ -131,7 +131,7 @@ export class ConvergenceCheck {
     return problems;
   }
 
-  /** What the agent says of a pod that is as wanted. */
+  /** Checks what the agent reports about a pod that is as specified. */
   #published(pod: Pod, explanationOf: (uid: string) => PodExplanation | undefined): string | undefined {
     const { kubelet } = this.#node;
     const status = this.#invariants.lastStatus(pod.metadata.uid);
@@ -151,7 +151,7 @@ export class ConvergenceCheck {
       : `${name} is not settled: ${explanation.blockers.map((blocker) => `${blocker.step}: ${blocker.cause}`).join('; ')}`;
   }
 
-  /** Explanations are made when the first one is asked for: on most checks nothing needs one. */
+  /** Computes explanations on the first use: most checks need none. */
   #explained(): (uid: string) => PodExplanation | undefined {
     let all: Map<string, PodExplanation> | undefined;
     return (uid) => {
@@ -170,13 +170,13 @@ export class ConvergenceCheck {
     }
   }
 
-  /** Whether the agent explains each pod that is not as wanted; `sinceMs` says how long each has not been. */
+  /** Checks that the agent explains each pod that is not as specified; `sinceMs` says for how long. */
   unexplained(): string[] {
     if (this.#node.kubelet === undefined) return [];
     const explanationOf = this.#explained();
     return this.#manifests.pods().flatMap((pod) => {
       const problem = this.ofPod(pod);
-      // No event announces it: the next sync of the pod finds it, at the latest after 90 s.
+      // No event reports it: the next sync of the pod finds it, after 90 s at the latest.
       if (
         problem === undefined ||
         problem === withoutGroup(pod) ||
@@ -194,12 +194,12 @@ export class ConvergenceCheck {
   }
 }
 
-/** Fewer shares than this make no difference to a weight of cgroup v2. */
+/** Differences of fewer shares make no difference to a weight of cgroup v2. */
 const WEIGHT_LOSS = 27;
 
 const withoutGroup = (pod: Pod): string => `${pod.metadata.name} has no cgroup`;
 
-/** What was asked for last must be what the runtime received last. */
+/** The resources that the agent last set must be what the runtime received last. */
 function sizeProblem(where: string, { resources }: Container, applied: LinuxResources): string | undefined {
   const { cpu, memory } = resources?.limits ?? {};
   if (cpu === undefined || memory === undefined) return undefined;

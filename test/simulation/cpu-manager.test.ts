@@ -10,7 +10,7 @@ const WRITES =
   /^(runSandbox|createContainer|startContainer|stopContainer|removeContainer|updateContainerResources|write.*|rename)$/;
 const STATE = `${paths.root}/cpu_manager_state`;
 
-/** A Guaranteed pod with whole CPUs, or one of the shared pool. */
+/** A Guaranteed pod with whole CPUs, or a pod in the shared pool. */
 function pod(name: string, cpu: string | undefined): Pod {
   const amounts = { cpu, memory: '64Mi' };
   return buildPod({
@@ -27,7 +27,7 @@ function pod(name: string, cpu: string | undefined): Pod {
   });
 }
 
-/** A node of four CPUs, of which CPU 0 is reserved. */
+/** A node with four CPUs, of which CPU 0 is reserved. */
 class Node extends SimulatedNode {
   pods: readonly Pod[] = [];
 
@@ -51,7 +51,7 @@ class Node extends SimulatedNode {
       .sort();
   }
 
-  /** Whether these pods run, none was started again, and no CPU of one is used by another. */
+  /** Whether these pods run, none was restarted, and none uses a CPU of another. */
   isDivided(exclusive: readonly string[], shared: readonly string[]): boolean {
     const cpus = this.cpus().map((text) => text.split(' '));
     const names = [...exclusive, ...shared].map((name) => `${name}#0`).sort();
@@ -72,7 +72,7 @@ class Node extends SimulatedNode {
   }
 }
 
-/** A pod of two CPUs: `own` has one alone, `other` uses what is left. */
+/** A pod with two CPUs: `own` has one exclusively, `other` uses the rest. */
 function pooledPod(name: string): Pod {
   const [whole, part] = [
     { cpu: '2', memory: '64Mi' },
@@ -97,7 +97,10 @@ const podLevel = {
   topologyManagerScope: 'pod',
 };
 
-/** A pod with a pool comes and goes beside one that has none; the agent dies at its `step`th write meanwhile. */
+/**
+ * Creates and deletes a pod with a pod-level pool next to one without; the agent is killed at its `step`th write.
+ * Returns whether it got that far.
+ */
 async function poolWithDeath(step: number, point: DeathPoint): Promise<boolean> {
   const node = new Node(step, podLevel);
   node.want(pod('shared', undefined));
@@ -114,7 +117,7 @@ async function poolWithDeath(step: number, point: DeathPoint): Promise<boolean> 
   return hasDied();
 }
 
-/** Pods come and go; the agent dies at its `step`th write meanwhile. Returns whether it came to that. */
+/** Creates and deletes pods; the agent is killed at its `step`th write. Returns whether it got that far. */
 async function liveWithDeath(step: number, point: DeathPoint): Promise<boolean> {
   const node = new Node(step);
   node.want(pod('a', '1'), pod('shared', undefined));

@@ -54,15 +54,12 @@ function podText(name: string, claim: string | undefined): string {
   });
 }
 
-/**
- * A node whose pods use volumes of a driver that fails, stalls and goes away, under an agent that is killed at any
- * moment of it.
- */
+/** A node whose pods use volumes of a driver that fails, hangs and stops, with an agent that is killed at any time. */
 class Storage {
   readonly node: SimulatedNode;
   readonly driver: FakeCsiDriver;
   readonly manifests: ManifestFolder;
-  /** The pods that are wanted, with the claim each uses; undefined for an inline volume. */
+  /** The wanted pods with their claims; undefined for an inline volume. */
   readonly pods = new Map<string, string | undefined>();
   readonly violations: string[] = [];
   readonly #random;
@@ -82,7 +79,7 @@ class Storage {
     this.#watchDriver();
   }
 
-  /** What a real driver would refuse, or lose data by. */
+  /** Reports calls that a real driver would refuse, or that would lose data. */
   #watchDriver(): void {
     const { unstage, unpublish } = this.driver;
     this.driver.unstage = (request, limitMs) => {
@@ -106,7 +103,7 @@ class Storage {
       supportedVersions: ['1.0.0'],
     });
     this.node.files.seed({ [SOCKET]: 'socket' }, true);
-    // Watches are not notified of seeded files; they are of this.
+    // Watches do not report seeded files, but they report this one.
     await this.node.files.writeFile(`${SOCKET}.note`, '', 0o600);
     await this.node.files.remove(`${SOCKET}.note`);
   }
@@ -160,7 +157,7 @@ class Storage {
     await this.node.clock.advance(600_000);
   }
 
-  /** What the driver believes, and what is mounted for it: how often each volume is staged and published. */
+  /** The driver's state, and its mounts: how often each volume is staged and published. */
   found() {
     const nameOf = (volumeId: string): string => (volumeId.startsWith('csi-') ? 'inline' : volumeId);
     const sources = this.node.mounts.mounted.map(({ source, path }) =>

@@ -11,12 +11,12 @@ const CHECKPOINT = `${paths.root}/device-plugins/kubelet_internal_checkpoint`;
 const DEVICES = ['a', 'b', 'c', 'd'];
 const RETRY_MS = 500;
 
-/** A device plugin on a simulated node, and the check of who has its devices. */
+/** A device plugin on a simulated node. It checks which pods have its devices. */
 export class SimulatedPlugin {
   readonly violations = new Set<string>();
   readonly #node: SimulatedNode;
   readonly #random: Random;
-  /** What each pod got at first, by its UID. */
+  /** The first allocation of each pod, by its UID. */
   readonly #first = new Map<string, string>();
   #plugin = new FakeDevicePlugin([]);
   #isUp = false;
@@ -44,7 +44,7 @@ export class SimulatedPlugin {
     this.#isUp = false;
   }
 
-  /** The plugin ends, comes back, refuses, hangs, or lists unhealthy devices. */
+  /** The plugin stops, restarts, fails, hangs or reports unhealthy devices. */
   disturb(): string {
     const kind = this.#random.next();
     if (kind < 0.2) this.#plugin.fail('allocate', new KubeletError('Internal', 'scripted'));
@@ -63,14 +63,14 @@ export class SimulatedPlugin {
     this.#plugin.list(DEVICES.map((id) => plainDevice(id)));
   }
 
-  /** While no agent runs: its checkpoint is cut. */
+  /** Truncates the checkpoint while no agent runs. */
   async damageCheckpoint(): Promise<void> {
     const text = this.#node.files.peek(CHECKPOINT);
     if (text !== undefined)
       await this.#node.files.writeFile(CHECKPOINT, text.slice(0, between(this.#random, 0, text.length - 1)), 0o600);
   }
 
-  /** No device is in two pods that run, and no pod changes its devices. */
+  /** Checks that no device is in two running pods, and that no pod's devices change. */
   check(wantsDevices: (podUid: string) => boolean = () => true): void {
     const owners = new Map<string, string>();
     for (const { config, sandbox, state, dead } of this.#node.runtime.containers()) {
@@ -92,7 +92,7 @@ export class SimulatedPlugin {
     }
   }
 
-  /** As a plugin does: registers when it starts, and again when an agent's socket appears. */
+  /** Registers as a plugin does: when it starts, and when an agent's socket appears. */
   #register(plugin: FakeDevicePlugin): void {
     const { clock, devicePlugins } = this.#node;
     if (!this.#isUp || plugin !== this.#plugin) return;

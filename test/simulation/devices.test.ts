@@ -17,14 +17,14 @@ function podText(name: string, count: number): string {
 }
 
 /**
- * A node whose pods use the devices of a plugin that fails, dies and lists unhealthy devices, under an agent that is
- * killed at any moment and finds its checkpoint corrupt.
+ * A node whose pods use the devices of a plugin that fails, stops and reports unhealthy devices. The agent is killed at
+ * any time and may find its checkpoint corrupt.
  */
 class Workshop {
   readonly node: SimulatedNode;
   readonly manifests: ManifestFolder;
   readonly plugin: SimulatedPlugin;
-  /** Devices that each pod asks for, by name. */
+  /** The number of devices that each pod requests, by name. */
   readonly pods = new Map<string, number>();
   readonly #random;
   #count = 0;

@@ -11,8 +11,8 @@ import { paths } from './world.ts';
 const HOUR_MS = 3_600_000;
 
 /**
- * One thing that can happen to the node. Returns what it did, for the trace; undefined when it found nothing to do it
- * to.
+ * One thing that can happen to the node. Returns a description of what it did, for the trace; undefined if there was
+ * nothing it could be done to.
  */
 export type Disturbance = (stage: Stage) => Promise<string | undefined> | string | undefined;
 
@@ -21,15 +21,15 @@ export interface Stage {
   readonly manifests: ManifestFolder;
   readonly invariants: InvariantChecker;
   readonly random: Random;
-  /** How many pods the folder should hold at most. */
+  /** The maximum number of pods in the folder. */
   readonly mostPods: number;
   /** The next version numbers for changed manifests. */
   readonly counter: { pods: number; objects: number };
-  /** Ends what lasts, such as a full disk. */
+  /** Functions that end lasting disturbances, such as a full disk. */
   readonly lifts: Set<() => void>;
 }
 
-/** Lasts for a random while, at the latest until the scenario heals. */
+/** A disturbance that lasts for a random time, at most until the scenario heals. */
 function lasting(stage: Stage, mostMs: number, lift: () => void): number {
   const forMs = between(stage.random, 1000, mostMs);
   const once = (): void => {
@@ -67,7 +67,7 @@ const changePod: Disturbance = async ({ manifests, random }) => {
   return `change ${file}`;
 };
 
-/** Other resources for a pod that stays the same. */
+/** Changes the resources of a pod without replacing it. */
 const resizePod: Disturbance = async ({ manifests, random }) => {
   const files = podFiles(manifests).filter((file) => manifests.text(file)?.includes('"uid":"sized-') === true);
   if (files.length === 0) return undefined;
@@ -194,7 +194,7 @@ const callFault: Disturbance = ({ node, random, invariants }) => {
       return `${op} fails ${times} times with ${kind}`;
     }
     case 'hang':
-      // A pull has no deadline of the agent's: the runtime gives it up when nothing arrives for long.
+      // The agent sets no deadline for a pull: the runtime aborts it when it makes no progress for a long time.
       if (op === 'pullImage') runtime.delay(op, 120_000, { times });
       else runtime.hang(op, { times, keepsNameMs: chance(random, 0.5) ? between(random, 0, 30_000) : 0 });
       return `${op} hangs ${times} times`;
@@ -378,7 +378,7 @@ const vanishCgroup: Disturbance = ({ node, random, invariants }) => {
   return `remove cgroup ${name}`;
 };
 
-/** Everything that can happen, and how often in proportion. */
+/** All disturbances with their relative frequencies. */
 export const disturbances: readonly (readonly [number, string, Disturbance])[] = [
   [12, 'manifests', addPod],
   [8, 'manifests', changePod],

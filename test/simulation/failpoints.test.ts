@@ -43,8 +43,8 @@ const pod = JSON.stringify({
 });
 
 /**
- * One life of a pod: made, its container killed, and taken away; the agent dies at its `step`th write. Returns whether
- * it came to that.
+ * Creates a pod, kills its container and deletes the pod; the agent is killed at its `step`th write. Returns whether it
+ * got that far.
  */
 async function lifeWithDeath(step: number, point: DeathPoint): Promise<boolean> {
   const node = new SimulatedNode({ seed: step, runtime: { abandonedTakesEffect: step % 2 } });

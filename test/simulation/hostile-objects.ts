@@ -22,7 +22,7 @@ const ranges = [
 const names = ['evil', '__proto__', 'constructor'];
 const words = [...addresses, '10.84.0.1\n-F', '$(reboot)', '10.84.0.9; flush ruleset', '0.0.0.0/0'];
 
-/** `pick(n)`: an integer below n. */
+/** `pick(n)` returns an integer below n. */
 export function seedHostileObject(api: FakeApiClient, pick: (count: number) => number): void {
   const one = (list: readonly string[]): string => list[pick(list.length)] ?? '';
   const name = one(names);

@@ -17,7 +17,7 @@ export interface Violation {
   readonly atMs: number;
 }
 
-/** A container's end that should be visible in the pod's timeline. */
+/** The end of a container that should be visible in the pod's timeline. */
 export interface Crash {
   readonly uid: string;
   readonly name: string;
@@ -25,7 +25,7 @@ export interface Crash {
   readonly wallMs: number;
 }
 
-/** Watches a simulated node and says which invariant of design and users-risks-faults.md was broken, and when. */
+/** Watches a simulated node and reports which invariant of design and users-risks-faults.md was violated, and when. */
 export class InvariantChecker {
   readonly violations: Violation[] = [];
   readonly crashes: Crash[] = [];
@@ -35,17 +35,14 @@ export class InvariantChecker {
   readonly #manifests: ManifestFolder;
   readonly #instances = new Map<string, Instance>();
   readonly #pods = new Map<string, Pod>();
-  /** Pods whose cgroup was removed under them: they are created again. */
+  /** Pods whose cgroup was removed by the scenario: they are recreated. */
   readonly cgroupLost = new Set<string>();
-  /** Writes that changed something: a stop of what is stopped, or the collection of an old run, does not count. */
+  /** Writes with an effect. Stopping a stopped container and removing an old run do not count. */
   readonly effective: JournalEntry[] = [];
   readonly #live = new Map<string, Set<string>>();
-  /**
-   * Until then the runtime's exec failed or hung by the scenario's doing, so that exec probes fail without the
-   * container's fault.
-   */
+  /** Until this time the scenario makes the runtime's exec fail or hang, so exec probes fail for that reason. */
   execDisturbedUntilMs = -1;
-  /** Until then the state files were not what the agent had written. */
+  /** Until this time the state files differ from what the agent wrote. */
   stateLostMs = -1;
 
   constructor(node: SimulatedNode, manifests: ManifestFolder) {
@@ -89,11 +86,11 @@ export class InvariantChecker {
     });
   }
 
-  /** Whether something other than the agent took back how far a pod had come. */
+  /** Whether something other than the agent reset the pod's progress. */
   #mayGoBack({ metadata, spec }: Pod, before: PodPhase): boolean {
     const { uid } = metadata;
     if (this.stateLostMs >= 0 || this.statuses.takenFrom.has(uid)) return true;
-    // A new sandbox begins with the init containers again (upstream: kubelet_pods.go getPhase).
+    // In a new sandbox the init containers run again (upstream: kubelet_pods.go getPhase).
     return (
       before === 'Running' && (spec.initContainers ?? []).length > 0 && this.#node.runtime.sandboxes(uid).length > 1
     );
@@ -162,7 +159,10 @@ export class InvariantChecker {
     );
   }
 
-  /** The pod is not wanted, or was not at some moment since, or is done, or this is a sandbox too many. */
+  /**
+   * Whether the agent may end the pod: it is unwanted, or was at some time since `sinceWallMs`, or it is done, or this
+   * is a surplus sandbox.
+   */
   #mayEndPod(sandbox: SandboxRecord, sinceWallMs: number): boolean {
     const { uid } = sandbox.config;
     const { clock } = this.#node;
@@ -177,12 +177,14 @@ export class InvariantChecker {
   }
 
   readonly #sandboxStarts = new WeakMap<SandboxRecord, number>();
-  /** Monotonic time at which the sandbox was first seen with a process; the wall clock may have been stepped since. */
+  /**
+   * The monotonic time at which the sandbox was first seen with a process; the wall clock may have been changed since.
+   */
   #startOf(sandbox: SandboxRecord): number {
     return this.#sandboxStarts.get(sandbox) ?? this.#node.clock.monotonicMs();
   }
 
-  /** All that the pod is for has ended permanently. */
+  /** Whether all containers of the pod have ended permanently. */
   isDone(uid: string): boolean {
     const pod = this.#pods.get(uid);
     if (pod === undefined) return false;
@@ -250,11 +252,11 @@ export class InvariantChecker {
       this.crashes.push({ uid: entry.podUid, name: entry.name, atMs: entry.atMs, wallMs: this.#node.clock.nowMs() });
   }
 
-  /** What the fake itself noticed. */
+  /** Reports the violations that the fake runtime found. */
   takeRuntimeViolations(): void {
     const { violations } = this.#node.runtime.journal;
-    // A sandbox that comes late, by a call the runtime had given an error for, is the runtime's doing; containers in
-    // two are the agent's.
+    // A sandbox that appears late, from a call for which the runtime returned an error, is the runtime's fault.
+    // Containers in two sandboxes are the agent's fault.
     for (const violation of violations.splice(0))
       if (!violation.includes(' got sandbox ')) this.report('I3', violation);
   }

@@ -7,10 +7,10 @@ import type { PressureModel } from './pressure-model.ts';
 import { TRANSITION_MS } from './pressure-model.ts';
 import type { SimulatedNode } from './world.ts';
 
-/** The agent waits this long for an evicted pod before it evicts another. */
+/** After evicting a pod, the agent waits this long before it evicts another one. */
 const CLEANUP_MS = 30_000;
 
-/** Judges every eviction and every pressure condition of a simulated node of a cluster. */
+/** Checks each eviction and each pressure condition of a simulated node of a cluster. */
 export class PressureInvariants {
   /** When each pod was evicted, by UID. */
   readonly evictedMs = new Map<string, number>();
@@ -48,7 +48,10 @@ export class PressureInvariants {
     this.#lastEndMs = this.#node.clock.monotonicMs();
   }
 
-  /** A condition of the node object that became true stays so for the transition period, also across agents. */
+  /**
+   * Checks that a condition of the node that became true stays true for the transition period, also when the agent
+   * restarts.
+   */
   checkConditions(): void {
     const nowMs = this.#node.clock.monotonicMs();
     const conditions = this.#node.api?.server.all(nodes)[0]?.status?.conditions ?? [];
@@ -63,7 +66,7 @@ export class PressureInvariants {
     }
   }
 
-  /** When nothing has been short for longer than the transition period. */
+  /** Checks the state after the transition period without any shortage. */
   checkEnd(): void {
     for (const pod of this.#node.api?.server.all(pods) ?? []) {
       const { uid, name } = pod.metadata;

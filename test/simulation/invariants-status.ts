@@ -20,22 +20,22 @@ interface PodRecord {
   readonly firstMs: number;
 }
 
-/** What happens in the very moment of a kill -9 may be lost. */
+/** What happens at the very moment of a kill -9 may be lost. */
 const UNSAVED_MS = 1;
 
 const bareId = (id: string | undefined): string => (id ?? '').replace(/^.*:\/\//, '');
 
 /**
- * Judges every status that any agent publishes, over all agents' lives: I4 (nothing known changes), I6 (Ready is
- * earned), phases.
+ * Checks every status that any agent publishes, over all lives of the agent: I4 (known facts do not change), I6 (Ready
+ * only after success), phases.
  */
 export class StatusInvariants {
   readonly #parts: StatusInvariantsParts;
   readonly #pods = new Map<string, PodRecord>();
   readonly #ends = new Map<string, string>();
-  /** By container id: how its process really ended. */
+  /** The real exit code of each process, by container id. */
   readonly #truth = new Map<string, number>();
-  /** Containers taken away by hand, whose end could not be read. */
+  /** Containers that the scenario removed; their exit code could not be read. */
   readonly taken = new Set<string>();
   readonly takenFrom = new Set<string>();
   readyChanges = 0;
@@ -103,7 +103,7 @@ export class StatusInvariants {
     }
   }
 
-  /** An earlier time may become known from the API server, late; a later one says that something changed. */
+  /** An earlier time may be learnt from the API server later. A later time means that the transition changed. */
   #compareTransitions(pod: Pod, record: PodRecord, status: PodStatus): void {
     if (this.#parts.stateLostMs() > record.atMs || this.#isUnsaved(record.atMs)) return;
     for (const { type, status: now, lastTransitionTime = '' } of status.conditions ?? []) {
@@ -118,8 +118,8 @@ export class StatusInvariants {
   }
 
   /**
-   * Whether something of the pod was made before the agent of now began: an agent killed before that has left nothing
-   * to go by.
+   * Whether the pod had a sandbox or container before the present agent started. An agent that was killed before that
+   * left no record.
    */
   #hadSandbox(uid: string): boolean {
     const { clock, runtime, agent } = this.#parts.node;
@@ -154,7 +154,7 @@ export class StatusInvariants {
       report('I6', `${where} is said to be ready after ${tally.failedInRow} failed readiness probes in a row`);
   }
 
-  /** Whether something happened in the moment of the last agent's end, so that nothing of it could be written. */
+  /** Whether this happened at the moment of the last agent's end, so that it could not be recorded. */
   #isUnsaved(atMs: number): boolean {
     const { lastEndMs } = this.#parts.node;
     return lastEndMs >= atMs && lastEndMs - atMs < UNSAVED_MS;

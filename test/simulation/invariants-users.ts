@@ -13,8 +13,8 @@ function usersOf(config: {
 }
 
 /**
- * What is wrong with the ids of pods that have users of their own: shared by two pods, those of the host, or not those
- * of the sandbox. Looks at what runs.
+ * Checks the ids of running pods with user namespaces. Reports ids that two pods share, ids of the host, and containers
+ * whose ids differ from their sandbox's.
  */
 export function problemsOfUsers(sandboxes: readonly SandboxRecord[]): string[] {
   const problems: string[] = [];

@@ -16,7 +16,7 @@ const manifest = (behaviour: object): string =>
     },
   });
 
-/** A node with one pod that clients see as Pending, and that a disk keeps from being recorded from now on. */
+/** A node with one pod that clients see as Pending. From now on, the disk does not let the agent record it. */
 async function begin(behaviour: object) {
   const node = new SimulatedNode({ seed: 1 });
   const phases: string[] = [];

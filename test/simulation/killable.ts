@@ -6,18 +6,18 @@ import type { RuntimeEventSource } from '../../src/kubelet/ports/runtime.ts';
 import type { FakeCgroups } from '../../src/kubelet/ports/testing/fake-cgroups.ts';
 
 /**
- * Where, relative to the call that is watched, the agent dies: before it is made, while it is under way, or after its
- * effect and before its answer.
+ * When the agent is killed, relative to the watched call: before it, during it, or after its effect and before its
+ * answer.
  */
 export type DeathPoint = 'before' | 'during' | 'after';
 
-/** Asked before each call of a port; a death point kills the agent there. */
+/** Called before each call of a port; a death point kills the agent there. */
 export type Gate = (port: string, method: string, target: unknown) => DeathPoint | undefined;
 
-/** The life of one agent process. After its end nothing the process awaits settles and none of its timers fires. */
+/** The life of one agent process. After its end, none of its promises settles and none of its timers fires. */
 export class Life {
   readonly #ends: (() => void)[] = [];
-  /** With who armed each, when SIMULATION_TIMERS asks for it. */
+  /** The timers with the stacks that created them, if SIMULATION_TIMERS is set. */
   readonly timers = new Map<Timer, string>();
   #alive = true;
 
@@ -42,7 +42,7 @@ function never<T>(): Promise<T> {
   return new Promise<T>(() => undefined);
 }
 
-/** The clock as one process sees it: its monotonic time begins with it, its timers end with it. */
+/** The clock of one process: its monotonic time starts with the process, and its timers end with it. */
 export function killableClock(clock: Clock, life: Life): Clock {
   const originMs = clock.monotonicMs();
   return {
@@ -50,7 +50,7 @@ export function killableClock(clock: Clock, life: Life): Clock {
     monotonicMs: () => clock.monotonicMs() - originMs,
     setTimer(delayMs, fire) {
       if (!life.alive) return { cancel: () => undefined };
-      // As Node does it: whole milliseconds, at least one. A delay with a fraction fires early by that fraction.
+      // As in Node: whole milliseconds, at least one. A delay with a fraction fires early by that fraction.
       const inner = clock.setTimer(Math.max(1, Math.trunc(delayMs)), () => {
         life.timers.delete(timer);
         fire();
@@ -67,7 +67,7 @@ export function killableClock(clock: Clock, life: Life): Clock {
   };
 }
 
-/** What `promise` comes to while the process lives; nothing after that. */
+/** The result of `promise` while the process lives; never settles after that. */
 function whileAlive<T>(promise: Promise<T>, life: Life): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     promise.then(
@@ -85,7 +85,7 @@ const TRACE_TIMERS = process.env['SIMULATION_TIMERS'] !== undefined;
 
 type Method = (...args: unknown[]) => unknown;
 
-/** A port as one process holds it: calls of a dead process do nothing and never answer. */
+/** A port of one process: after the end of the process, calls do nothing and never answer. */
 export function killablePort<T extends object>(port: string, target: T, life: Life, gate: Gate): T {
   const wrapped = new Map<string | symbol, unknown>();
   const wrap =
@@ -118,7 +118,7 @@ export function killablePort<T extends object>(port: string, target: T, life: Li
   });
 }
 
-/** A process that dies while it makes a cgroup gives it no limits. */
+/** A process that is killed while it creates a cgroup sets no limits. */
 export function killableCgroups(cgroups: FakeCgroups, life: Life, gate: Gate): Cgroups {
   const ensure: Cgroups['ensure'] = (name, limits) => cgroups.ensure(name, limits, () => life.alive);
   return killablePort<Cgroups>(
@@ -164,7 +164,7 @@ export function killableEvents(source: RuntimeEventSource, life: Life): RuntimeE
   };
 }
 
-/** As one process holds it: its lock and its connection end with the process. */
+/** logind for one process: its lock and its connection end with the process. */
 export function killableLogin(login: LoginManager, life: Life): LoginManager {
   return {
     connect: async () => {

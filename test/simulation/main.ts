@@ -24,7 +24,7 @@ function show(result: ScenarioResult, verbose: boolean): void {
 }
 
 const kindsAt = process.argv.indexOf('--kinds');
-/** `--kinds agent,disk`: only these disturbances, to narrow a failure down. */
+/** `--kinds agent,disk`: only these kinds of disturbances, to find a cause. */
 const kinds = kindsAt === -1 ? {} : { kinds: process.argv[kindsAt + 1]?.split(',') ?? [] };
 process.on('unhandledRejection', (reason) => console.log('unhandled rejection', reason));
 const seed = argument('seed');

@@ -22,7 +22,7 @@ export function pick<T>(random: Random, from: readonly T[]): T {
 const CONFIG_NAMES = ['settings', 'tuning', 'extra'];
 const SECRET_NAMES = ['token', 'password'];
 
-/** All objects that pods may use, in one manifest; `version` goes into each value. */
+/** A manifest with all objects that pods may use; each value contains `version`. */
 export function objectsManifest(version: number, without: readonly string[] = []): string {
   const configs = CONFIG_NAMES.filter((name) => !without.includes(name)).map((name) => ({
     apiVersion: 'v1',
@@ -49,7 +49,7 @@ export function objectsManifest(version: number, without: readonly string[] = []
     .join('\n---\n');
 }
 
-/** What a pod of the class `heavy` costs besides its containers. */
+/** The overhead of a pod with the runtime class `heavy`. */
 export const HEAVY_OVERHEAD = { cpu: '50m', memory: '8Mi' };
 const HEAVY: Json = {
   apiVersion: 'node.k8s.io/v1',
@@ -60,7 +60,7 @@ const HEAVY: Json = {
 };
 
 const sharing = { accessModes: ['ReadWriteMany'], storageClassName: '' };
-/** A folder of the node as a volume that pods may claim. */
+/** A folder of the node as a volume with a claim. */
 const CLAIMED: readonly Json[] = [
   {
     apiVersion: 'v1',
@@ -187,7 +187,8 @@ function volumesOf(random: Random): { volumes: Json[]; mounts: Json[] } {
   // By what else there is, so that chance goes on as it would without.
   if (volumes.length === 2) volumes.push({ name: 'claimed', persistentVolumeClaim: { claimName: 'data' } });
   const whole = volumes.map((volume) => ({ name: volume['name'], mountPath: `/mnt/${String(volume['name'])}` }));
-  // A part of each that a pod may write to; without a throw of the dice, so that chance goes on as it would without.
+  // Parts of the volumes that a pod may write to. They are chosen without a random number, so that later random choices
+  // stay the same.
   const parts = volumes
     .filter(({ name }) => name === 'scratch' || name === 'host')
     .map(({ name }) => ({ name, mountPath: `/part/${String(name)}`, subPath: 'some/part' }));
@@ -197,14 +198,16 @@ function volumesOf(random: Random): { volumes: Json[]; mounts: Json[] } {
 const sumOf = (name: string): number => [...name].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
 
 /**
- * A few pods have users of their own, others a runtime class; derived from the name, so that chance goes on as it would
- * without.
+ * Gives some pods user namespaces, and others a runtime class. Chosen by name, without a random number, so that later
+ * random choices stay the same.
  */
 function runsAs(name: string): Json {
   return sumOf(name) % 5 === 0 ? { hostUsers: false } : sumOf(name) % 4 === 1 ? { runtimeClassName: 'heavy' } : {};
 }
 
-/** Hooks that sleep, derived from the name, and a variable from a file that the first init container writes (world.ts). */
+/**
+ * Adds hooks that sleep, chosen by name, and a variable from a file that the first init container writes (world.ts).
+ */
 function withExtras(
   name: string,
   {
@@ -228,7 +231,10 @@ function withExtras(
   }));
 }
 
-/** Gives some pods resources, and a uid that stays while only those change. By content, not by chance. */
+/**
+ * Gives some pods resources, and a uid that stays the same while only the resources change. Chosen by content, without
+ * a random number.
+ */
 function sized(pod: Json & { metadata: Json; spec: Json & { containers: Json[] } }): Json {
   const text = JSON.stringify(pod);
   let hash = 7;
@@ -238,7 +244,7 @@ function sized(pod: Json & { metadata: Json; spec: Json & { containers: Json[] }
   return resized(pod, hash);
 }
 
-/** The same pod with other limits: what containers have is CPU and memory by the number. */
+/** The same pod with other limits for CPU and memory, chosen by the number. */
 export function resized(pod: Json & { spec: Json & { containers: Json[] } }, number: number): Json {
   const containers = pod.spec.containers.map((container, index) => ({
     ...container,
@@ -250,7 +256,7 @@ export function resized(pod: Json & { spec: Json & { containers: Json[] } }, num
   return { ...pod, spec: { ...pod.spec, containers } };
 }
 
-/** A random pod. Its containers' behaviour stands in their arguments. */
+/** A random pod. The behaviour of its containers is encoded in their arguments. */
 export function randomPod(random: Random, name: string): Json {
   return sized(plainPod(random, name));
 }
@@ -312,22 +318,22 @@ function plainPod(random: Random, name: string): Json & { metadata: Json; spec: 
 interface ManifestFile {
   readonly pods: readonly Pod[];
   readonly text: string;
-  /** Its content now is not what its pods were read from. */
+  /** When the content of the file was damaged; its pods come from the content before that. */
   brokenAtMs: number | undefined;
 }
 
-/** The manifest folder as the operator of the simulated node sees it, and what it asks for. */
+/** The manifest folder, as the operator of the simulated node changes it, and the pods that it defines. */
 export class ManifestFolder {
   readonly #node: SimulatedNode;
   readonly #files = new Map<string, ManifestFile>();
-  /** Wall-independent time at which a pod was last not wanted; absent for those that always were since they came. */
+  /** The monotonic time at which a pod was last unwanted; absent if it was wanted from its creation on. */
   readonly #unwantedMs = new Map<string, number>();
 
   constructor(node: SimulatedNode) {
     this.#node = node;
   }
 
-  /** Puts a good manifest in place, at once or in several writes. False when the disk would not take it. */
+  /** Writes a valid manifest, at once or in several writes. False if the disk refuses it. */
   async write(file: string, text: string, manner: 'atomic' | 'in place' = 'atomic'): Promise<boolean> {
     const path = `${paths.manifests}/${file}`;
     const content = readManifest(
@@ -345,7 +351,7 @@ export class ManifestFolder {
     return true;
   }
 
-  /** The file's content becomes nonsense; what it asked for before stays wanted. */
+  /** Damages the content of a file; its previous pods stay wanted. */
   async damage(file: string, text: string): Promise<void> {
     const known = this.#files.get(file);
     if (known === undefined) return;
@@ -359,7 +365,7 @@ export class ManifestFolder {
     return true;
   }
 
-  /** The last good content of a file. */
+  /** The last valid content of a file. */
   text(file: string): string | undefined {
     return this.#files.get(file)?.text;
   }
@@ -385,14 +391,14 @@ export class ManifestFolder {
     return undefined;
   }
 
-  /** Whether the pod has been wanted without a break since `sinceMs`. */
+  /** Whether the pod was wanted all the time since `sinceMs`. */
   isWantedSince(uid: string, sinceMs: number): boolean {
     return this.pod(uid) !== undefined && (this.#unwantedMs.get(uid) ?? -1) < sinceMs;
   }
 
   /**
-   * Whether an agent begun at `agentStartedMs` cannot know for sure that the pod is wanted: its manifest was broken
-   * before.
+   * Whether an agent that started at `agentStartedMs` cannot know that the pod is wanted, because its manifest was
+   * damaged before.
    */
   isDoubtful(uid: string, agentStartedMs: number): boolean {
     for (const { pods, brokenAtMs } of this.#files.values())

@@ -1,5 +1,5 @@
-// The programs of a node's network on fakes of the kernel and of an API server, in virtual time: service routing with
-// both backends, network policies, and the network between nodes.
+// Runs the programs of a node's network with fakes of the kernel and of an API server, in virtual time: service routing
+// with both backends, network policies, and the network between nodes.
 import { createInformers } from '../../src/api/client/informer.ts';
 import {
   endpointSlices,
@@ -24,7 +24,7 @@ import { createServiceRouter } from '../../src/node-network/service-routing/serv
 import { FakePacketFilter } from '../../src/node-network/service-routing/testing/fake-packet-filter.ts';
 import { facts, service, slice } from '../../src/node-network/service-routing/testing/service-builders.ts';
 
-/** Refuses, or does all or half of what it is given and then says that it failed. */
+/** Refuses a change, or makes all or half of it and then reports a failure. */
 class FaultyKernel extends FakeKernel {
   faults = 0;
   readonly #random: Random;
@@ -42,7 +42,7 @@ class FaultyKernel extends FakeKernel {
   }
 }
 
-/** Does what it is given and then says that it failed: the outcome of a call that timed out. */
+/** Makes a change and then reports a failure, like a call that times out after it took effect. */
 class LateNft extends FakeNft {
   late = 0;
 
@@ -54,7 +54,7 @@ class LateNft extends FakeNft {
   }
 }
 
-/** What outlives the programs. */
+/** The state that outlives the programs. */
 export class KernelSide {
   readonly services = new LateNft();
   readonly policies = new LateNft();
@@ -62,7 +62,7 @@ export class KernelSide {
   readonly overlayFilter = new FakePacketFilter();
   readonly network: FaultyKernel;
   readonly files = new Map<string, string>();
-  /** So many writings of a file fail: the disk is full. */
+  /** The number of further writes of a file that fail because the disk is full. */
   fullDisk = 0;
 
   constructor(random: Random, address = '192.168.0.1') {
@@ -77,7 +77,7 @@ export class KernelSide {
     this.files.set(path, text);
   }
 
-  /** For comparisons. */
+  /** The content, for comparisons. */
   content(): object {
     const { routes, neighbours, forwarding, links } = this.network;
     const sorted = (list: readonly unknown[]): string[] => list.map((each) => JSON.stringify(each)).toSorted();
@@ -117,7 +117,7 @@ export class NetworkWorld {
     this.api.seed(endpointSlices, slice('always', ['10.84.0.250']));
   }
 
-  /** The node as its agent registers it. */
+  /** Creates the node as its agent registers it. */
   seedNode(): void {
     if (this.api.peek(nodes, { namespace: '', name: 'node' }) !== undefined) return;
     this.api.seed(nodes, {
@@ -131,7 +131,7 @@ export class NetworkWorld {
     this.api.remove(nodes, { namespace: '', name: 'node' });
   }
 
-  /** The machine gets another address, which its agent reports. */
+  /** Gives the machine another address, which its agent reports. */
   moveNode(kernel: KernelSide): void {
     this.address = this.address === '192.168.0.1' ? '192.168.0.2' : '192.168.0.1';
     const addresses = [`${this.address}/24`];
@@ -145,7 +145,7 @@ export class NetworkWorld {
     }));
   }
 
-  /** As the program's main does it. */
+  /** Starts the programs as their main file does. */
   start(kernel: KernelSide): void {
     const parts = { clock: this.clock, random: this.random, log: silentLogger };
     const informers = createInformers({ client: this.api, ...parts });
@@ -198,7 +198,7 @@ export class NetworkWorld {
     };
   }
 
-  /** Leaves the kernel as it is. */
+  /** Stops the programs; the kernel's state stays. */
   async stop(): Promise<void> {
     const stopping = this.#stop?.();
     this.#stop = undefined;
@@ -210,7 +210,7 @@ export class NetworkWorld {
     return Math.floor(this.random.next() * count);
   }
 
-  /** Something that users or controllers do. */
+  /** Makes a random change as users or controllers would. */
   act(): void {
     const at = this.pick(6);
     const name = `web-${at}`;
@@ -252,7 +252,7 @@ export class NetworkWorld {
     }
   }
 
-  /** A machine joins, leaves, or is replaced by another one under its name. */
+  /** A machine joins, leaves, or is replaced by another one with the same name. */
   changePeer(at: number): void {
     const name = `peer-${at}`;
     if (this.pick(3) === 0) return this.api.remove(nodes, { namespace: '', name });

@@ -9,19 +9,19 @@ import type { SimulatedRuntime } from './runtime.ts';
 const FIRST_PORT = 9000;
 
 /**
- * Each probe type of each container of a pod has a port of its own: that tells a probe's type and target from the port
- * alone.
+ * Each probe type of each container of a pod has its own port, so that the port identifies the type and the target of a
+ * probe.
  */
 export function portOf(containerIndex: number, type: ProbeType): number {
   return FIRST_PORT + containerIndex * probeTypes.length + probeTypes.indexOf(type);
 }
 
-/** The pods' network: the listener is the pod that runs behind the address. */
+/** The pods' network: a connection reaches the pod that runs at the address. */
 export class SimulatedNetwork implements NetDial {
   readonly #clock: FakeClock;
   readonly #runtime: SimulatedRuntime;
   readonly #model: ContainerModel;
-  /** No packet gets through while set; probes time out. */
+  /** While true, all packets are lost, and probes time out. */
   broken = false;
 
   constructor(clock: FakeClock, runtime: SimulatedRuntime, model: ContainerModel) {

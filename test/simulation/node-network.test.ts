@@ -1,31 +1,31 @@
-// Faults of networks and nodes, in an order that a seed chooses. F1, F2: the program is killed at any point; F6: others
-// change the kernel while it is away, and while it runs; F12: a program of the kernel's fails, does half, or succeeds and
-// says that it failed; F13: an event of the kernel is lost; F21 to F24, F30: the API server is away, ends watches, forgets
-// their past, refuses writes, is slow; F26, F27: nodes are deleted and replaced, the own one too; F31: the disk is full;
-// F40: the wall clock jumps; F42: the machine gets another address; F52: hostile annotations, endpoints and policies.
-// Afterwards the kernel holds what a program with an empty kernel writes, and meanwhile a service that nothing has
-// happened to is never without its rules, unless another program took them.
+// Faults of networks and nodes, in an order that the seed chooses. F1, F2: the program is killed at any point. F6:
+// others change the kernel's state, while the program runs or not. F12: a program of the kernel fails, does half of its
+// work, or succeeds and reports a failure. F13: an event of the kernel is lost. F21 to F24, F30: the API server is
+// unreachable, ends watches, drops their history, refuses writes, or is slow. F26, F27: nodes are deleted and replaced,
+// the own node too. F31: the disk is full. F40: the wall clock jumps. F42: the machine gets another address. F52:
+// hostile annotations, endpoints and policies. At the end, the kernel must contain what a program with an empty kernel
+// writes. All the time, a service that is not changed must have its rules, unless another program removed them.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ApiStatusError } from '../../src/api/status/api-status-error.ts';
 import { seedHostileObject } from './hostile-objects.ts';
 import { KernelSide, NetworkWorld } from './network-world.ts';
 
-/** More of them: `SIMULATION_SEEDS`. */
+/** The number of seeds; `SIMULATION_SEEDS` sets another one. */
 const SEEDS = Math.min(Number(process.env['SIMULATION_SEEDS'] ?? 40), 1000);
 const STEPS = 120;
-/** All checks, back-offs and safety nets have passed. */
+/** After this time all checks, back-offs and periodic repairs have run. */
 const CALM_MS = 180_000;
-/** A look at the kernel each 10 s and a writing after it, or the longest wait for the API server. */
+/** The kernel is checked every 10 s and repaired after that; or the longest wait for the API server. */
 const BACK_MS = 40_000;
 
 interface Run {
   readonly world: NetworkWorld;
   readonly kernel: KernelSide;
   isRunning: boolean;
-  /** When another program last took rules, or the kernel last refused. */
+  /** When another program last removed rules, or the kernel last refused a change. */
   disturbedMs: number;
-  /** Ends an outage. */
+  /** Ends an outage of the API server. */
   endOutage: (() => void) | undefined;
 }
 
@@ -107,7 +107,7 @@ function takeAll(kernel: KernelSide): void {
   kernel.network.disturb((each) => each.removeLink('flannel.1'), '7: flannel.1: deleted');
 }
 
-/** The rules of the service that is there all the time, in both backends. */
+/** Whether both backends have the rules of the service that always exists. */
 function isRouted({ kernel }: Run): boolean {
   const chains = kernel.filter.chainNames('nat').flatMap((chain) => kernel.filter.rules('nat', chain) ?? []);
   const elements = [...kernel.services.sets.values()].flatMap((set) => [...set.keys()]);
@@ -139,7 +139,7 @@ async function simulate(seed: number): Promise<void> {
   world.seedNode();
   if (!run.isRunning) world.start(kernel);
   await world.clock.advance(BACK_MS);
-  // Nothing of the cluster changes any more: only the programs themselves find what others took.
+  // The cluster does not change any more: only the periodic checks of the programs can find what others removed.
   takeAll(kernel);
   await world.clock.advance(CALM_MS);
   const actual = kernel.content();

@@ -18,7 +18,7 @@ const key = { namespace: '', name: NODE_NAME };
 const leaseKey = { namespace: 'kube-node-lease', name: NODE_NAME };
 const label = 'example.com/others';
 
-/** What happens to the object of a node, its lease, and the way to them; the runtime is well all the time. */
+/** Disturbs the node object, its lease, and the connection to the API server. The runtime works all the time. */
 class NodeScenario {
   readonly node: SimulatedNode;
   readonly api: SimulatedApi;
@@ -83,7 +83,7 @@ class NodeScenario {
     return ended;
   }
 
-  /** Half a minute after the last fault all is as it should be. */
+  /** Checks that everything is correct half a minute after the last fault. */
   async #judgeHealed(): Promise<void> {
     this.api.comeBack();
     this.api.storm = { share: 0, effective: 0 };
@@ -106,7 +106,7 @@ class NodeScenario {
     this.violations.push(...wrong.map((each) => `after the faults: ${each}`));
   }
 
-  /** Where nothing happens, nothing is said but heartbeats. */
+  /** Checks that the agent only sends heartbeats when nothing changes. */
   async #judgeQuiet(): Promise<void> {
     await this.node.clock.advance(10 * 60_000);
     this.api.server.calls.length = 0;

@@ -37,13 +37,13 @@ const pod = JSON.stringify({
   },
 });
 
-/** A node whose manifests are written by the test. */
+/** A node whose manifests the test writes. */
 class Node extends SimulatedNode {
   write(name: string, text: string): Promise<void> {
     return this.files.writeFileAtomic(`${paths.manifests}/${name}.yaml`, text, 0o644);
   }
 
-  /** Handler, attempt, and what the groups and the environment say. */
+  /** Handler, attempt, and the groups and environment of the container. */
   get seen(): string {
     const running = this.runtime.containers().filter(({ state }) => state === 'running');
     const main = running[0];
@@ -60,7 +60,10 @@ class Node extends SimulatedNode {
 
 const SETTLED = '1 second #0 80Mi 10.0.0.9';
 
-/** The class comes after the pod; the agent dies at its `step`th write since then. Returns whether it came to that. */
+/**
+ * Creates the class after the pod; the agent is killed at its `step`th write after that. Returns whether it got that
+ * far.
+ */
 async function classWithDeath(step: number, point: DeathPoint): Promise<boolean> {
   const node = new Node({ seed: step });
   await node.write('service', service);

@@ -7,7 +7,7 @@ const MEMORY_BYTES = 8 * GiB;
 const DISK_BYTES = 100 * GiB;
 export const TRANSITION_MS = 60_000;
 
-/** The thresholds of a simulated node; the model tells by the soft one whether memory is short. */
+/** The thresholds of a simulated node. By the soft one the model decides whether memory is short. */
 export const pressureConfig = {
   evictionHard: { 'memory.available': '1Gi', 'nodefs.available': '10%' },
   evictionSoft: { 'memory.available': '2Gi' },
@@ -22,7 +22,9 @@ interface Use {
   readonly diskBytes: number;
 }
 
-/** What the pods of the simulated machine use, as the kernel and the disks count it. Only what runs uses memory. */
+/**
+ * The usage of the pods of the simulated machine, as the kernel and the disks report it. Only running pods use memory.
+ */
 export class PressureModel extends ModelNode {
   readonly uses = new Map<string, Use>();
   readonly #node: () => SimulatedNode;
@@ -36,12 +38,12 @@ export class PressureModel extends ModelNode {
     return this.#containers(uid).length > 0;
   }
 
-  /** Any threshold is crossed. */
+  /** Whether any threshold is crossed. */
   get isShort(): boolean {
     return this.freeMemory < 2 * GiB || this.freeDisk < DISK_BYTES * 0.1;
   }
 
-  /** No pod needs much any more. */
+  /** Reduces the usage of all pods. */
   relax(): void {
     for (const uid of this.uses.keys()) this.uses.set(uid, { memoryBytes: 1, diskBytes: 1 });
   }
@@ -138,7 +140,7 @@ export class PressureModel extends ModelNode {
       .map(({ id }) => id);
   }
 
-  /** The layer of a dead container stays until it is collected. */
+  /** The writable layer of an ended container exists until the container is removed. */
   #sum(of: (use: Use) => number, runningOnly: boolean): number {
     return [...this.uses].reduce((sum, [uid, use]) => {
       const counts = runningOnly ? this.isRunning(uid) : this.#node().runtime.containers(uid).length > 0;

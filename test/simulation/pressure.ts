@@ -9,7 +9,7 @@ import { IMAGES, NODE_NAME, SimulatedNode } from './world.ts';
 
 const GiB = 2 ** 30;
 
-/** A node of a cluster whose pods grow until it runs short, under agents that are killed. */
+/** A node of a cluster whose pods use more and more until a resource is short, with agents that are killed. */
 export class PressureScenario {
   readonly node: SimulatedNode;
   readonly model: PressureModel;
@@ -50,7 +50,7 @@ export class PressureScenario {
     await this.node.terminate();
   }
 
-  /** In pieces, so that conditions are seen. */
+  /** Advances in small steps, so that conditions are observed. */
   async advance(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 500) {
       await this.node.clock.advance(Math.min(500, left));

@@ -22,8 +22,8 @@ const small: Size = { cpu: '100m', memory: '64Mi', whole: '256Mi' };
 const large: Size = { cpu: '300m', memory: '128Mi', whole: '512Mi' };
 
 /**
- * A sidecar and a container that are changed in place, one that restarts for memory, and one that the pod's own limit
- * holds.
+ * A sidecar and a container that are resized in place, a container that restarts for memory changes, and one that only
+ * the pod's limit bounds.
  */
 function pod({ cpu, memory, whole }: Size): Pod {
   const container = (name: string, resources: object, more: object = {}) => ({
@@ -47,7 +47,7 @@ function pod({ cpu, memory, whole }: Size): Pod {
   });
 }
 
-/** A node whose pods come from the seat of the API server, whichever agent runs. */
+/** A node whose pods come from the API server; they stay when the agent changes. */
 class Node extends SimulatedNode {
   pods: readonly Pod[] = [];
 
@@ -62,7 +62,7 @@ class Node extends SimulatedNode {
     this.kubelet?.podConfig.setSource('api' satisfies PodSource, pods);
   }
 
-  /** `main#0 64Mi`, newest runs only. */
+  /** `main#0 64Mi` for the newest run of each container. */
   sizes(): string[] {
     return this.runtime
       .containers()
@@ -109,7 +109,10 @@ const isSized = (node: Node, size: Size, attempt: string): boolean => {
   );
 };
 
-/** Grown and shrunk; the agent dies at its `step`th write since then. Returns whether it came to that. */
+/**
+ * Increases and reduces the size; the agent is killed at its `step`th write after that. Returns whether it got that
+ * far.
+ */
 async function resizeWithDeath(step: number, point: DeathPoint): Promise<boolean> {
   const node = new Node(step);
   node.want(pod(small));

@@ -1,7 +1,7 @@
 import { FakeRuntime } from '../../src/kubelet/ports/testing/fake-runtime.ts';
 import type { ContainerRecord, SandboxRecord } from '../../src/kubelet/ports/testing/fake-runtime-records.ts';
 
-/** The fake runtime with the look-ups a simulation needs at each probe and each journal entry. */
+/** The fake runtime, with fast look-ups for each probe and each journal entry. */
 export class SimulatedRuntime extends FakeRuntime {
   sandboxAt(ip: string): SandboxRecord | undefined {
     return this.node.sandboxesByIp.get(ip);
@@ -21,7 +21,7 @@ export class SimulatedRuntime extends FakeRuntime {
     );
   }
 
-  /** One number for each sandbox of the pod that is up: as if it were the process that holds it. */
+  /** One number for each running sandbox of the pod, in place of the process id that holds the sandbox. */
   inhabitants(podUid: string): number[] {
     return this.sandboxes(podUid).flatMap((sandbox, index) => (sandbox.ready ? [index + 1] : []));
   }

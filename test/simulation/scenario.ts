@@ -11,23 +11,23 @@ import { SimulatedNode } from './world.ts';
 
 export interface ScenarioOptions {
   readonly seed: number;
-  /** At most. */
+  /** The maximum number of pods. */
   readonly pods: number;
   readonly durationMs: number;
-  /** Mean pause between two disturbances. */
+  /** The mean pause between two disturbances. */
   readonly pauseMs: number;
-  /** Kinds of disturbances, as named in disturbances.ts; all when absent. */
+  /** The kinds of disturbances, as named in disturbances.ts; absent: all. */
   readonly kinds?: readonly string[];
 }
 
 export interface ScenarioResult {
   readonly seed: number;
   readonly violations: readonly Violation[];
-  /** Of everything that was asked of the runtime and happened to processes. */
+  /** A hash of all requests to the runtime and all events of processes. */
   readonly hash: string;
-  /** Virtual time. */
+  /** The virtual time of the run. */
   readonly totalMs: number;
-  /** How long after the faults ended until all was as wanted. */
+  /** The time from the end of the faults until everything was as specified. */
   readonly convergedMs: number;
   readonly writes: number;
   readonly statuses: number;
@@ -35,16 +35,19 @@ export interface ScenarioResult {
   readonly logs: readonly string[];
 }
 
-/** Longest: a hung call's deadline (4 min), the longest crash back-off (5 min) stretched, and what comes after. */
+/**
+ * The longest times are the deadline of a hung call (4 min), the longest crash back-off (5 min) with jitter, and what
+ * follows.
+ */
 const CONVERGENCE_LIMIT_MS = 15 * 60_000;
 const CLEANUP_LIMIT_MS = 10 * 60_000;
 const LOOK_MS = 1000;
-/** How often it is looked whether what is wrong is explained; costly with many pods. */
+/** How often explanations are checked; this is expensive with many pods. */
 const EXPLAIN_MS = 10_000;
-/** A pod may be in an unnoticed state for this long before explain must know. */
+/** How long a pod may be unexplained before this is a fault. */
 const NOTICE_MS = 5000;
 
-/** How this seed's scenario looks when nothing else is asked for. */
+/** The default scenario of a seed. */
 export function smallScenario(seed: number): ScenarioOptions {
   const random = seededRandom(seed * 7919 + 1);
   return {
@@ -56,8 +59,8 @@ export function smallScenario(seed: number): ScenarioOptions {
 }
 
 /**
- * Runs one seeded scenario: pods and faults at random, then healing, a restart of the settled node, and the removal of
- * everything.
+ * Runs one scenario from its seed: random pods and faults, then healing, a restart of the converged node, and the
+ * removal of all pods.
  */
 export async function runScenario(options: ScenarioOptions): Promise<ScenarioResult> {
   const run = new Scenario(options);
@@ -119,7 +122,7 @@ class Scenario {
     }
   }
 
-  /** All faults end; then everything must become as wanted. */
+  /** Ends all faults and waits until everything is as specified. */
   async heal(): Promise<void> {
     const { clock, runtime } = this.#node;
     this.#say('heal');
@@ -148,7 +151,7 @@ class Scenario {
       );
   }
 
-  /** A node where nothing is wrong: a new agent asks nothing of the runtime but how it is, and says nothing new. */
+  /** Restarts the agent on a converged node: it must only read the state of the runtime, and report nothing new. */
   async restartSettled(): Promise<void> {
     if (this.#invariants.violations.length > 0) return;
     await this.#advance(5000);
@@ -174,7 +177,7 @@ class Scenario {
       this.#invariants.report('I1', `after a restart of the agent: ${problem}`);
   }
 
-  /** Without manifests nothing is left. */
+  /** Removes all manifests: nothing may be left. */
   async clear(): Promise<void> {
     if (this.#invariants.violations.length > 0) return;
     const { clock } = this.#node;
@@ -235,7 +238,7 @@ class Scenario {
     return () => undefined;
   }
 
-  /** Lets time pass and looks now and then whether what is wrong is explained. */
+  /** Advances the time, and checks explanations periodically. */
   async #advance(byMs: number): Promise<void> {
     const { clock } = this.#node;
     const endMs = clock.monotonicMs() + byMs;
@@ -270,6 +273,6 @@ class Scenario {
   }
 }
 
-/** Lost events are made up for by the slow relist, each 60 s (and a tenth more). */
+/** Lost events are noticed by the slow relist, every 60 s (and up to a tenth more). */
 const UNEXPLAINED_LIMIT_MS = 75_000;
 const MOST_IDLE_TIMERS = 12;

@@ -25,7 +25,7 @@ function report(result: ScenarioResult): string {
   ].join('\n');
 }
 
-/** Fails for whatever is not a known open fault; returns the known ones that were seen. */
+/** Fails for any violation that is not a known open fault; returns the open faults that were seen. */
 export function judge(result: ScenarioResult): string[] {
   const faults = result.violations.map(openFaultOf);
   assert.ok(!faults.includes(undefined), report(result));
@@ -33,8 +33,8 @@ export function judge(result: ScenarioResult): string[] {
 }
 
 /**
- * Runs one part of the seeds, counted from 1: the parts are files of their own, so that they run side by side in
- * processes of their own.
+ * Runs one part of the seeds, counted from 1. Each part has its own file, so that the parts run concurrently in
+ * separate processes.
  */
 export function describeSeeds(part: number, parts: number): void {
   const count = Math.ceil(SEEDS / parts);

@@ -6,7 +6,7 @@ import { between, chance, ManifestFolder } from './manifests.ts';
 import { SimulatedNode } from './world.ts';
 
 const SEEDS = 20;
-/** 20 s for ordinary pods, 10 s for critical ones. */
+/** 20 s for regular pods, 10 s for critical ones. */
 const config = { shutdownGracePeriod: '30s', shutdownGracePeriodCriticalPods: '10s' };
 const TOTAL_MS = 30_000;
 
@@ -19,7 +19,7 @@ function podOf(name: string, graceSeconds: number): string {
   return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
 }
 
-/** One machine that goes down and comes up again, with an agent that may be killed at any moment of that. */
+/** One machine that shuts down and starts again, with an agent that may be killed at any time. */
 class Reboot {
   readonly node: SimulatedNode;
   readonly #manifests: ManifestFolder;
@@ -51,7 +51,7 @@ class Reboot {
     if (this.node.agent === undefined) this.node.start();
   }
 
-  /** Advances in small steps until the machine has gone down; returns how long that took. */
+  /** Advances in small steps until the machine is down; returns the time that took. */
   async goDown(onStep: () => Promise<void>): Promise<number> {
     const { clock, login } = this.node;
     const beganMs = clock.monotonicMs();
@@ -64,7 +64,7 @@ class Reboot {
     return clock.monotonicMs() - beganMs;
   }
 
-  /** The machine comes up again: no process is left, and a new agent starts. */
+  /** Starts the machine: no process is left, and a new agent starts. */
   async comeUp(): Promise<void> {
     const { node } = this;
     node.kill();

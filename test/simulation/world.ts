@@ -47,9 +47,9 @@ export const paths = {
 export const NODE_NAME = 'sim';
 export const IMAGES = ['docker.io/library/app:1', 'docker.io/library/app:2', 'docker.io/library/tool:1'];
 const LOG_LINES = 4000;
-/** As systemd does it: an agent that could not start is started again after this. */
+/** As with systemd: an agent that failed to start is started again after this time. */
 const RESTART_MS = 1000;
-/** More than any scenario has: no pod is turned away for their number. */
+/** More than any scenario has, so no pod is rejected because of their number. */
 const MOST_PODS = 300;
 
 export interface LogRecord {
@@ -66,9 +66,9 @@ export interface Agent {
   readonly life: Life;
   readonly client: FakeRuntimeClient;
   readonly startedMs: number;
-  /** Undefined while it is still reading its records. */
+  /** Undefined while it reads its records. */
   kubelet: Kubelet | undefined;
-  /** Its start has come to its end. */
+  /** Whether its start has completed. */
   started: boolean;
   stopping: Promise<void> | undefined;
 }
@@ -77,13 +77,13 @@ export interface NodeOptions {
   readonly seed: number;
   readonly runtime?: Partial<FakeRuntimeOptions>;
   readonly config?: Record<string, unknown>;
-  /** The node is one of a cluster. */
+  /** Whether the node belongs to a cluster. */
   readonly cluster?: boolean;
-  /** What the machine measures; without it nothing is evicted. */
+  /** The statistics of the machine; without them nothing is evicted. */
   readonly stats?: NodeStatsSources;
 }
 
-/** A machine in memory on which agents start, are killed and start again, while containers, files and mounts stay. */
+/** A machine in memory on which agents start, are killed and start again. Containers, files and mounts survive. */
 export class SimulatedNode {
   readonly clock = new FakeClock();
   readonly runtime: SimulatedRuntime;
@@ -93,23 +93,23 @@ export class SimulatedNode {
   readonly csiDrivers = new FakeCsiDrivers();
   readonly login = new FakeLoginManager(this.clock);
   readonly devicePlugins = new FakeDevicePlugins();
-  /** Who listens at which socket below plugins_registry. */
+  /** The plugins that listen at sockets below plugins_registry. */
   readonly plugins = new Map<string, PluginInfo>();
   readonly model: ContainerModel;
   readonly network: SimulatedNetwork;
-  /** undefined on a node of its own. */
+  /** undefined on a standalone node. */
   readonly api: SimulatedApi | undefined;
   readonly config: KubeletConfig;
   readonly logs: LogRecord[] = [];
-  /** What went wrong with the agent process itself: uncaught errors, refused starts. */
+  /** Errors of the agent process itself: uncaught errors and failed starts. */
   readonly agentErrors: string[] = [];
-  /** Called with each new agent before it starts anything, to inspect it. */
+  /** Called with each new agent before it starts anything. */
   onAgent: ((agent: Agent, kubelet: Kubelet) => void) | undefined;
   onAgentEnd: ((agent: Agent) => void) | undefined;
-  /** Asked before every call to the outside; see killable.ts. */
+  /** Called before every call to the outside; see killable.ts. */
   gate: Gate = () => undefined;
   agent: Agent | undefined;
-  /** When the agent before the present one ended. */
+  /** When the previous agent ended. */
   lastEndMs = -1;
   readonly #seed: number;
   readonly #stats: NodeStatsSources | undefined;
@@ -157,8 +157,8 @@ export class SimulatedNode {
   }
 
   /**
-   * The agent dies at its `step`th call, counted from now, whose name is one of `calls`; the next one starts half a
-   * second later. Returns whether it came to that yet.
+   * Kills the agent at its `step`th call from now on whose name matches `calls`; the next one starts half a second
+   * later. Returns whether that has happened yet.
    */
   dieAt({ calls, step, point }: { calls: RegExp; step: number; point: DeathPoint }): () => boolean {
     let left = step;
@@ -173,7 +173,7 @@ export class SimulatedNode {
     return () => left <= 0;
   }
 
-  /** A new agent process; what it does next needs time to pass. */
+  /** Starts a new agent process; advance the time to let it work. */
   start(): Agent {
     const name = `agent-${++this.#generations}`;
     const agent: Agent = {
@@ -203,12 +203,15 @@ export class SimulatedNode {
     return agent;
   }
 
-  /** kill -9 */
+  /** Ends the agent as kill -9 does. */
   kill(): void {
     this.agent?.life.end();
   }
 
-  /** SIGTERM: the agent leaves in its own time. Does nothing to one that is still starting or already leaving. */
+  /**
+   * Ends the agent as SIGTERM does, which takes time. Does nothing to an agent that is still starting or already
+   * ending.
+   */
   terminate(): Promise<void> {
     const { agent } = this;
     if (agent?.kubelet === undefined || !agent.started) {
@@ -219,7 +222,7 @@ export class SimulatedNode {
     return agent.stopping;
   }
 
-  /** A live agent that has finished starting. */
+  /** The living agent, if it has finished starting. */
   get kubelet(): Kubelet | undefined {
     return this.agent?.started === true && this.agent.stopping === undefined ? this.agent.kubelet : undefined;
   }
@@ -323,14 +326,14 @@ export class SimulatedNode {
     };
   }
 
-  /** What fakes remember for other tests would only grow here. */
+  /** Drops the records of calls that fakes keep for other tests and that would only grow here. */
   forgetCalls(): void {
     this.files.calls.length = 0;
     this.cgroups.calls.length = 0;
   }
 }
 
-/** The user `kubelet` has just as many ids as there may be pods. */
+/** The user `kubelet` has exactly as many ids as there may be pods. */
 async function runProgram(program: string): Promise<{ exitCode: number; stdout: string; stderr: string }> {
   const outputs: Readonly<Record<string, string>> = {
     getent: 'kubelet:x:900:900::/:/bin/false\n',

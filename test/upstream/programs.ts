@@ -1,12 +1,12 @@
-// The programs of a cluster of one node: ours, and upstream's in the place of each.
+// The programs of a cluster of one node: ours, and upstream's as replacements.
 import path from 'node:path';
 
-/** Parts of a cluster that upstream has as programs of their own. */
+/** Parts of a cluster for which upstream has a program. */
 export const parts = ['kube-scheduler', 'kube-controller-manager', 'kube-proxy', 'kubelet'] as const;
 export type Part = (typeof parts)[number];
 
 export interface Place {
-  /** Certificates, kubeconfigs and the store of the control plane. */
+  /** The folder with certificates, kubeconfigs and the store of the control plane. */
   readonly dataDir: string;
   readonly nodeName: string;
   readonly nodeAddress: string;
@@ -22,7 +22,7 @@ export interface Program {
 
 const own = (name: string): string => path.join(import.meta.dirname, '../../bin', name);
 
-/** The API server, with those of its controllers that upstream has in its API server. */
+/** The API server, with the controllers that run in upstream's API server. */
 export function apiServer({ dataDir, nodeAddress, serviceRange }: Place, replaced: ReadonlySet<Part>): Program {
   return {
     name: 'control-plane',
@@ -39,7 +39,7 @@ export function apiServer({ dataDir, nodeAddress, serviceRange }: Place, replace
   };
 }
 
-/** All other programs; upstream's have the flags that kubeadm gives them, and else their defaults. */
+/** All other programs; upstream's have kubeadm's flags, and defaults for all others. */
 export function otherPrograms(place: Place, replaced: ReadonlySet<Part>): readonly Program[] {
   const found: Program[] = [];
   if (replaced.has('kube-scheduler')) found.push(upstreamScheduler(place));

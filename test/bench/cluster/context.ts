@@ -1,4 +1,4 @@
-/** What every measurement of the cluster part gets. */
+/** The parameters of every measurement of the cluster part. */
 import type { HttpApiClient } from '../../../src/client/http-api-client.ts';
 import type { TestContainerd } from '../../integration/support/containerd.ts';
 import { RawPod } from '../raw-pod.ts';
@@ -11,19 +11,19 @@ export interface ClusterContext {
   readonly containerd: TestContainerd;
   readonly member: Member;
   readonly board: PodBoard;
-  /** Of an administrator. */
+  /** A client with an administrator's rights. */
   readonly client: HttpApiClient;
   readonly options: ClusterBenchOptions;
   add(row: Row): void;
-  /** A finding that is not a number: shown below the table. */
+  /** Adds a result that is not a number; it is shown below the table. */
   note(text: string): void;
-  /** Progress, on standard error. */
+  /** Reports progress on standard error. */
   say(text: string): void;
 }
 
 export const wants = ({ options }: ClusterContext, ...rows: readonly ClusterBenchOptions['only'][number][]): boolean =>
   rows.some((row) => options.only.includes(row));
 
-/** A pod of the floor that carries what a pod of a cluster carries. */
+/** A pod of the floor with the settings that a pod of a cluster has. */
 export const rawPod = ({ containerd }: ClusterContext, name: string): RawPod =>
   new RawPod(containerd, name, { inCluster: true });

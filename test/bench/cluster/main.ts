@@ -29,7 +29,7 @@ import { parseOptions, USAGE } from './options.ts';
 import { PodBoard } from './pod-board.ts';
 import { upstreamColumn, withUpstream } from './upstream-column.ts';
 
-/** A run that takes longer has hung. */
+/** A run that takes longer counts as hung. */
 const LIMIT_MS = 15 * 60_000;
 const READY_TIMEOUT_MS = 60_000;
 const SUBJECT = 'kubelet';
@@ -106,7 +106,7 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** When it returns, everything that was started is gone. The result is the error, if there was one. */
+/** Runs the measurements and stops everything that was started. Returns the error, if there was one. */
 async function run(
   options: ClusterBenchOptions,
   sink: Pick<ClusterContext, 'add' | 'note' | 'say'>,
@@ -173,7 +173,7 @@ async function measure(
   }
 }
 
-/** The API server that is given, or an embedded control plane with a certificate of the node's own. */
+/** The given API server, or an embedded control plane with a certificate for the node. */
 async function findCluster(
   options: ClusterBenchOptions,
   containerd: TestContainerd,

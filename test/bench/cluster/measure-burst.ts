@@ -1,4 +1,4 @@
-/** Many pods at once, and their deletion: the kubelet paces itself, the floor sends all calls at once. */
+/** Creates and deletes many pods at once. The kubelet limits its own rate; the floor sends all calls at once. */
 import { pause } from '../../../src/up/processes.ts';
 import { timed } from '../bench-context.ts';
 import { summarize } from '../report.ts';
@@ -14,9 +14,9 @@ interface Round {
 }
 
 interface OwnRound extends Round {
-  /** Of one pod, from its creation to gone; undefined if the kubelet does not count them. */
+  /** The requests for one pod from its creation to its removal; undefined if the kubelet does not count them. */
   readonly requests: number | undefined;
-  /** Of one pod: processor time until all were ready, and from the deletion to gone. */
+  /** Processor time per pod: until all were ready, and from the deletion to the removal. */
   readonly startCpuMs: number;
   readonly removeCpuMs: number;
   readonly events: number;

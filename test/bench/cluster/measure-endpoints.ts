@@ -1,4 +1,4 @@
-/** How soon the readiness of a real pod leaves and enters its endpoints. The bench itself answers the probe. */
+/** Measures how soon the readiness of a real pod changes its endpoints. The benchmark itself answers the probe. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +14,7 @@ const NAMESPACE = 'default';
 const GOAL_MS = 100;
 const CHANGE_LIMIT_MS = 30_000;
 
-/** Rows `endpoints`: from the answer that changes the probe's verdict to the event of a watch. */
+/** Rows `endpoints`: from the answer that changes the probe's result to the event of a watch. */
 export async function measureEndpoints(context: ClusterContext): Promise<void> {
   const { board, client, options } = context;
   const probed = new ProbedServer();
@@ -51,7 +51,7 @@ export async function measureEndpoints(context: ClusterContext): Promise<void> {
   }
 }
 
-/** Answers probes, and says when it first answered otherwise. */
+/** Answers probes, and returns when it first gave another answer. */
 class ProbedServer {
   #ready = true;
   #turned: ((atMs: number) => void) | undefined;
@@ -78,7 +78,7 @@ class ProbedServer {
   }
 }
 
-/** Whether Endpoints and EndpointSlice say that the pod is ready, and since when. */
+/** Whether Endpoints and EndpointSlice show the pod as ready, and since when. */
 class ServedWatch {
   readonly #ended = new AbortController();
   readonly #shown = { endpoints: { ready: false, atMs: 0 }, slice: { ready: false, atMs: 0 } };
@@ -98,7 +98,7 @@ class ServedWatch {
     for (const each of [follow(), followSlices()]) each.catch(() => undefined);
   }
 
-  /** When the later of the two showed it. */
+  /** The time at which the later of the two showed the change. */
   async becomes(change: 'left' | 'entered'): Promise<number> {
     const wanted = change === 'entered';
     const { endpoints: one, slice: other } = this.#shown;

@@ -1,6 +1,6 @@
 /**
- * One pod at a time: start, deletion, crash, exit. Floor and kubelet take turns, so that drift of the machine meets
- * both.
+ * Measures one pod at a time: start, deletion, crash, exit. Floor and kubelet alternate, so that changes of the
+ * machine's speed affect both.
  */
 import { pause } from '../../../src/up/processes.ts';
 import { timed } from '../bench-context.ts';

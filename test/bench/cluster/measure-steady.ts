@@ -1,6 +1,5 @@
 /**
- * Fifty and a hundred idle pods: what the kubelet costs beside them, and what one answer with statistics of all of them
- * costs.
+ * Fifty and a hundred idle pods: the kubelet's cost, and the cost of one response with the statistics of all of them.
  */
 import { pause } from '../../../src/up/processes.ts';
 import type { ClusterContext } from './context.ts';
@@ -12,14 +11,14 @@ const LEVELS = [
   { pods: 50, mcpu: 20, mib: 110, managed: { mcpu: 8, mib: 125 } },
   { pods: 100, mcpu: 30, mib: 130, managed: { mcpu: 14, mib: 125 } },
 ] as const;
-/** Longer than a kubelet caches answers for concurrent clients. */
+/** Longer than a kubelet caches responses for concurrent clients. */
 const BETWEEN_SCRAPES_MS = 1500;
 const SCRAPE_EVERY_MS = 15_000;
 const SCRAPE_LIMIT_MS = 100;
-/** 5 % of a core for one answer every 15 s. */
+/** The goal: 5 % of a core for one response every 15 s. */
 const SCRAPE_LIMIT_MCPU = 50;
 
-/** Rows `steady` and `scrape`; the pods are the same. */
+/** Rows `steady` and `scrape`; they use the same pods. */
 export async function measureSteady(context: ClusterContext): Promise<void> {
   const { board } = context;
   const names: string[] = [];

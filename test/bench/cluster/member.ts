@@ -1,6 +1,6 @@
 /**
- * The kubelet under measurement: any program with upstream's flags, joined to an API server, on the bench's own
- * containerd and folders.
+ * The measured kubelet: any program with upstream's flags that joined an API server, on the benchmark's own containerd
+ * and folders.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
@@ -21,13 +21,13 @@ export const NODE_NAME = 'bench';
 
 export interface MemberOptions {
   readonly program: string;
-  /** Of an administrator: who asks the kubelet's server. */
+  /** An administrator's kubeconfig, for requests to the kubelet's server. */
   readonly kubeconfig: string;
   readonly nodeKubeconfig: string;
   readonly managers: boolean;
 }
 
-/** Every manager works, and every threshold is read; on two cores one stays for pods that may have exclusive ones. */
+/** All managers are enabled, and all thresholds are set. On two cores, one is left for pods with exclusive cores. */
 const managed = {
   cpuManagerPolicy: 'static',
   reservedSystemCPUs: '0',
@@ -49,7 +49,7 @@ const managed = {
 
 export interface Answer {
   readonly status: number;
-  /** As it came. */
+  /** The body as received. */
   readonly body: Buffer;
 }
 
@@ -88,8 +88,8 @@ export class Member {
         cgroupDriver: 'cgroupfs',
         failCgroupV1: false,
         failSwapOn: false,
-        // Limits of the group of all pods cannot be set where the machine's own processes are not in groups: upstream's
-        // kubelet refuses then.
+        // The limits of the cgroup of all pods cannot be set where the machine's own processes are not in cgroups:
+        // upstream's kubelet fails then.
         enforceNodeAllocatable: [],
         address: '127.0.0.1',
         port,
@@ -101,7 +101,7 @@ export class Member {
         },
         authorization: { mode: 'Webhook' },
         imageGCHighThresholdPercent: 100,
-        // Nothing answers there; without it every pod begins with a warning.
+        // No server listens there; without the setting, every pod starts with a warning.
         clusterDNS: ['10.96.0.10'],
         clusterDomain: 'cluster.local',
         evictionHard: { 'memory.available': '100Mi' },
@@ -112,7 +112,7 @@ export class Member {
     return new Member(containerd, options, port);
   }
 
-  /** Returns at once. */
+  /** Starts the process and returns at once. */
   start(): void {
     const { instance } = this.#containerd;
     const log = openSync(instance.kubeletLog, 'a');
@@ -155,7 +155,7 @@ export class Member {
     );
   }
 
-  /** Runs `work` while it is stopped. */
+  /** Runs `work` while the process is stopped. */
   asleep<T>(work: () => Promise<T>): Promise<T> {
     return whileStopped(this.pid, 400, work);
   }
@@ -173,7 +173,9 @@ export class Member {
     return residentMib(this.pid);
   }
 
-  /** From the kubelet's server, as an administrator asks; with `packed` as Prometheus does, which takes gzip. */
+  /**
+   * Requests a path from the kubelet's server as an administrator; with `packed` it accepts gzip, as Prometheus does.
+   */
   get(path: string, { packed = false }: { packed?: boolean } = {}): Promise<Answer> {
     const headers = packed ? { 'accept-encoding': 'gzip' } : {};
     return new Promise((resolve, reject) => {
@@ -191,7 +193,7 @@ export class Member {
     });
   }
 
-  /** How many requests it has sent to the API server so far; undefined if it does not say. */
+  /** The number of requests that it has sent to the API server; undefined if it does not report it. */
   async apiRequests(): Promise<number | undefined> {
     const { status, body } = await this.get('/metrics');
     if (status !== 200) return undefined;

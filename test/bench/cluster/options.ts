@@ -1,4 +1,4 @@
-/** What `npm run bench -- cluster` can be asked for. Pure. */
+/** Parses the command line of `npm run bench -- cluster`. Pure. */
 import { parseArgs } from 'node:util';
 import { KubeletError } from '../../../src/base/errors.ts';
 import { readName, readSamples } from '../option-values.ts';
@@ -19,24 +19,24 @@ export type ClusterRowName = (typeof ROW_NAMES)[number];
 export interface ClusterBenchOptions {
   readonly only: readonly ClusterRowName[];
   readonly quick: boolean;
-  /** Of each single-pod row. */
+  /** The samples of each single-pod row. */
   readonly samples: number;
-  /** Of 30 pods at once and of 100; agent and floor each. */
+  /** The rounds with 30 pods at once and with 100, each for agent and floor. */
   readonly burstRounds: number;
   readonly idleSeconds: number;
   readonly settleSeconds: number;
   readonly scrapes: number;
-  /** CPU, memory, topology and device managers and eviction thresholds of every kind. */
+  /** Enables the CPU, memory, topology and device managers and all kinds of eviction thresholds. */
   readonly managers: boolean;
-  /** Another kubelet than the one built from this checkout. */
+  /** The kubelet to measure, in place of the one from this checkout. */
   readonly kubelet: string | undefined;
-  /** An administrator of another API server than the embedded one. */
+  /** An administrator's kubeconfig of another API server, in place of the embedded one. */
   readonly kubeconfig: string | undefined;
-  /** The node's own credentials there; absent: the administrator's. */
+  /** The node's own credentials there; absent: those of the administrator. */
   readonly nodeKubeconfig: string | undefined;
-  /** What an earlier run with `--kubelet` wrote with `--json`: its medians become the column `upstream`. */
+  /** A file that an earlier run with `--kubelet` wrote with `--json`: its medians become the column `upstream`. */
   readonly upstreamFile: string | undefined;
-  /** Puts the results into docs/benchmarks.md. */
+  /** Writes the results into docs/benchmarks.md. */
   readonly write: boolean;
   readonly jsonFile: string | undefined;
   readonly logFolder: string | undefined;
@@ -58,7 +58,7 @@ export const USAGE = `usage: npm run bench -- cluster [--quick] [--samples N] [-
   --upstream FILE         what a run with --kubelet wrote with --json: shown beside the results
 `;
 
-/** Throws `Invalid` with what is accepted. Undefined means: print the usage. */
+/** Throws `Invalid` with the accepted values. Undefined: print the usage. */
 export function parseOptions(args: readonly string[]): ClusterBenchOptions | undefined {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;

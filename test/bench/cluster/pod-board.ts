@@ -1,5 +1,5 @@
 /**
- * Creates and deletes pods through the API, and measures when a watch reported the wanted state, as any client of the
+ * Creates and deletes pods through the API, and measures when a watch reports the expected state, as a client of the
  * cluster would see it.
  */
 import { nodes, pods } from '../../../src/api/client/resource-types.ts';
@@ -15,7 +15,7 @@ const NAMESPACE = 'default';
 export interface Change {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly pod: Pod;
-  /** Monotonic time when the event was read here. */
+  /** The monotonic time at which the event was received. */
   readonly atMs: number;
 }
 
@@ -35,7 +35,7 @@ export class PodBoard {
   readonly #latest = new Map<string, Change>();
   readonly #waiters = new Map<string, Set<Waiter>>();
   readonly #ended = new AbortController();
-  /** The events of pods so far, as any watch receives them. */
+  /** The number of pod events so far. */
   events = 0;
 
   constructor(client: HttpApiClient, nodeName: string) {
@@ -51,7 +51,7 @@ export class PodBoard {
     return atMs;
   }
 
-  /** One pod of a service, whose readiness the bench itself answers. */
+  /** Creates one pod of a service; the benchmark itself answers its readiness probe. */
   async createServing(name: string, readinessProbe: Probe): Promise<void> {
     const pod = this.#pod(name, 'Always');
     const containers = pod.spec.containers.map((container) => ({ ...container, readinessProbe }));
@@ -59,14 +59,14 @@ export class PodBoard {
     await this.#client.create(pods, { ...pod, metadata, spec: { ...pod.spec, containers } });
   }
 
-  /** Deletes gracefully and returns the time of the first request. */
+  /** Deletes pods gracefully and returns the time of the first request. */
   async delete(names: readonly string[]): Promise<number> {
     const atMs = performance.now();
     await Promise.all(names.map((name) => this.#client.delete(pods, { namespace: NAMESPACE, name })));
     return atMs;
   }
 
-  /** The first accepted event of the pod: the latest known one, or one that follows. */
+  /** The first event of the pod that `accept` accepts: the latest known one or a later one. */
   until(name: string, accept: (change: Change) => boolean, timeoutMs = 60_000): Promise<Change> {
     const known = this.#latest.get(name);
     if (known !== undefined && accept(known)) return Promise.resolve(known);
@@ -113,7 +113,7 @@ export class PodBoard {
     );
   }
 
-  /** Deletes the remaining objects of this bench without waiting for the node, and then the node. */
+  /** Deletes the remaining objects of this benchmark, without waiting for the node, and then the node. */
   async clear(): Promise<void> {
     this.#ended.abort();
     const { items } = await this.#client.list(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${this.#nodeName}` });
@@ -125,7 +125,7 @@ export class PodBoard {
     await this.#client.delete(nodes, { namespace: '', name: this.#nodeName }).catch(() => undefined);
   }
 
-  /** Continues a watch that the server ended, which servers do occasionally. */
+  /** Continues a watch that the server ended, which servers do from time to time. */
   async #follow(): Promise<void> {
     const { signal } = this.#ended;
     let resourceVersion: string | undefined;

@@ -1,4 +1,4 @@
-/** The column of comparison: what upstream's kubelet needed. Pure. */
+/** The column with the values of upstream's kubelet, for comparison. Pure. */
 import type { Row } from '../report.ts';
 
 interface MeasuredRow {
@@ -9,8 +9,8 @@ interface MeasuredRow {
 }
 
 /**
- * Of the document that a run with `--kubelet` wrote with `--json`: rows relative to a floor are identified by theirs,
- * since each run has its own.
+ * Reads the document that a run with `--kubelet` wrote with `--json`. Rows relative to a floor use the floor of their
+ * own run.
  */
 export function upstreamColumn(document: string): ReadonlyMap<string, string> {
   const { rows } = JSON.parse(document) as { rows: readonly MeasuredRow[] };

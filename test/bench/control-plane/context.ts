@@ -1,14 +1,14 @@
-/** What every stage gets. */
+/** The parameters of every stage. */
 import type { Row } from '../report.ts';
 import type { ControlPlaneBenchOptions } from './options.ts';
 
 export interface StageContext {
   readonly options: ControlPlaneBenchOptions;
   add(row: Row): void;
-  /** Called when the stage is over, however it ended; the last one first. */
+  /** Registers a function that is called when the stage ends, in any case; the last one is called first. */
   defer(stop: () => void | Promise<void>): void;
-  /** A finding that is not a number: shown below the table. */
+  /** Adds a result that is not a number; it is shown below the table. */
   note(text: string): void;
-  /** Progress, on standard error. */
+  /** Reports progress on standard error. */
   say(text: string): void;
 }

@@ -1,4 +1,7 @@
-/** CustomResourceDefinitions of the size that operators bring: the shape follows those of monitoring and of certificates. */
+/**
+ * CustomResourceDefinitions with the size that operators install. Their structure follows those of monitoring and
+ * certificate operators.
+ */
 
 const WORDS =
   'the name of a resource in same namespace which selects endpoints and ports to be scraped by default value is used when not set optional field references secret key that contains credentials must exist before object created this will only take effect if enabled otherwise ignored see documentation for details on how rules are evaluated'.split(
@@ -8,7 +11,7 @@ const BRANCHES = 5;
 const DEPTH = 3;
 const DESCRIPTION_WORDS = 25;
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers that are the same in every run. */
 function* numbers(seed: number): Generator<number, never> {
   let state = seed * 2_654_435_761 + 1;
   for (;;) {

@@ -1,4 +1,4 @@
-/** Figures of many samples. Pure. */
+/** Statistics of many samples. Pure. */
 
 export interface Spread {
   readonly p50Ms: number;
@@ -6,7 +6,7 @@ export interface Spread {
   readonly maxMs: number;
 }
 
-/** Sorts in place. Zeros for none. */
+/** Sorts in place. Without samples all values are 0. */
 export function spreadOf(samples: Float64Array | number[]): Spread {
   if (Array.isArray(samples)) samples.sort((a, b) => a - b);
   else samples.sort();
@@ -15,16 +15,16 @@ export function spreadOf(samples: Float64Array | number[]): Spread {
 }
 
 export interface WatchDelays extends Spread {
-  /** Events that some watcher has not seen. */
+  /** The number of events that some watcher has not received. */
   readonly lost: number;
-  /** Events that some watcher has seen more than once. */
+  /** The number of events that some watcher has received more than once. */
   readonly twice: number;
   readonly seen: number;
 }
 
 /**
- * `seenAtMs[watcher][n]` is when the watcher saw the event of write `n` first (0: not yet), `answeredAtMs[n]` when that
- * write was answered. A watcher that was notified before the writer waited for nothing.
+ * `seenAtMs[watcher][n]` is when the watcher received the event of write `n` first (0: not yet); `answeredAtMs[n]` is
+ * when that write was answered. For a watcher that was notified before the writer, the delay is 0.
  */
 export function judgeDelays(
   seenAtMs: readonly Float64Array[],

@@ -1,5 +1,5 @@
-// What a quiet cluster of one node writes to the disk, counted by the kernel, and how fast the store takes writes.
-// usage: node test/bench/control-plane/disk-writes.ts [FOLDER]   (on the disk that is asked about; a file system in
+// Measures what an idle cluster of one node writes to the disk, as the kernel counts it, and how fast the store takes
+// writes. usage: node test/bench/control-plane/disk-writes.ts [FOLDER]   (on the disk to measure; a file system in
 // memory counts nothing)
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,12 +11,12 @@ import { SqliteStorage } from '../../../src/control-plane/storage/sqlite/sqlite-
 import type { PutOptions, Storage } from '../../../src/control-plane/storage/storage.ts';
 
 export interface DiskWrites {
-  /** Bytes the kernel was given to write, per hour. */
+  /** Bytes that the kernel was asked to write per hour. */
   readonly bytesPerHour: number;
-  /** Of the objects themselves. */
+  /** The bytes of the objects themselves per hour. */
   readonly payloadBytesPerHour: number;
   readonly writesPerHour: number;
-  /** The files at the end. */
+  /** The size of the files at the end. */
   readonly storeBytes: number;
 }
 
@@ -37,7 +37,7 @@ const COMPACT_EVERY_SECONDS = 300;
 const STEP_MS = 100;
 const HOUR_STEPS = (3600 * 1000) / STEP_MS;
 
-/** One hour in virtual time, after an hour in which the store fills and events begin to expire. */
+/** Measures one hour in virtual time, after an hour in which the store fills and events start to expire. */
 export async function measureDiskWrites(folder: string, load: QuietLoad): Promise<DiskWrites> {
   const clock = new FakeClock();
   const storage = new SqliteStorage({ file: path.join(folder, 'state.db'), clock, log: silentLogger });
@@ -86,7 +86,7 @@ class LoadRun {
       this.#compactAt = await this.#storage.revision();
     }
     await clock.advance(STEP_MS);
-    // The disk takes real time: a read waits for the commit that is on its way there.
+    // The disk needs real time: a read waits for the commit in progress.
     if (this.#pending.size > 0) await this.#storage.revision();
   }
 
@@ -107,7 +107,7 @@ class LoadRun {
   }
 }
 
-/** Small puts a second with so many writers, each of which waits for its answer. */
+/** The number of small puts per second with this number of writers, each of which waits for its response. */
 async function measurePuts(folder: string, writers: number, puts: number): Promise<number> {
   const storage = new SqliteStorage({
     file: path.join(folder, `speed-${writers}.db`),
@@ -127,7 +127,7 @@ async function measurePuts(folder: string, writers: number, puts: number): Promi
   return puts / seconds;
 }
 
-/** What this process has had written to disks so far, proc(5). */
+/** The bytes that this process has written to disks so far, proc(5). */
 function writtenBytes(): number {
   return Number(/^write_bytes: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1] ?? 0);
 }

@@ -1,6 +1,4 @@
-/**
- * The text between `<!-- NAME:begin -->` and `<!-- NAME:end -->` replaced. Pure; throws when the marks are not there.
- */
+/** Replaces the text between `<!-- NAME:begin -->` and `<!-- NAME:end -->`. Pure; throws if the marks are missing. */
 export function replaceSection(document: string, name: string, text: string): string {
   const [begin, end] = [`<!-- ${name}:begin -->\n`, `<!-- ${name}:end -->`];
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];

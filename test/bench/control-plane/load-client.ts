@@ -1,4 +1,7 @@
-/** One client with one connection that stays open. It looks at an answer's status, and at its body only where asked. */
+/**
+ * A client with one connection that stays open. It checks the status of a response, and reads its body only if asked
+ * to.
+ */
 import { Agent, request } from 'node:https';
 import { gunzipSync } from 'node:zlib';
 import type { ClusterAccess } from '../../../src/client/cluster-access.ts';
@@ -8,7 +11,7 @@ export interface LoadRequest {
   readonly path: string;
   readonly accept?: string;
   readonly body?: object;
-  /** Asks for a compressed answer, and is called with its text. */
+  /** Requests a compressed response, and is called with its text. */
   readonly read?: (text: string) => void;
 }
 
@@ -27,7 +30,7 @@ export class LoadClient {
     });
   }
 
-  /** Bytes of the answer; rejects unless it is one of success. */
+  /** Resolves with the number of bytes of the response; rejects if its status is an error. */
   send({ method, path, accept = 'application/json', body, read }: LoadRequest): Promise<number> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const headers = {

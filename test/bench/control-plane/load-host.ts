@@ -1,4 +1,4 @@
-/** The process of the clients: runs one job after the other until its parent goes. */
+/** The client process: runs one job after the other until its parent ends. */
 import { errorMessage } from '../../../src/base/errors.ts';
 import { jobs } from './load-jobs.ts';
 import type { JobName } from './load-jobs.ts';

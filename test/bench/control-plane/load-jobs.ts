@@ -1,4 +1,4 @@
-/** What the process of the clients can be asked to do. */
+/** The jobs of the client process. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -25,20 +25,20 @@ interface Access {
   readonly kubeconfig: string;
 }
 
-/** Either `seconds` or `count` ends it. */
+/** It ends after `seconds` or `count`. */
 interface Effort {
   readonly clients: number;
   readonly seconds?: number;
   readonly count?: number;
-  /** From one request of a client to its next; absent: at once. */
+  /** The time from one request of a client to its next; absent: no pause. */
   readonly everyMs?: number;
 }
 
 interface Creates extends Access, Effort {
   readonly kind: 'configmaps' | 'pods' | 'samples';
-  /** Names begin with it. */
+  /** The prefix of names. */
   readonly prefix: string;
-  /** Of the pods; absent: a name no scheduler has. */
+  /** The scheduler of the pods; absent: a scheduler that does not exist. */
   readonly schedulerName?: string;
 }
 
@@ -53,19 +53,21 @@ interface PacedWrites extends Access {
 export const pathOf = (kind: Creates['kind'], namespace: string): string =>
   `${kind === 'samples' ? '/apis/bench.example.com/v1' : '/api/v1'}/namespaces/${namespace}/${kind}`;
 
-/** The same clock in all processes: CLOCK_MONOTONIC. */
+/** CLOCK_MONOTONIC, which is the same in all processes. */
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** How many objects `kubectl get` asks for at a time. */
+/** The number of objects that `kubectl get` requests at a time. */
 const KUBECTL_PAGE = 500;
-/** A Table's metadata is before its columns and rows. */
+/** The metadata of a Table comes before its columns and rows. */
 const HEAD_LENGTH = 2000;
 
 /** Watches that stay open until this process ends. */
 let crowd: WatcherCrowd | undefined;
 
 export const jobs = {
-  /** So many large definitions; resolves when all of their kinds are served. Milliseconds. */
+  /**
+   * Creates this number of large definitions, and resolves when all of their kinds are served. Returns milliseconds.
+   */
   createDefinitions: async ({ kubeconfig, count }: Access & { readonly count: number }): Promise<number> => {
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     const startMs = nowMs();
@@ -99,7 +101,7 @@ export const jobs = {
     }),
   gets: ({ kubeconfig, path, ...effort }: Access & Effort & { readonly path: string }): Promise<Rates> =>
     withClients(kubeconfig, effort, (client) => client.send({ method: 'GET', path })),
-  /** Times of reads one after the other over a connection that is there, and what one of them brought. */
+  /** The times of sequential reads over an open connection, and the size of one response. */
   lists: async ({
     kubeconfig,
     path,
@@ -121,7 +123,7 @@ export const jobs = {
     client.close();
     return { ms, bytes };
   },
-  /** One list as `kubectl get` asks for it: a Table, compressed, page by page. Milliseconds. */
+  /** One list as `kubectl get` requests it: a Table, compressed, in pages. Returns milliseconds. */
   tableList: async ({ kubeconfig, path }: Access & { readonly path: string }): Promise<number> => {
     const client = new LoadClient(readKubeconfig(kubeconfig));
     await client.send({ method: 'GET', path: '/version' });
@@ -141,7 +143,7 @@ export const jobs = {
     client.close();
     return tookMs;
   },
-  /** Writes at a steady rate, whether the ones before were answered or not; when each was answered. */
+  /** Writes at a constant rate without waiting for earlier responses. Returns the time of each response. */
   pacedWrites: async ({
     kubeconfig,
     namespace,
@@ -186,7 +188,7 @@ export const jobs = {
     await crowd.until(answeredAtMs.length, limitMs);
     return crowd.delays(answeredAtMs);
   },
-  /** The same writes directly to etcd: transactions that require a new key. */
+  /** The same writes directly to etcd: transactions that require that the key does not exist. */
   etcdPuts: async ({
     endpoint,
     value,
@@ -209,8 +211,8 @@ export const jobs = {
     return rates;
   },
   /**
-   * What a get has to ask at least, when others may have written: a read of one key that is not older than any write
-   * acknowledged before.
+   * The least that a get must request when others may have written: a read of one key that is not older than any
+   * acknowledged write.
    */
   etcdGets: async ({ endpoint, ...effort }: Effort & { readonly endpoint: string }): Promise<Rates> => {
     const member = new EtcdClient({ endpoints: [endpoint], clock: systemClock });
@@ -219,8 +221,8 @@ export const jobs = {
     return rates;
   },
   /**
-   * The same puts into a bare table: as many in a transaction as there are clients, each transaction durable before the
-   * next (synchronous=FULL).
+   * The same puts into a plain table. Each transaction has as many puts as there are clients, and is durable before the
+   * next one (synchronous=FULL).
    */
   sqlitePuts: async ({
     folder,
@@ -273,7 +275,7 @@ async function withClients(
   }
 }
 
-/** Each client makes one request after the other. */
+/** Each client sends one request after the other. */
 async function repeat<Client>(
   clients: readonly Client[],
   { seconds = Infinity, count = Infinity, everyMs = 0 }: Effort,

@@ -1,7 +1,4 @@
-/**
- * Clients in a process of their own: its parent's side. Jobs go and results come over the channel between parent and
- * child.
- */
+/** The parent's side of the client process. Jobs and results are sent over the IPC channel. */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
@@ -31,7 +28,7 @@ export class LoadProcess {
     this.#child.on('exit', (code) => this.#waiting?.reject(new Error(`the clients' process ended with ${code}`)));
   }
 
-  /** One job at a time. */
+  /** Runs a job. Only one job may run at a time. */
   run<Name extends JobName>(name: Name, job: JobArguments<Name>): Promise<JobResult<Name>> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve: resolve as (value: unknown) => void, reject };

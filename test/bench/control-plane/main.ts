@@ -17,7 +17,7 @@ import { measureStore } from './measure-writes.ts';
 import { parseOptions, USAGE } from './options.ts';
 import type { StageName } from './options.ts';
 
-/** A run that takes longer hangs somewhere. */
+/** A run that takes longer counts as hung. */
 const LIMIT_MS = 15 * 60_000;
 const SUBJECT = 'control plane';
 const say = (text: string): void => console.error(`bench: ${text}`);
@@ -89,7 +89,7 @@ async function main(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Everything that was started is gone when it returns; what went wrong is the answer. */
+/** Runs the stages and stops everything that was started. Returns the error, if there was one. */
 async function run(context: StageContext, stops: (() => void | Promise<void>)[]): Promise<string | undefined> {
   const interrupted = interruption(LIMIT_MS);
   let error: string | undefined;

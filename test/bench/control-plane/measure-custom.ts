@@ -1,6 +1,6 @@
 /**
- * What custom kinds cost: 500 definitions as large as those of operators; writes and watches of custom objects beside
- * those of ConfigMaps of the same length, by turns in one run.
+ * The cost of custom kinds: 500 definitions of the size that operators install; writes and watches of custom objects
+ * compared with those of ConfigMaps of the same length, alternating in one run.
  */
 import { pause } from '../../../src/up/processes.ts';
 import { startCluster } from '../../e2e/support/cluster.ts';
@@ -82,7 +82,7 @@ async function measureObjects(cluster: TestCluster, load: LoadProcess, context: 
   row('custom-watches', `  with ${WATCHERS} watchers, of one event for one of them`, watches);
 }
 
-/** Processor time of a write with its watchers, for each event in microseconds. */
+/** The processor time of a write with its watchers, in microseconds per event. */
 async function measureWatch(
   cluster: TestCluster,
   load: LoadProcess,

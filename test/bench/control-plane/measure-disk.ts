@@ -1,4 +1,4 @@
-/** What a quiet node's leases, status and events write to the disk in an hour of virtual time. */
+/** What the leases, statuses and events of an idle node write to the disk in an hour of virtual time. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

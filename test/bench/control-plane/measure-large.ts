@@ -1,6 +1,6 @@
 /**
- * A thousand nodes that only say they run pods: idle, one large set of ten thousand pods with readers beside, the same
- * number in a hundred sets, and in three hundred sets of three kinds.
+ * A thousand fake nodes: idle; one large set of ten thousand pods with concurrent readers; the same number of pods in a
+ * hundred sets; and in three hundred sets of three kinds.
  */
 import type { ApiClient } from '../../../src/api/client/api-client.ts';
 import {
@@ -27,7 +27,7 @@ const SETTLE_MS = 5000;
 const LIMIT_MS = 180_000;
 const SLICE_SECONDS = 3;
 const GET_EVERY_MS = 20;
-/** Processor milliseconds that two cores have in a second. */
+/** The processor milliseconds of two cores per second. */
 const TWO_CORES_MS = 2000;
 
 interface Cpu {
@@ -35,10 +35,10 @@ interface Cpu {
   readonly nodes: number;
 }
 
-/** What it took to have all pods of some sets ready. */
+/** The cost until all pods of some sets were ready. */
 interface Filled {
   readonly perSecond: number;
-  /** Processor milliseconds for each pod. */
+  /** Processor milliseconds per pod. */
   readonly cpu: Cpu;
   readonly memoryKib: number;
   readonly getsP99Ms: readonly number[];
@@ -76,7 +76,7 @@ export async function measureLarge({ options, add, defer, say }: StageContext): 
     await cluster.stop();
     return filled;
   };
-  // The peer first: each set's rows are there as soon as it is measured.
+  // The comparison first: the rows of each set exist as soon as it is measured.
   const hundred = await fill('hundred', 'hundred');
   const one = await fill('one', 'one');
   report(add, { name: 'large', title: `one Deployment of ${pods} over ${nodes} nodes` }, one, hundred);
@@ -84,7 +84,10 @@ export async function measureLarge({ options, add, defer, say }: StageContext): 
   report(add, { name: 'mixed', title: `${pods} pods of 300 StatefulSets, Jobs and DaemonSets` }, mixed, hundred);
 }
 
-/** The peer is as many pods in a hundred small Deployments: what a large set costs beyond its pods. */
+/**
+ * The comparison is the same number of pods in a hundred small Deployments: it shows what a large set costs in addition
+ * to its pods.
+ */
 function report(
   add: StageContext['add'],
   { name, title }: { readonly name: string; readonly title: string },
@@ -166,7 +169,7 @@ async function fillCluster(
     readonly pods: number;
     readonly nodes: number;
     readonly cpu: () => Cpu;
-    /** Resident memory of the server with its nodes and without pods. */
+    /** The resident memory of the server with nodes and without pods. */
     readonly beforeKib: number;
   },
 ): Promise<Filled> {
@@ -220,7 +223,7 @@ async function fillCluster(
   };
 }
 
-/** One of each, one after the other. */
+/** Reads one list of each kind, one after the other. */
 async function readLists(
   load: LoadProcess,
   kubeconfig: string,
@@ -230,7 +233,7 @@ async function readLists(
   return { ms, tableMs: await load.run('tableList', { kubeconfig, path }) };
 }
 
-/** As the sets themselves say: what users wait for. */
+/** The number of ready pods in the status of the sets, which is what users wait for. */
 async function readyPods(api: ApiClient, namespace: string): Promise<number> {
   const [large, stateful, daemons, done] = await Promise.all([
     api.list(deployments, namespace, {}),

@@ -1,7 +1,4 @@
-/**
- * A hundred nodes that only say they run pods: idle, a thousand pods to schedule, thousands that stand there and are
- * listed.
- */
+/** A hundred fake nodes: idle; a thousand pods to schedule; and thousands of existing pods that are listed. */
 import { pods as podType } from '../../../src/api/client/resource-types.ts';
 import { pause, waitUntil } from '../../../src/up/processes.ts';
 import { startCluster } from '../../e2e/support/cluster.ts';
@@ -99,7 +96,7 @@ async function untilNone(cluster: TestCluster, fieldSelector: string): Promise<v
   if (!none) throw new Error(`after ${LIMIT_MS / 1000} s there are still pods with ${fieldSelector}`);
 }
 
-/** With watchers that have listed before and begin where their list ended. */
+/** With watchers that have listed before and start where their list ended. */
 async function measureMemory(cluster: TestCluster, { options, add }: StageContext): Promise<void> {
   const { resourceVersion } = await cluster.client().list(podType, 'default', { limit: 1 });
   await withLoad(async (watchers) => {
@@ -125,7 +122,7 @@ async function measureMemory(cluster: TestCluster, { options, add }: StageContex
   });
 }
 
-/** From a control plane that has just started: nothing was asked for before. */
+/** Right after the start of the control plane, before any other request. */
 async function measureLists(cluster: TestCluster, load: LoadProcess, { options, add }: StageContext): Promise<void> {
   await cluster.kill();
   const startMs = performance.now();

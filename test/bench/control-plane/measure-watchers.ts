@@ -1,4 +1,4 @@
-/** Five hundred watchers of the same objects, each with a connection of its own, at a hundred writes a second. */
+/** Five hundred watchers of the same objects, each with its own connection, at a hundred writes per second. */
 import { startCluster } from '../../e2e/support/cluster.ts';
 import { processCpuMs } from '../process-figures.ts';
 import type { StageContext } from './context.ts';

@@ -1,6 +1,6 @@
 /**
- * Eight clients that write and read, on one of the stores; beside them the same puts on the bare store. Before that:
- * how it starts, and what it takes idle.
+ * Eight clients that write and read on one of the stores, compared with the same puts on the bare store. Before that:
+ * the start, and the cost of the idle server.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,10 +20,10 @@ import type { LoadProcess } from './load-process.ts';
 export type Store = 'sqlite' | 'etcd';
 
 const CLIENTS = 8;
-/** About as long as a ConfigMap of the bench in the store, managed fields and all. */
+/** About the length of a ConfigMap of the benchmark in the store, including managed fields. */
 const VALUE = 'x'.repeat(600);
 const FLOOR_SECONDS = 1.5;
-/** A get every so often, beside the writers: enough to know its delay, too few to take much. */
+/** The interval of gets next to the writers: enough to measure their delay, too few to cost much. */
 const GET_EVERY_MS = 5;
 const SETTLE_MS = 5000;
 const MEMORY_SAMPLES = 5;
@@ -45,7 +45,7 @@ export async function measureStore(store: Store, context: StageContext): Promise
 
 interface Floor {
   readonly puts: Rates;
-  /** SQLite is in the server's own process, so reading it is not a request. */
+  /** SQLite runs in the server's process, so reading it is not a request. */
   readonly gets: Rates | undefined;
 }
 
@@ -170,7 +170,7 @@ async function measureConfigMaps({
   ms('get-p99', '  a get meanwhile: the 99th of 100', ({ p99Ms }) => p99Ms, 'gets', {
     target: { kind: 'atMost', value: 10 },
   });
-  // The gets' part is in it; so is, for SQLite, the store's.
+  // This includes the gets and, for SQLite, the store.
   add({
     name: `configmaps-cpu-${store}`,
     title: '  processor time of one',

@@ -9,7 +9,7 @@ import type { Decoded } from '../../../src/api/schema/decode.ts';
 import { workload } from './objects.ts';
 import type { WorkloadShape } from './objects.ts';
 
-/** How many pods the objects come to, as the API reads them. */
+/** The number of pods of the objects, as the API reads them. */
 function podsOf(shape: WorkloadShape, pods: number, nodes: number): number {
   let sum = 0;
   for (const { path, body } of workload(shape, 'space', pods, nodes)) {

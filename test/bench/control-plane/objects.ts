@@ -1,8 +1,8 @@
-/** What the bench writes. */
+/** The objects that the benchmark writes. */
 
 const NAMESPACE = 'default';
 
-/** Seven lines of configuration: about 300 bytes as JSON, as small objects are. */
+/** Seven lines of configuration, about 300 bytes as JSON: the size of a small object. */
 export function numberedConfigMap(name: string, namespace: string = NAMESPACE): object {
   return {
     apiVersion: 'v1',
@@ -22,13 +22,13 @@ export function numberedSample(name: string, namespace: string = NAMESPACE): obj
 }
 
 export interface PodOrder {
-  /** A name that no scheduler has leaves the pod unscheduled. */
+  /** A scheduler that does not exist leaves the pod unscheduled. */
   readonly schedulerName: string;
-  /** Every tenth pod is of the group `few`. */
+  /** Every tenth pod belongs to the group `few`. */
   readonly number: number;
 }
 
-/** As a Deployment's template makes them. */
+/** A pod as a Deployment creates it. */
 export function numberedPod(name: string, { schedulerName, number }: PodOrder): object {
   return {
     apiVersion: 'v1',
@@ -63,10 +63,10 @@ interface Creation {
 }
 
 const SETS = 100;
-/** Of the pods of three sets of a StatefulSet, a Job and a DaemonSet. */
+/** The share of the DaemonSet's pods among those of a StatefulSet, a Job and a DaemonSet. */
 const DAEMON_SHARE = 0.2;
 
-/** Sets that come to so many pods; the nodes are those of `bin/fake-nodes`. */
+/** Sets with this number of pods in total; the nodes are those of `bin/fake-nodes`. */
 export function workload(shape: WorkloadShape, namespace: string, pods: number, nodes: number): Creation[] {
   const each = pods / SETS;
   if (shape === 'one') return [deployment(namespace, 'web', pods)];
@@ -117,7 +117,7 @@ function deployment(namespace: string, name: string, replicas: number): Creation
   };
 }
 
-/** Every other one makes its pods one after the other. */
+/** Every second one creates its pods one after the other. */
 function statefulSet(namespace: string, index: number, replicas: number): Creation {
   const name = `stateful-${index}`;
   const podManagementPolicy = index % 2 === 0 ? 'OrderedReady' : 'Parallel';

@@ -1,4 +1,4 @@
-/** What `npm run bench -- control-plane` can be asked for. Pure. */
+/** Parses the command line of `npm run bench -- control-plane`. Pure. */
 import { parseArgs } from 'node:util';
 import { KubeletError } from '../../../src/base/errors.ts';
 import { readName } from '../option-values.ts';
@@ -9,17 +9,17 @@ export type StageName = (typeof STAGE_NAMES)[number];
 export interface ControlPlaneBenchOptions {
   readonly only: readonly StageName[];
   readonly quick: boolean;
-  /** Of each rate; control plane and floor by turns. */
+  /** The rounds for each rate; control plane and floor alternate. */
   readonly rounds: number;
   readonly roundSeconds: number;
   readonly startups: number;
   readonly watchSeconds: number;
   readonly idleSeconds: number;
   readonly pods: number;
-  /** Of the stage `large`. */
+  /** The number of pods of the stage `large`. */
   readonly largePods: number;
   readonly largeNodes: number;
-  /** Puts the results into docs/benchmarks.md. */
+  /** Writes the results into docs/benchmarks.md. */
   readonly write: boolean;
   readonly jsonFile: string | undefined;
 }
@@ -32,7 +32,7 @@ export const USAGE = `usage: npm run bench -- control-plane [--quick] [--only NA
   --write      put the results into docs/benchmarks.md
 `;
 
-/** Throws `Invalid` with what is accepted. Undefined means: print the usage. */
+/** Throws `Invalid` with the accepted values. Undefined: print the usage. */
 export function parseOptions(args: readonly string[]): ControlPlaneBenchOptions | undefined {
   const { values } = parseArgs({
     args: [...args],

@@ -21,7 +21,7 @@ interface Case {
   readonly name: string;
   readonly pod: PodChanges;
   readonly objects?: Omit<ClusterParts, 'nodes' | 'pods'>;
-  /** Pods that are on their nodes before, on all nodes in turn. */
+  /** The number of pods that are already on nodes, distributed over all nodes. */
   readonly present?: number;
 }
 

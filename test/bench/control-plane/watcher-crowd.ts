@@ -1,7 +1,4 @@
-/**
- * Many watches over connections of their own, read as bytes: what they cost here is little beside what they cost the
- * server.
- */
+/** Many watches, each with its own connection, read as bytes so that they cost little compared with the server. */
 import type { TLSSocket } from 'node:tls';
 import { connect } from 'node:tls';
 import type { ClusterAccess } from '../../../src/client/cluster-access.ts';
@@ -11,7 +8,7 @@ import type { WatchDelays } from './delays.ts';
 
 /** Enough for any run. */
 const WRITES_LIMIT = 5000;
-/** At most so many characters of an event may stand in two pieces of what comes. */
+/** The largest part of an event, in characters, that may be split over two chunks. */
 const CARRIED = 24;
 const AT_ONCE = 20;
 
@@ -30,7 +27,7 @@ class Watcher {
     socket.on('error', () => undefined);
   }
 
-  /** Events name their object once, as `"name":"w-NUMBER"`. */
+  /** Events contain the name of their object once, as `"name":"w-NUMBER"`. */
   #read(piece: string): void {
     const text = this.#rest + piece;
     const atMs = this.#nowMs();
@@ -80,7 +77,7 @@ export class WatcherCrowd {
     return crowd;
   }
 
-  /** Until all have seen so many events, or time is over. */
+  /** Resolves when all watchers have received this number of events, or after the time limit. */
   async until(events: number, limitMs: number): Promise<void> {
     await waitUntil(() => this.#watchers.every(({ count }) => count >= events), limitMs, 50);
   }

@@ -1,5 +1,5 @@
-// npm run bench -- eviction: how soon a crossed threshold is noticed, by this agent's readings and by one each 10 s as
-// upstream takes them, beside a hog of 200 MB/s in a bounded group; and what one round over 250 pods costs.
+// npm run bench -- eviction: how soon a crossed threshold is noticed, with this agent's readings and with one every 10
+// s as upstream has them, while a process takes 200 MB/s in a limited cgroup; and the cost of one round over 250 pods.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { silentLogger } from '../../../src/base/log.ts';
@@ -25,7 +25,7 @@ const ROUNDS = 5;
 const PODS = 250;
 const ROOT = `/kts-evict-${process.pid}`;
 
-/** Takes memory at the given rate until the kernel or the bench ends it. */
+/** Takes memory at the given rate until the kernel or the benchmark kills it. */
 const HOG = `
 const kept = []; const began = performance.now(); let taken = 0;
 setInterval(() => { const wanted = (performance.now() - began) * ${HOG_BYTES_PER_MS};
@@ -39,7 +39,7 @@ const monotonicMs = (): number => performance.now();
 const available = (): number => LIMIT_BYTES - (groups.memory(`${ROOT}/hog`)?.workingSetBytes ?? 0);
 
 interface Result {
-  /** Milliseconds from the crossing until it was noticed; undefined when the kernel killed first. */
+  /** Milliseconds from the crossing until it was noticed; undefined if the kernel killed a process first. */
   lateMs: number | undefined;
   reads: number;
 }
@@ -53,7 +53,7 @@ async function startHog(): Promise<ChildProcess> {
   return child;
 }
 
-/** The pause of the bench before the hog starts: it may begin at any point between two readings. */
+/** The pause before the process starts: it may start at any time between two readings. */
 async function round(readings: SignalReadings | undefined, phaseMs: number): Promise<Result> {
   const child = await startHog();
   let ended = false;

@@ -24,7 +24,7 @@ export const serviceOf = (at: number): Service => ({
   },
 });
 
-/** `shift`: other endpoints than before. */
+/** `shift` selects other endpoints than before. */
 export const sliceOf = (at: number, endpoints: number, shift = 0): EndpointSlice => ({
   metadata: {
     name: `web-${at}-1`,

@@ -11,7 +11,7 @@ const median = (values: readonly number[]): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? NaN;
 const show = (row: string, figure: string, goal: string): void => console.log(`| ${row} | ${figure} | ${goal} |`);
 
-/** A network namespace for the time of one measurement. */
+/** Runs a measurement in a temporary network namespace. */
 async function inSpace<T>(name: string, measure: (space: string) => Promise<T>): Promise<T> {
   const space = `ktb${process.pid}${name}`;
   await runCommand(['ip', 'netns', 'add', space]);

@@ -1,5 +1,5 @@
-// Questions for names of the cluster and of others, over UDP on loopback. Who asks is another process; what counts is the
-// processor time of the one that answers.
+// Queries for names inside and outside of the cluster, over UDP on loopback. The client is another process; only the
+// server's processor time is measured.
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const QUESTIONS = 60_000;
 const UNDER_WAY = 64;
 const SERVICES = 1000;
 
-/** Asks for each name in turn, `UNDER_WAY` at a time; what gets no answer within a second is asked again. */
+/** Queries the names in turn, with `UNDER_WAY` open queries; a query without a response is repeated after a second. */
 const CLIENT = `
 const [port, names, count, underWay] = process.argv.slice(1).map((text) => JSON.parse(text));
 const socket = require('node:dgram').createSocket({ type: 'udp4', recvBufferSize: 4 << 20 });
@@ -36,7 +36,7 @@ socket.on('message', (message) => { if ((message.readUInt16BE(6) === 0)) throw n
 for (let at = 0; at < underWay; at += 1) next();`;
 
 export interface NameFigures {
-  /** Answers for one second of processor time of the server. */
+  /** Responses per second of the server's processor time. */
   readonly perCore: number;
 }
 

@@ -1,5 +1,5 @@
-// Bytes from a namespace to another one through VXLAN: with what our plan makes, and with the devices that one makes by
-// hand as flannel's documentation has it. In turns, because the machine does other things too.
+// Throughput from one namespace to another through VXLAN: with the devices of our plan, and with devices that are
+// created by hand as flannel's documentation describes. They alternate, because the machine has other work too.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInformers } from '../../../src/api/client/informer.ts';
@@ -54,7 +54,7 @@ async function connectByHand(): Promise<() => Promise<void>> {
         ...['bridge', 'fdb', 'add', mac(other), 'dev', 'flannel.2', 'dst', `192.168.78.${other}`, 'self', 'permanent'],
       ),
     );
-    // As flannel does it (upstream: flannel ethtool.EthtoolTXOff), by whatever the machine has for it.
+    // As in flannel (upstream: flannel ethtool.EthtoolTXOff), with the program that the machine has for it.
     await createIpNetwork(inSpace(at).slice(0, 4)).disableChecksumOffload('flannel.2');
   }
   return async () => {
@@ -115,7 +115,7 @@ const SINK =
   'my $s = IO::Socket::INET->new(Listen => 1, LocalPort => 9999, ReuseAddr => 1) or die; print "ready\\n"; $| = 1; my $c = $s->accept; my ($n, $b) = (0, ""); while (my $r = sysread $c, $b, 1048576) { $n += $r } print "$n\\n";';
 const SOURCE = `my $s = IO::Socket::INET->new(PeerAddr => "10.244.2.1", PeerPort => 9999) or die; my $b = "x" x 262144; my $end = time + ${SECONDS}; syswrite $s, $b while time < $end;`;
 
-/** Megabytes for a second. */
+/** Megabytes per second. */
 async function transfer(): Promise<number> {
   const perl = (at: number, program: string): string[] =>
     inSpace(at, 'perl', '-MIO::Socket::INET', '-MTime::HiRes=time', '-e', `$| = 1; ${program}`);

@@ -29,7 +29,7 @@ const policyOf = (at: number): NetworkPolicy => ({
   },
 });
 
-/** Milliseconds from the creation of a policy to the end of the transaction that has its rules. */
+/** Milliseconds from the creation of a policy until the transaction with its rules ends. */
 export async function measurePolicies(space: string): Promise<readonly number[]> {
   const api = new FakeApiClient({ clock: systemClock, random: seededRandom(1) });
   api.seed(namespaces, { metadata: { name: 'default', namespace: '', uid: 'd' }, spec: {} });

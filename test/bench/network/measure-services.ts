@@ -13,12 +13,12 @@ import { clusterOf, POD_RANGE, SERVICE_RANGE, sliceOf } from './cluster-objects.
 
 export interface ServiceFigures {
   readonly wholeMs: number;
-  /** Of this process; that of nft and iptables-restore is not in it. */
+  /** The processor time of this process, without nft and iptables-restore. */
   readonly wholeProcessorMs: number;
-  /** The part of it in which nft or iptables-restore ran. */
+  /** The part of the time in which nft or iptables-restore ran. */
   readonly wholeProgramMs: number;
   readonly changesMs: readonly number[];
-  /** The backend's program alone, after each change: it replaces one chain of one rule beside them. */
+  /** The time of the backend's program alone after each change: it replaces one chain with one rule. */
   readonly floorsMs: readonly number[];
   readonly memoryMiB: number;
 }
@@ -36,7 +36,7 @@ const residentMiB = (): number => {
   return process.memoryUsage().rss / 2 ** 20;
 };
 
-/** `space`: a network namespace of its own. */
+/** `space`: the network namespace. */
 export async function measureServices(backend: 'nftables' | 'iptables', space: string): Promise<ServiceFigures> {
   const api = clusterOf(SERVICES, ENDPOINTS);
   const parts = { clock: systemClock, random: systemRandom, log: recordingLog() };

@@ -22,12 +22,12 @@ import type { PodRuntimeStatus } from '../../../src/kubelet/model/runtime-status
 const PODS = 100;
 const ROUNDS = 15;
 const ROOT = `/kts-scrape-${process.pid}`;
-/** What is wanted of every endpoint: milliseconds, and the share of a core at one answer in 15 s. */
+/** The goals for every endpoint: milliseconds, and the share of a core at one response every 15 s. */
 const LIMIT_MS = 100;
 const LIMIT_SHARE = 0.05;
 const BETWEEN_MS = 15_000;
 
-/** Ids as long as real ones: they make most of the text. */
+/** Ids are as long as real ones, because they are most of the text. */
 const idOf = (kind: string, index: number): string => `${kind}${index}`.padEnd(64, '0');
 const uidOf = (index: number): string => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
 

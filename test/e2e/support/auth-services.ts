@@ -1,5 +1,5 @@
-// What an API server asks about tokens and rights, and reports of requests: webhooks in this process, an OpenID Connect
-// issuer in one of its own.
+// External services of an API server: webhooks for tokens, authorization and audit in this process, and an OpenID
+// Connect issuer in its own process.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ export interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Answers each POST with the status that `judge` gives it, and keeps what was posted. */
+/** Answers each POST with the status that `judge` returns, and stores the request. */
 export class Webhook {
   readonly posted: Posted[] = [];
   readonly #server: Server;
@@ -53,7 +53,7 @@ export class Webhook {
     });
   }
 
-  /** Writes the file in kubeconfig's format by which a server finds it. */
+  /** Writes the kubeconfig with which a server connects to the webhook. */
   async listen(file: string): Promise<string> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -98,7 +98,7 @@ export class OidcIssuer {
     return new OidcIssuer(`https://127.0.0.1:${port}`, certificate, child);
   }
 
-  /** A token with these claims; an hour from now is its end unless `endsInSeconds` says otherwise. */
+  /** A token with these claims; it expires in an hour unless `endsInSeconds` is set. */
   token(claims: object, { forged = false, endsInSeconds = 3600 } = {}): Promise<string> {
     const body = JSON.stringify({ claims, forged, expiresAtSeconds: Math.floor(Date.now() / 1000) + endsInSeconds });
     return new Promise((resolve, reject) => {

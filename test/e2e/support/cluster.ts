@@ -22,39 +22,39 @@ export interface KubectlResult {
 }
 
 export interface TestClusterOptions {
-  /** Fake nodes to begin with. */
+  /** The initial number of fake nodes. */
   readonly nodes?: number;
   /** Absent: SQLite. */
   readonly etcd?: Pick<TestEtcd, 'endpoint'>;
   readonly flags?: readonly string[];
-  /** Another server of the same cluster: same certificates, same store. */
+  /** The data folder of an existing cluster, for another server with the same certificates and store. */
   readonly folder?: string;
 }
 
 export interface TestCluster {
   readonly folder: string;
   readonly port: number;
-  /** Of an administrator. */
+  /** An administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** kubectl with its words, what it reads and what its environment has beside the usual; whatever it answers. */
+  /** Runs kubectl with arguments, standard input and additional variables. Returns the result even if it fails. */
   tryKubectl(
     args: readonly string[],
     input?: string,
     environment?: Readonly<Record<string, string>>,
   ): Promise<KubectlResult>;
-  /** The same; its standard output, or an error that shows all it said. */
+  /** Like `tryKubectl`, but returns the standard output, and throws an error with all output if it fails. */
   kubectl(args: readonly string[], input?: string, environment?: Readonly<Record<string, string>>): Promise<string>;
-  /** A command that does not end on its own, until it has written `enough`; what it has written. */
+  /** Runs a command that does not end by itself, until `enough` accepts its output, which is returned. */
   follow(args: readonly string[], enough: (stdout: string) => boolean): Promise<string>;
-  /** Of an administrator, over HTTP. */
+  /** A client with an administrator's rights, over HTTP. */
   client(): HttpApiClient;
-  /** Over HTTP: most namespaces are only a place for the objects of a test, and each kubectl costs a start. */
+  /** Creates a namespace over HTTP, because starting kubectl takes time. */
   createNamespace(name: string): Promise<void>;
-  /** SIGKILL, as a power cut would. */
+  /** Kills the server with SIGKILL, like a power cut. */
   kill(): Promise<void>;
-  /** Again on the same port and folder. */
+  /** Starts the server again on the same port and folder. */
   start(): Promise<void>;
-  /** What the process has written. */
+  /** The output of the process. */
   log(): string;
   pid(): number;
   stop(): Promise<void>;
@@ -62,8 +62,7 @@ export interface TestCluster {
 
 const startLimitMs = 60_000;
 /**
- * What kubectl keeps for later stands here, not in the home of the user who runs the tests; the folder goes with this
- * process.
+ * The home folder of kubectl, in place of that of the user who runs the tests; it is removed when this process ends.
  */
 export const kubectlHome = mkdtempSync(path.join(tmpdir(), 'kts-kubectl-'));
 process.on('exit', () => rmSync(kubectlHome, { recursive: true, force: true }));
@@ -159,7 +158,7 @@ function isWritten(file: string): boolean {
   }
 }
 
-/** Resolves when they are registered; answers with what stops them. */
+/** Resolves when they are registered. Returns a function that stops them. */
 export async function startFakeNodes(
   kubeconfig: string,
   count: number,

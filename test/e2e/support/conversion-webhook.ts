@@ -12,16 +12,16 @@ interface Review {
 }
 
 export interface ConversionWebhook {
-  /** `spec.conversion` of a definition. */
+  /** The field `spec.conversion` of a definition. */
   readonly conversion: object;
-  /** How many objects came with each review. */
+  /** The number of objects in each review. */
   readonly asked: number[];
-  /** What every review is refused with from now on; undefined: none is. */
+  /** The error for all further reviews; undefined: they succeed. */
   refuse(message: string | undefined): void;
   close(): void;
 }
 
-/** A webhook that knows `hostPort` in v1 as `host` and `port` in v2. */
+/** A webhook that converts `hostPort` of v1 to `host` and `port` of v2. */
 export async function startConversionWebhook(): Promise<ConversionWebhook> {
   const { key, cert } = makeWebhookCertificate(['IP:127.0.0.1']);
   const asked: number[] = [];

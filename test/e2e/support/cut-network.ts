@@ -1,13 +1,13 @@
-// The network between one API server and the members of etcd, which may be cut: what is sent is neither delivered nor
-// refused, as with a broken switch. What was on its way arrives when the network is whole again, however late.
+// The network between one API server and the members of etcd, which can be cut: data is neither delivered nor refused,
+// as with a broken switch. Data that was being sent arrives when the network is restored.
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 export interface CutNetwork {
-  /** For `--etcd-servers`. */
+  /** The value for `--etcd-servers`. */
   readonly endpoint: string;
-  /** From all members, or only from these. */
+  /** Cuts the connections to all members, or only to these. */
   cut(members?: readonly number[]): void;
   heal(): void;
   close(): void;

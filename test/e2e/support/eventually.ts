@@ -6,8 +6,8 @@ const LONGEST_PAUSE_MS = 400;
 const GROWTH = 1.25;
 
 /**
- * Asks again until the check passes; what it last failed with when it does not in time. Most checks start a program:
- * what takes seconds is asked less and less often.
+ * Repeats a check until it passes; throws its last error after the time limit. Most checks start a program, so slow
+ * checks are repeated at increasing intervals.
  */
 export async function eventually<T>(check: () => Promise<T>, limitMs = 15_000): Promise<T> {
   let pauseMs = FIRST_PAUSE_MS;

@@ -16,7 +16,7 @@ const podSpec = {
 };
 const template = { metadata: { labels }, spec: podSpec };
 const selector = { matchLabels: labels };
-/** About requests that nothing else in the tests makes. */
+/** Matches requests that no other test makes. */
 const policyMatch = {
   resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
   objectSelector: { matchLabels: { nobody: 'has-this' } },
@@ -34,7 +34,7 @@ const deviceRequest = { name: 'gpu', exactly: { deviceClassName: 'any-of-cluster
 const subject = { kind: 'User', name: 'jane', apiGroup: 'rbac.authorization.k8s.io' };
 const rule = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
 
-/** PEM in base64; its key stands in `folder`. */
+/** A certificate request in PEM and base64; its key is in `folder`. */
 export async function certificateRequest(folder: string): Promise<string> {
   const pem = await runCommand([
     'openssl',
@@ -53,7 +53,7 @@ export async function certificateRequest(folder: string): Promise<string> {
   return Buffer.from(pem).toString('base64');
 }
 
-/** Of nobody's; valid until 2126. */
+/** The certificate of an unused authority, valid until 2126. */
 const authority = `-----BEGIN CERTIFICATE-----
 MIIBdjCCARugAwIBAgIUX8X2zu7FdIIHeOoRFItO709jFH0wCgYIKoZIzj0EAwIw
 DzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMjMxNjI4MTFaGA8yMTI2MTAzMDE2Mjgx
@@ -67,7 +67,7 @@ zMF2yDypNAIhANimI7EZKY3tUa00JReKOJFQUrr3DjyBPGK5wCKu5zpJ
 `;
 
 export interface KindManifest {
-  /** As kubectl writes it with `-o name`, without the name. */
+  /** As kubectl prints it with `-o name`, without the name. */
   readonly resource: string;
   readonly name: string;
   readonly namespaced: boolean;
@@ -89,7 +89,7 @@ const inCluster = (
   name = 'any-of-cluster',
 ): KindManifest => ({ resource, name, namespaced: false, manifest: { apiVersion, kind, ...meta(name), ...content } });
 
-/** Every kind that is kept. `certificateRequest`: PEM in base64; `namespace`: where the namespaced ones are made. */
+/** One object of each stored kind. `certificateRequest`: PEM in base64; `namespace`: that of the namespaced objects. */
 export function everyKind(certificateRequest: string, namespace: string): readonly KindManifest[] {
   return [
     ...kindsOfNamespaces(namespace),
@@ -122,7 +122,7 @@ function podCertificateRequest(certificateRequest: string): KindManifest {
 
 const autoscaled = { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'missing' }, maxReplicas: 3 };
 
-/** Kinds in versions that clients do not prefer. */
+/** Kinds in versions that are not preferred. */
 export const otherVersions: readonly KindManifest[] = [
   inNamespace('horizontalpodautoscaler.autoscaling', 'autoscaling/v1', 'HorizontalPodAutoscaler', { spec: autoscaled }),
 ];
@@ -404,7 +404,7 @@ function kindsOfCluster(certificateRequest: string): readonly KindManifest[] {
   ];
 }
 
-/** Questions: they are answered, not kept. */
+/** Reviews: the API server answers them and does not store them. */
 export const everyReview: readonly Readonly<Record<string, unknown>>[] = [
   { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
   { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'nobody.knows.it' } },

@@ -20,11 +20,11 @@ export interface Attempt {
   readonly what: string;
   readonly method: string;
   readonly path: string;
-  /** All of them are needed. */
+  /** All of them are required. */
   readonly needs: readonly Verb[];
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string;
-  /** What is answered when nothing is forbidden. */
+  /** The expected statuses if nothing is forbidden. */
   readonly answers: readonly number[];
   readonly writes: boolean;
 }
@@ -32,11 +32,11 @@ export interface Attempt {
 export interface KindUnderTest {
   readonly definition: ResourceDefinition;
   readonly kind: KindManifest;
-  /** Of the collection. */
+  /** The path of the collection. */
   readonly path: string;
 }
 
-/** No object of the kind is called so, before and after. */
+/** A name that no object of the kind has. */
 export function missingName({ type }: ResourceDefinition): string {
   if (type.kind === 'IPAddress') return '192.0.2.77';
   if (type.kind === 'APIService') return 'v2.every-api.example.com';
@@ -55,7 +55,7 @@ export function collectionPath(
   return `${group === '' ? '/api' : `/apis/${group}`}/${version}${namespaced ? `/namespaces/${namespace}` : ''}/${plural}`;
 }
 
-/** What in an object must agree with its name: the kind that a definition defines, the version that is served. */
+/** Object fields that must match its name: the kind that a definition defines, the version that is served. */
 function contentFor({ kind, spec }: KindManifest['manifest'], name = ''): object {
   if (kind === 'APIService') return { spec: { ...(spec as object), version: name.split('.')[0] } };
   if (kind !== 'CustomResourceDefinition') return {};
@@ -63,7 +63,7 @@ function contentFor({ kind, spec }: KindManifest['manifest'], name = ''): object
   return { spec: { ...(spec as object), names: { ...(spec as { readonly names: object }).names, plural } } };
 }
 
-/** What can be asked about objects themselves. */
+/** All requests about objects themselves. */
 export function attemptsOn({ definition, kind: { name, manifest }, path }: KindUnderTest): readonly Attempt[] {
   const named = (as: { readonly name?: string; readonly generateName?: string }): string =>
     JSON.stringify({
@@ -94,7 +94,7 @@ export function attemptsOn({ definition, kind: { name, manifest }, path }: KindU
     read('list of one name', `${path}?fieldSelector=metadata.name%3D${name}`, 'list'),
     read('watch', `${path}?watch=1`, 'watch'),
     write('post', 'POST', { path, needs: ['create'], body: named({ name: missing }), answers: [201] }),
-    // Names of nodes, drivers and roles are drawn as all others are; some kinds may want another form of a name.
+    // Names of nodes, drivers and roles are generated like all others; some kinds may require a different format.
     write('post with a generated name', 'POST', {
       path,
       needs: ['create'],
@@ -139,8 +139,8 @@ export function attemptsOn({ definition, kind: { name, manifest }, path }: KindU
 }
 
 /**
- * What can be asked about the parts of objects, and of what is missing: none of it may be reached by rights to the
- * object, and none of it creates one.
+ * Requests for subresources, and for missing objects: rights to the object must not allow any of them, and none of them
+ * creates an object.
  */
 export function attemptsOnParts({ definition, kind: { name, manifest }, path }: KindUnderTest): readonly Attempt[] {
   const missing = missingName(definition);

@@ -1,5 +1,5 @@
-// A scheduler extender as a program: it keeps pods off nodes with the label `extender=no`, prefers those with
-// `extender=best`, does not answer for pods with the label `slow`, and writes what it was asked.
+// A scheduler extender as a program: it rejects nodes with the label `extender=no`, prefers those with `extender=best`,
+// does not answer for pods with the label `slow`, and prints its requests.
 import { createServer } from 'node:http';
 
 interface Args {

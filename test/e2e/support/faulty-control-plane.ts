@@ -1,5 +1,5 @@
-// A control plane as its own process, run as its program is, of which one part throws where nothing catches: on SIGUSR2
-// it rejects a promise, on SIGUSR1 it throws.
+// A control plane in its own process, started like the real program, with one faulty part: on SIGUSR2 it rejects a
+// promise that is not handled, on SIGUSR1 it throws an exception that is not caught.
 import { mkdirSync } from 'node:fs';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createPinoLog } from '../../../src/base/pino-log.ts';

@@ -4,11 +4,14 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 
-/** What is done with a connection once a request has begun to come. */
+/** What happens to a connection after the start of a request arrived. */
 export interface Attack {
   readonly name: string;
   readonly run: (socket: Socket) => void;
-  /** An answer may come of it: what was sent of the body counts, or the attack begins behind an answer. */
+  /**
+   * The client may accept a response: the part of the body that was sent is valid, or the attack begins after a
+   * response.
+   */
   readonly mayAnswer?: boolean;
 }
 
@@ -17,7 +20,7 @@ const say = (name: string, text: string, end = false): Attack => ({
   run: (socket) => (end ? socket.end(text, 'latin1') : void socket.write(text, 'latin1')),
 });
 
-/** As fast as the other side takes it. */
+/** Sends as fast as the other side reads. */
 const flood = (name: string, first: string, again: string): Attack => ({
   name,
   run: (socket) => {
@@ -86,16 +89,16 @@ export const attacks: readonly Attack[] = [
 
 export interface FaultyServer {
   readonly port: number;
-  /** For the connections from here on. */
+  /** The attack for all further connections. */
   attack: Attack;
-  /** Connections that are open. */
+  /** The open connections. */
   readonly open: ReadonlySet<Socket>;
-  /** What was sent over the connections since the last call. */
+  /** The bytes that were sent over the connections since the last call. */
   takeSent(): number;
   close(): Promise<void>;
 }
 
-/** On loopback, or at a path of a socket. */
+/** Listens on loopback, or at the path of a unix socket. */
 export async function faultyServer({
   tls,
   path,

@@ -1,12 +1,12 @@
 /**
- * What clients did and saw, and whether one register for each key explains it. Writes have values of their own and
- * revisions of the store; so all orders are known, and linearizability is a matter of comparing them.
+ * The operations of clients, and whether one register for each key explains them (linearizability). Each write has a
+ * unique value and a revision of the store. All orders are therefore known, and the check is a comparison.
  */
 export interface Write {
   readonly key: string;
   readonly value: string;
   readonly invokedMs: number;
-  /** Of the acknowledgement; absent: the outcome is not known. */
+  /** When it was acknowledged; absent: the outcome is unknown. */
   readonly doneMs?: number;
   readonly revision?: number;
 }
@@ -26,10 +26,10 @@ export interface Change {
   readonly revision: number;
 }
 
-/** Between a list, or the place where an earlier one ended, and the next break. */
+/** The events of a watch from a list, or from the end of the previous part, until the next interruption. */
 export interface WatchPart {
   readonly after: number;
-  /** The revision up to which the server says that the watcher has seen all. */
+  /** The revision up to which the watcher has received all events, according to the server. */
   until: number;
   readonly seen: readonly Change[];
 }
@@ -41,7 +41,7 @@ export interface History {
   readonly watches: readonly WatchPart[];
 }
 
-/** What no order of single steps explains; empty: the history is linearizable. */
+/** The operations that no sequential order explains; empty if the history is linearizable. */
 export function findFaults({ writes, reads, truth, watches }: History): string[] {
   const faults: string[] = [];
   const byRevision = new Map(truth.map((change) => [change.revision, change]));

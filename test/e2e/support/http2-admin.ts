@@ -14,7 +14,7 @@ export interface Http2Request {
   readonly path: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string;
-  /** Absent: the administrator. */
+  /** The impersonated user; absent: the administrator. */
   readonly as?: string;
 }
 

@@ -1,4 +1,4 @@
-// The client of a measured server: sends requests, and says what each cost.
+// The client of a measured server: sends requests and returns their costs.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -85,7 +85,7 @@ export class MeasuredCluster {
     });
   }
 
-  /** What happens in the server until the answer is there and what it sets going has begun. */
+  /** Measures the server until the response has arrived and the work that the request triggers has started. */
   async measure(sent: Sent): Promise<Measurement & { readonly answer: Answer }> {
     await this.#ask('begin');
     const answer = await this.send(sent);

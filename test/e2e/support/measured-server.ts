@@ -1,4 +1,4 @@
-/** A control plane in a thread of its own, which says how long each of its turns was: the entry of the thread. */
+/** Entry of the thread with a measured control plane. It reports how long each of its turns took. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import v8 from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -10,13 +10,13 @@ import { parseCommandLine } from '../../../src/control-plane/cmd/flags/parse-com
 
 export interface Measurement {
   /**
-   * The longest time in which nothing else was seen to: the delay of the event loop, or what of it this thread really
-   * worked, on a machine that has more to do.
+   * The longest time without other events: the delay of the event loop, or, on a busy machine, the part of it in which
+   * this thread worked.
    */
   readonly heldMs: number;
-  /** Processor time of this thread in all. */
+  /** The total processor time of this thread. */
   readonly workMs: number;
-  /** By how much more was in use after a collection than before, at most. */
+  /** The maximum increase of the used heap after a collection. */
   readonly heapBytes: number;
 }
 

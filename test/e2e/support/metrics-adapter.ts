@@ -7,14 +7,14 @@ export const CUSTOM_METRICS = 'custom.metrics.k8s.io/v1beta2';
 export const EXTERNAL_METRICS = 'external.metrics.k8s.io/v1beta1';
 
 export interface MetricsAdapter {
-  /** A Service and the APIServices behind which it answers. */
+  /** The manifests of a Service and of the APIServices behind which it answers. */
   readonly manifests: readonly string[];
-  /** Who asked for values, by the path. */
+  /** The users who requested values, by path. */
   readonly asked: ReadonlyMap<string, string>;
   close(): void;
 }
 
-/** `values`: what stands in the list that is answered for a path below `/apis/`. */
+/** `values`: the items of the list for a path below `/apis/`. */
 export async function startMetricsAdapter(
   values: (path: string) => readonly object[] | undefined,
 ): Promise<MetricsAdapter> {

@@ -1,4 +1,4 @@
-/** The Deployment that the documents this project comes from follow from `kubectl apply` to its containers. */
+/** The Deployment that the seed documents of this project follow from `kubectl apply` to its containers. */
 export const nginxDeployment = `apiVersion: apps/v1
 kind: Deployment
 metadata:

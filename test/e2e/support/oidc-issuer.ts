@@ -1,5 +1,5 @@
-// An OpenID Connect issuer as a process of its own: discovery and keys over TLS, and tokens for who asks.
-// usage: node oidc-issuer.ts CERTIFICATE KEY   (prints its port; POST / with claims answers with a token)
+// An OpenID Connect issuer in its own process: discovery and keys over TLS, and tokens on request. usage: node
+// oidc-issuer.ts CERTIFICATE KEY   (prints its port; POST / with claims returns a token)
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
 interface Wanted {
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Signed with a key that the issuer does not show. */
+  /** Signed with a key that the issuer does not publish. */
   readonly forged?: boolean;
   readonly expiresAtSeconds: number;
 }

@@ -1,5 +1,5 @@
-// One address for several API servers, as a load balancer of TCP makes it: it asks each for /readyz and cuts the
-// connections of one that does not answer, so that clients come back and are led to another one.
+// One address for several API servers, like a TCP load balancer: it checks /readyz of each server, and cuts the
+// connections to a server that does not respond. Clients then reconnect and reach another server.
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { get } from 'node:https';

@@ -1,5 +1,5 @@
-// Bodies that are wrong in one place only, of any size: each list, map, text and free value of a schema, filled with
-// very many things.
+// Bodies of any size with one fault: each list, map, string and free-form value of a schema is filled with a large
+// number of values.
 import { measureJson } from '../../../src/api/measure-json.ts';
 import type { ObjectSchema, Schema } from '../../../src/api/schema/schema.ts';
 
@@ -9,7 +9,7 @@ export interface Place {
   readonly field: string;
 }
 
-/** What stands at a place, by size: elements, keys or characters. */
+/** A value for a place, by its size: the number of elements, keys or characters. */
 export interface Shape {
   readonly name: string;
   readonly make: (size: number) => unknown;
@@ -19,7 +19,7 @@ type Likeness = 'distinct' | 'identical' | 'prefix' | 'rich';
 const prefix = 'a'.repeat(40);
 const deepest = 5;
 
-/** The places of a kind that are not in `seen`: what many kinds have (metadata, pod templates) is tried once. */
+/** The places of a kind that are not in `seen`: parts that many kinds have (metadata, pod templates) are tried once. */
 export function placesOf(root: ObjectSchema, seen: Map<ObjectSchema, Set<string>>): readonly Place[] {
   const places: Place[] = [];
   const open = new Set<ObjectSchema>();
@@ -81,7 +81,7 @@ function textOf(format: string | undefined, field: string, number: number, liken
 
 interface ObjectOptions {
   readonly depth: number;
-  /** Beside what is required. */
+  /** Additional fields. */
   readonly fields?: readonly string[];
 }
 
@@ -204,7 +204,7 @@ function listShapes(items: Schema, field: string, keys: readonly string[]): read
   ];
 }
 
-/** How much of a shape makes so many bytes, or as many values as are taken. */
+/** The size at which a shape has this number of bytes, or the maximum number of values. */
 export function sizeFor({ make }: Shape, bytes: number, values: number): number {
   const [small, large] = [make(64), make(128)].map((value) => Buffer.from(JSON.stringify(value)));
   if (small === undefined || large === undefined) return 1;
@@ -216,7 +216,7 @@ export function sizeFor({ make }: Shape, bytes: number, values: number): number 
   return Math.max(8, Math.floor(Math.min(bytes / each.bytes, values / each.values)));
 }
 
-/** A copy of an object with `value` at the place, and on the way there what has to be. */
+/** A copy of an object with `value` at the place; missing parents are created. */
 export function withPlace(base: object, root: ObjectSchema, { path }: Place, value: unknown): object {
   const copy = structuredClone(base);
   let at = copy as Record<string | number, unknown>;

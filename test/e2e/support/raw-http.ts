@@ -1,4 +1,4 @@
-// What kubectl cannot ask: any method, header and body, as an administrator.
+// Requests that kubectl cannot send: any method, headers and body, as an administrator.
 import { request } from 'node:https';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { readKubeconfig } from '../../../src/client/kubeconfig.ts';
@@ -14,11 +14,11 @@ export interface RawReply {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
-  /** The body's JSON. */
+  /** The parsed JSON body. */
   json<T = RawJson>(): T;
 }
 
-/** Enough of what answers have to read them without checking each step. */
+/** A loose type of JSON responses, so that tests need not check each step. */
 export interface RawJson {
   readonly kind: string;
   readonly apiVersion: string;
@@ -67,7 +67,7 @@ export function rawHttp(cluster: TestCluster): Raw {
   };
 }
 
-/** The events of a watch until `enough` says so, or the server ends it. */
+/** The events of a watch until `enough` accepts them or the server ends the watch. */
 export async function watchEvents(
   cluster: TestCluster,
   path: string,

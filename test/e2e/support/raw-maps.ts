@@ -2,7 +2,7 @@
 import type { TestCluster } from './cluster.ts';
 import type { Raw, RawJson, RawReply } from './raw-http.ts';
 
-/** The path of the ConfigMaps of a new namespace. */
+/** Creates a namespace, and returns the path of its ConfigMaps. */
 export async function makeMaps(cluster: TestCluster, raw: Raw, namespace: string): Promise<string> {
   await cluster.createNamespace(namespace);
   const maps = `/api/v1/namespaces/${namespace}/configmaps`;
@@ -32,7 +32,7 @@ export const configMap = (name: string, rest: object = {}): object => ({
   ...rest,
 });
 
-/** The names in a list without the ConfigMap that every namespace gets. */
+/** The names in a list, without the ConfigMap that every namespace has. */
 export const ownNames = (list: RawJson): readonly string[] =>
   list.items.map(({ metadata }) => metadata.name).filter((name) => name !== 'kube-root-ca.crt');
 

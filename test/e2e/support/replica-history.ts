@@ -2,7 +2,7 @@
 import type { ReplicaSet } from '../../../src/api/apps/replica-set.ts';
 import type { Pod } from '../../../src/api/core/pod.ts';
 
-/** One write of the store. Absent objects were deleted. */
+/** One write in the store. Deleted objects are absent. */
 export interface StoredChange {
   readonly key: string;
   readonly revision: number;
@@ -11,13 +11,13 @@ export interface StoredChange {
 }
 
 /**
- * 1. A ReplicaSet never has more pods than the largest number that it has asked for: one controller creates only what
- *    is missing, and waits for what it has created. Two controllers that act at once, or one that begins with an old
- *    state, create pods twice.
- * 2. All sets together never ask for more than `limit` pods, the replicas of the Deployment and its surge.
+ * 1. A ReplicaSet never has more pods than the largest number that it has requested: a controller only creates missing
+ *    pods, and waits until it sees what it has created. Two active controllers, or one that starts with an old state,
+ *    would create pods twice.
+ * 2. All sets together never request more than `limit` pods, the replicas of the Deployment and its surge.
  *
- * The number of pods of all sets has no such limit: the sets are worked on independently, so a new set may create its
- * pod before an old one has deleted its own (upstream: NewRSNewReplicas counts what the sets ask for).
+ * The number of pods of all sets has no such limit: sets are processed independently, so a new set may create its pod
+ * before an old one has deleted its own (upstream: NewRSNewReplicas counts what the sets ask for).
  */
 export function findSurplus(changes: readonly StoredChange[], limit: number): readonly string[] {
   const faults: string[] = [];

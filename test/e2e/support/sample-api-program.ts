@@ -1,6 +1,6 @@
-// An aggregated API server of its own process, as others write them: `flavours` of samples.example.com, kept in memory.
-// It trusts the user headers of a client whose certificate the front proxy's authority signed, and no other. Its
-// parent tells it over IPC how to behave.
+// An aggregated API server in its own process: `flavours` of samples.example.com, stored in memory. It trusts the user
+// headers only of a client whose certificate the front proxy's authority signed. Its parent controls its behaviour over
+// IPC.
 import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
@@ -71,7 +71,7 @@ const verb = {
 };
 const paths = { [`${ROOT}/namespaces/{namespace}/flavours/{name}`]: { get: verb } };
 
-/** What a server says that means no good. */
+/** Wrong or hostile responses of a server. */
 function documentsOf(): Readonly<Record<string, unknown>> {
   const good = {
     [ROOT]: { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: GROUP_VERSION, resources: [resource] },
@@ -132,7 +132,7 @@ function documentsOf(): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The front proxy, as extension-apiserver-authentication describes it. */
+/** The user that the front proxy names, as extension-apiserver-authentication describes it. */
 function userOf(request: IncomingMessage, { allowedNames }: SampleApiStart): string | undefined {
   const socket = request.socket as TLSSocket;
   if (!socket.authorized) return undefined;

@@ -1,4 +1,4 @@
-// The parent's side of `sample-api-program.ts`: starts it, kills it, and tells it how to behave.
+// The parent's side of `sample-api-program.ts`: starts it, kills it and controls its behaviour.
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,11 +8,11 @@ import { makeWebhookCertificate } from '../../../src/control-plane/admission/tes
 export type SampleApiMode = 'good' | 'hang' | 'other-group' | 'cyclic' | 'huge';
 
 export interface SampleApiStart {
-  /** 0: any free one. */
+  /** 0: a free port. */
   readonly port: number;
   readonly key: string;
   readonly cert: string;
-  /** Signs the certificate of the front proxy. */
+  /** The authority of the front proxy's certificate. */
   readonly clientCa: string;
   readonly allowedNames: readonly string[];
 }
@@ -36,7 +36,7 @@ export class SampleApi {
     this.#trust = trust;
   }
 
-  /** On the port that it had before. */
+  /** Starts it on its previous port. */
   async start(): Promise<void> {
     const child = fork(path.join(import.meta.dirname, 'sample-api-program.ts'), {
       execArgv: ['--disable-warning=ExperimentalWarning'],

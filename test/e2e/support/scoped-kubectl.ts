@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import type { KubectlResult, TestCluster } from './cluster.ts';
 
-/** Variables beside those that every kubectl gets. */
+/** Variables in addition to those of every kubectl. */
 type Environment = Readonly<Record<string, string>>;
 
-/** kubectl in a namespace of its own, typed as one would; so that tests can share a cluster and run at once. */
+/** kubectl in its own namespace, so that tests can share a cluster and run concurrently. */
 export interface ScopedKubectl {
   readonly namespace: string;
-  /** Standard output without the newline at its end; fails when kubectl does. */
+  /** Standard output without the final newline; throws if kubectl fails. */
   run(words: string | readonly string[], input?: string, environment?: Environment): Promise<string>;
-  /** What kubectl says when it fails; fails when it does not. */
+  /** The error output of a command that must fail; throws if it succeeds. */
   refused(words: string | readonly string[], input?: string, environment?: Environment): Promise<string>;
   try(words: string | readonly string[], input?: string, environment?: Environment): Promise<KubectlResult>;
 }
 
-/** Words of a string are split at spaces: what has spaces inside goes in a list. */
+/** A string is split at spaces; arguments with spaces must be given as a list. */
 const split = (words: string | readonly string[]): readonly string[] =>
   typeof words === 'string' ? words.split(' ') : words;
 

@@ -1,4 +1,4 @@
-// A kubelet that only streams: logs, commands over WebSocket, and whatever else is asked for comes back as it was sent.
+// A kubelet that only streams: logs, commands over WebSocket; anything else is echoed.
 import { createServer } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -12,14 +12,14 @@ import type { TestCluster } from './cluster.ts';
 
 export interface StreamingKubelet {
   readonly port: number;
-  /** What was asked for, and by which user: the common name of the certificate shown. */
+  /** The requests with their users: the common name of the client certificate. */
   readonly requests: { readonly path: string; readonly by: string | undefined }[];
   stop(): Promise<void>;
 }
 
 /**
- * Where that kubelet listens: the API server connects no client to a node that says it is on the server's own loopback
- * (CVE-2022-3294).
+ * The address where that kubelet listens. The API server does not connect clients to a node whose address is the
+ * server's loopback (CVE-2022-3294).
  */
 export function machineAddress(): string {
   const found = Object.values(networkInterfaces())
@@ -86,7 +86,9 @@ export async function startStreamingKubelet(): Promise<StreamingKubelet> {
   };
 }
 
-/** `hello` writes to both streams, `fail` ends with code 3, `cat` repeats its input until that ends or says `quit`. */
+/**
+ * `hello` writes to both streams, `fail` ends with code 3, `cat` repeats its input until it ends or contains `quit`.
+ */
 function runCommand(peer: WebSocket, [command]: readonly string[]): void {
   const send = (channel: number, text: string): void =>
     peer.send(Buffer.concat([Buffer.from([channel]), Buffer.from(text)]));
@@ -106,7 +108,10 @@ function runCommand(peer: WebSocket, [command]: readonly string[]): void {
   });
 }
 
-/** A node at that kubelet unless another address is given, and a pod on it, as if it had been started there. */
+/**
+ * Registers a node with that kubelet, unless another address is given, and a pod on it with the status of a running
+ * one.
+ */
 export async function registerStreamingNode(
   cluster: TestCluster,
   {
