@@ -251,9 +251,8 @@ export function isIpv6Text(value: string): boolean {
 
 /** As strict as v1.36 is with fields of old (gate StrictIPCIDRValidation). */
 export function checkStrictIp(value: string): Complaints {
-  const bytes = parseSloppyIp(value);
-  if (bytes === undefined) return [NOT_AN_IP];
-  if (parseIp(value) === undefined) return ['must not have leading 0s'];
+  const bytes = parseIp(value);
+  if (bytes === undefined) return [parseSloppyIp(value) === undefined ? NOT_AN_IP : 'must not have leading 0s'];
   return unmapped(bytes).length < bytes.length ? ['must not be an IPv4-mapped IPv6 address'] : [];
 }
 

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import fc from 'fast-check';
 import { clusterTrustBundles } from '../../../api/client/resource-types.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
 import { apiServerBundleName, createClusterTrustBundlePublisher } from './cluster-trust-bundle-publisher.ts';
 
 const SIGNER = 'kubernetes.io/kube-apiserver-serving';
 
-async function setUp(rootCa = 'PEM'): Promise<ControllerWorld> {
-  const world = new ControllerWorld({ make: (options) => [createClusterTrustBundlePublisher({ ...options, rootCa })] });
+async function setUp(options: { readonly seed?: number; readonly lagMs?: number } = {}): Promise<ControllerWorld> {
+  const world = new ControllerWorld({
+    make: (each) => [createClusterTrustBundlePublisher({ ...each, rootCa: 'PEM' })],
+    ...options,
+  });
   for (const [name, signerName] of [
     ['kubernetes.io:kube-apiserver-serving:old', SIGNER],
     ['example.com:foo:v1', 'example.com/foo'],
@@ -47,3 +51,45 @@ it('a bundle that is changed or deleted is restored', async () => {
   assert.equal(world.api.peek(clusterTrustBundles, key)?.spec.trustBundle, 'PEM');
   await world.stop();
 });
+
+it('ends with exactly its own bundle beside those of others, killed at any write and shown everything late', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ what: fc.constantFrom('change', 'remove', 'old'), tenths: fc.nat(12) }), { maxLength: 8 }),
+      fc.nat(1_000),
+      async (steps, seed) => {
+        const world = await setUp({ seed, lagMs: 600 });
+        const own = { namespace: '', name: apiServerBundleName('PEM') };
+        for (const { what, tenths } of steps) {
+          world.restartAtWrite(1 + (tenths % 3));
+          const exists = world.api.peek(clusterTrustBundles, own) !== undefined;
+          const late = { namespace: '', name: `kubernetes.io:kube-apiserver-serving:late${tenths}` };
+          if (what === 'change' && exists)
+            world.api.change(clusterTrustBundles, own, (each) => ({
+              ...each,
+              spec: { ...each.spec, trustBundle: 'X' },
+            }));
+          if (what === 'remove' && exists) world.api.remove(clusterTrustBundles, own);
+          if (what === 'old' && world.api.peek(clusterTrustBundles, late) === undefined)
+            world.api.seed(clusterTrustBundles, {
+              metadata: { ...late, uid: late.name },
+              spec: { signerName: SIGNER, trustBundle: 'OLD' },
+            });
+          await world.run(tenths * 100);
+        }
+        await world.run(120_000);
+        assert.deepEqual(
+          world.api
+            .all(clusterTrustBundles)
+            .map(({ metadata, spec }) => [metadata.name, spec.trustBundle])
+            .sort(),
+          [
+            ['example.com:foo:v1', 'OLD'],
+            [own.name, 'PEM'],
+          ],
+        );
+        await world.stop();
+      },
+    ),
+    { numRuns: 10 },
+  ));
