@@ -2,9 +2,9 @@ import type { PersistentVolumeClaim } from './core/persistent-volume-claim.ts';
 import type { PersistentVolume } from './core/persistent-volume.ts';
 
 /**
- * The volume a claim is bound to, on a node where no controller binds: the one the claim names in `spec.volumeName`, or
- * one whose `claimRef` names the claim. Both have to agree where both say something. Nothing is matched by size, class
- * or selector: the manifests name the volume.
+ * The volume that a claim is bound to, on a node without a controller that binds: the one in the claim's
+ * `spec.volumeName`, or the one whose `claimRef` names the claim. If both are set, they must agree. Size, class and
+ * selector are ignored, because the manifests name the volume.
  */
 export function boundVolumeOf(
   claim: PersistentVolumeClaim,

@@ -88,8 +88,8 @@ import type { CallOptions } from '../grpc/service-binding.ts';
 export type { CallOptions };
 
 /*
- * The two CRI services as TypeScript sees them. The gRPC client implements them, and so does any fake runtime in this process.
- * Every method fails with KubeletError only. Lists over streams yield pages; the list is the pages joined.
+ * The two CRI services as TypeScript interfaces. The gRPC client implements them, and so does any fake runtime. Every
+ * method fails only with KubeletError. Streamed lists yield pages, which together are the list.
  */
 
 /** Sandboxes, containers and the runtime itself. */

@@ -12,9 +12,10 @@ import { MeasuredCluster } from './support/measured-cluster.ts';
 import type { Sent } from './support/measured-cluster.ts';
 
 /*
- * No request within the API's own limits holds the event loop for more than 100 ms, and none makes the heap grow by more than 50 times its size. What grows
- * faster than the request is found at sizes that cost little: four times as much of it must not take much more than four times as long.
- * OVERSIZED_SWEEP=1 tries every place with every shape; without it every place is tried with one of its shapes, another for each place.
+ * No request within the API's limits may hold the event loop for more than 100 ms, or increase the heap by more than 50
+ * times its size. Superlinear growth is detected at small sizes: four times the size must not take much more than four
+ * times as long. With OVERSIZED_SWEEP=1, all places are tried with all shapes; otherwise each place is tried with one
+ * shape, a different one for each place.
  */
 const sweepsAll = process.env['OVERSIZED_SWEEP'] === '1';
 /** Four times as long, and almost twice that for logarithms, caches and collections. */

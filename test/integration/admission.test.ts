@@ -1,5 +1,5 @@
-// Which pods the node takes: by its labels, ports and resources, for critical pods, by an operator's own hook; and that
-// what runs is never asked again.
+// Which pods the node accepts: by its labels, ports and resources, for critical pods, and by an operator's hook; and
+// that running pods are never checked again.
 import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -19,14 +19,14 @@ let folder: string;
 const args: string[] = [];
 
 const CORES = cpus().length;
-/** One CPU is left to pods, whatever the machine has. */
+/** One CPU is allocatable for pods, whatever the machine has. */
 const config = { kubeReserved: { cpu: String(CORES - 1) }, maxPods: 20 };
 
 before(async () => {
   containerd = await startContainerd({ name: 'admission' });
   folder = join(containerd.instance.dataDir, 'operator');
   mkdirSync(join(folder, 'hooks'), { recursive: true });
-  // Asked about every pod that has not run yet; holds those called held-… until a file is there.
+  // Called for every pod that has not run yet; holds pods named held-… until a file exists.
   const script = `#!/bin/sh
 echo "$POD_NAME" >> ${folder}/asked
 case "$POD_NAME" in

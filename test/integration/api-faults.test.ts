@@ -1,5 +1,5 @@
-// The agent behind an API server that refuses, forgets and lies, as node of the embedded control plane: what runs is
-// left alone, and everything is reported in the end.
+// The agent with an API server that refuses calls, loses objects and returns wrong answers, as a node of the embedded
+// control plane: running containers are not touched, and everything is reported at the end.
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -63,7 +63,7 @@ const get = (name: string): Promise<Pod> => cluster.client().get(pods, { namespa
 const runOf = (each: Pod): unknown =>
   each.status?.containerStatuses?.map(({ containerID, restartCount }) => [containerID, restartCount]);
 
-/** What must not change of what was running before: its runs, and since when it and its node are ready. */
+/** What must not change for running pods: their containers, and since when the pods and the node are ready. */
 async function whatHolds(): Promise<unknown> {
   const [steady, node] = [await get('steady'), await cluster.client().get(nodes, { namespace: '', name: 'node' })];
   const since = [steady, node]
@@ -72,7 +72,7 @@ async function whatHolds(): Promise<unknown> {
   return [steady.metadata.uid, runOf(steady), since];
 }
 
-/** Each seventh call goes wrong, each in another way; the same ones for the same seed. */
+/** Every seventh call fails in one of several ways; the same seed gives the same faults. */
 function storm(seed: number): () => Fault | undefined {
   const random = seededRandom(seed);
   const faults: Fault[] = [
@@ -165,7 +165,7 @@ test('events and requests go no faster than eventRecordQPS and kubeAPIQPS let th
   const calls = proxy.calls.slice(from);
   const seconds = (performance.now() - beganMs) / 1000;
   const events = calls.filter(({ method, path }) => method !== 'GET' && path.includes('/events'));
-  // Each pod has four: Pulled, Created and Started, and what the node says of its start.
+  // Each pod has four: Pulled, Created and Started, and an event of the node about its start.
   assert.ok(events.length > 0 && events.length <= 1 + seconds, `${events.length} events in ${seconds} s`);
   // Leases are never held back, and there is one write of them in ten seconds.
   const others = calls.filter(({ path }) => !path.includes('/events') && !path.includes('/leases'));

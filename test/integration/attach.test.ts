@@ -1,5 +1,5 @@
-// Attachments that come late: `kubectl run -i --rm` of commands that are over at once, with the real kubectl, in
-// containers of the real containerd.
+// Attachments that come late: `kubectl run -i --rm` of short commands, with the real kubectl, in containers of the real
+// containerd.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -42,13 +42,13 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** With SPDY alone, with WebSockets, and the newest; those that the machine has. */
+/** The versions with SPDY only, with WebSockets, and the newest one, if the machine has them. */
 const programs = [
   '/usr/lib/google-cloud-sdk/bin/kubectl.1.27',
   '/usr/lib/google-cloud-sdk/bin/kubectl.1.33',
   'kubectl',
 ].filter((each) => !each.startsWith('/') || existsSync(each));
-/** One for each program, and not a single one; more of them are for the search of rare faults. */
+/** By default one round for each program; more rounds are for finding rare faults. */
 const ROUNDS = Number(process.env['KUBELET_TEST_ATTACH_ROUNDS'] ?? Math.max(2, programs.length));
 const AT_ONCE = 4;
 let made = 0;
@@ -135,7 +135,7 @@ const hi: Result = { code: 0, stdout: 'hi\n', stderr: '' };
 
 test('a command that is over at once says its word once', () => rounds({ command: ['echo', 'hi'], flags: NEVER }, hi));
 
-/** kubectl waits to see the pod ready, which a shorter command may never be seen to be. */
+/** kubectl waits until it sees the pod ready, which may never happen for a shorter command. */
 test('the same where it is started again and again, as kubectl run asks for by default', () =>
   rounds({ command: ['sh', '-c', 'echo hi; sleep 0.5'] }, hi));
 

@@ -1,5 +1,5 @@
-// A node that joins by a token: its certificates come by request and are exchanged; who asks its server has to say who
-// they are.
+// A node that joins with a token: it requests its certificates and renews them, and clients of its server must
+// authenticate.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { request } from 'node:https';
@@ -35,7 +35,7 @@ const fixture = (): { cluster: TestCluster; agent: TestAgent; certDir: string; p
 
 before(async () => {
   mkdirSync(controlPlane);
-  // Certificates that are over as soon as they are made: they are exchanged again and again.
+  // Certificates expire as soon as they are issued, so they are renewed repeatedly.
   const flags = [
     '--advertise-address=127.0.0.1',
     '--cluster-signing-duration=30s',

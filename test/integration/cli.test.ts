@@ -1,5 +1,5 @@
-// The commands a person types, against a running agent: text, JSON and exit codes. And the Pods API, as a program on the
-// node reads it.
+// The commands of the CLI with a running agent: text, JSON and exit codes. Also the Pods API, as a program on the node
+// uses it.
 import assert from 'node:assert/strict';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -98,8 +98,8 @@ describe('commands', SIDE_BY_SIDE, () => {
     const which = await agent.cli('exec', 'executed', '--', 'true');
     assert.equal(which.code, 1);
     assert.match(which.stderr, /several containers: main, other/);
-    // Counts to a number and not to the end: a runtime that speaks v4 of the protocol at most cannot be notified that input
-    // is over.
+    // It counts to a number instead of reading to the end of input: a runtime with at most v4 of the protocol cannot be
+    // notified of the end of input.
     const child = agent.cliProcess('exec', 'executed', '-c', 'other', '-i', '--', 'sh', '-c', 'head -c 100000 | wc -c');
     let counted = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (counted += text));
@@ -151,7 +151,7 @@ describe('commands', SIDE_BY_SIDE, () => {
     });
     agent.writeManifest('flood', pod('flood', { restartPolicy: 'Never', containers: [flood] }));
     await agent.waitFor('flood', 'running', (seen) => containerOf(seen).state?.running !== undefined);
-    // The flood begins when the follower is there: files rotated before that are not read back, as upstream.
+    // The output begins when the follower is connected: as in upstream, files that were rotated before are not read.
     const follower = agent.cliProcess('logs', 'flood', '-f');
     let text = '';
     follower.stdout?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));

@@ -1,5 +1,5 @@
-// What pods need of the API server beside themselves: secrets, config maps, tokens, claims; followed, late, and while
-// it is away.
+// The objects of the API server that pods need: secrets, config maps, tokens, claims; their changes, late creation, and
+// outages of the server.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -40,7 +40,7 @@ async function ready(name: string): Promise<Pod> {
 const volumeOf = ({ metadata }: Pod, kind: string, name: string): string =>
   join(fixture.agent.rootDir, 'pods', metadata.uid, 'volumes', `kubernetes.io~${kind}`, name);
 
-/** How long until a file says so, looked at every few milliseconds. */
+/** Resolves when the file has this content; returns how long that took. */
 async function until(file: string, content: string): Promise<number> {
   const beganMs = performance.now();
   while (readFileSync(file, 'utf8') !== content) {
@@ -234,7 +234,7 @@ test('a reboot while the API server is away brings a pod back, with its secrets,
   const before = await podOf('reader');
   await cluster.kill();
   await agent.kill9();
-  // What a reboot leaves: the disk, and nothing of the runtime or in memory.
+  // What a reboot leaves: the disk, without the state of the runtime and in memory.
   for (const { id } of (await containerd.cri.runtime.listPodSandbox({ filter: undefined })).items) {
     await containerd.cri.runtime.stopPodSandbox({ podSandboxId: id });
     await containerd.cri.runtime.removePodSandbox({ podSandboxId: id });
@@ -254,7 +254,7 @@ test('a reboot while the API server is away brings a pod back, with its secrets,
   await until(join(volumeOf(before, 'configmap', 'settings'), 'colour'), 'green');
 });
 
-/** What the API server says to a pod's token: code and body. */
+/** The API server's answer to a request with a pod's token: status and body. */
 function asPod(url: string, token: string, ca: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { ca, headers: { Authorization: `Bearer ${token}` } }, (response) => {

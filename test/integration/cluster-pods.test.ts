@@ -1,5 +1,5 @@
-// Pods of the API server on the real agent: from kubectl run to gone, static pods' mirrors, outages and kills, beside
-// the embedded control plane.
+// Pods of the API server on the real agent: their whole life, mirror pods, outages and kills, with the embedded control
+// plane.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ async function until(
 const create = (manifest: unknown): Promise<string> =>
   fixture.cluster.kubectl(['create', '-f', '-'], JSON.stringify(manifest));
 
-/** What is said of the pod, without when. */
+/** The status of the pod without times. */
 const withoutTimes = (status: unknown): string =>
   JSON.stringify(status, (key, value: unknown) => (/Time$|At$/.test(key) ? undefined : value));
 

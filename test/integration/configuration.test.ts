@@ -19,7 +19,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const resolvConf = join(folder, 'resolv.conf');
 writeFileSync(resolvConf, 'nameserver 10.1.2.3\nsearch chosen.test\n');
 
-/** A flexVolume driver that shows a folder of its own. */
+/** A flexVolume driver that mounts its own folder. */
 const driver = join(folder, 'drivers', 'example.org~shown');
 mkdirSync(driver, { recursive: true });
 writeFileSync(
@@ -35,7 +35,7 @@ esac
   { mode: 0o755 },
 );
 
-/** One that attaches: its disk is a file, and the device is a loop device. It notes what it is called for. */
+/** A flexVolume driver that attaches: its disk is a file, and the device is a loop device. It records its calls. */
 const disk = join(folder, 'disk.img');
 const calls = join(folder, 'disk.log');
 mkdirSync(join(folder, 'drivers', 'example.org~disk'));
@@ -60,7 +60,10 @@ esac
 );
 
 const V2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
-/** As little of the defaults as can be seen from outside. Raising the agent's own OOM score is permitted everywhere. */
+/**
+ * As many settings as possible that differ from the defaults visibly. Raising the agent's own OOM score is allowed on
+ * every machine.
+ */
 const config = {
   address: '127.0.0.3',
   healthzBindAddress: '127.0.0.2',
@@ -89,7 +92,7 @@ const fixture = agentFixture({
   },
 });
 
-/** A file of the cgroup of a container, or of its pod. */
+/** A file of the cgroup of a container or of its pod. */
 async function ofGroup(
   seen: Pod,
   controller: string,
@@ -221,7 +224,7 @@ describe('pods', SIDE_BY_SIDE, () => {
   });
 });
 
-/** The memory that all pods may have together. */
+/** The memory limit of all pods together. */
 function memoryOfPods(): number {
   return Number(
     readFileSync(

@@ -1,4 +1,5 @@
-// The static CPU and memory managers on a real kernel: CPU sets of containers, restarts of the agent, damaged state files.
+// The static policies of the CPU and memory managers on a real kernel: CPU sets of containers, restarts of the agent,
+// damaged state files.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -20,7 +21,7 @@ const config = {
 const fixture = agentFixture({ name: 'cpu-manager', agent: { config } });
 const lastCpu = availableParallelism() - 1;
 const allCpus = `0-${lastCpu}`;
-/** The static policy reserves CPU 0 here, so one whole CPU is always the next one. */
+/** The static policy reserves CPU 0 here, so the first whole CPU is always the next one. */
 const ownCpu = '1';
 const otherCpus = lastCpu === 1 ? '0' : lastCpu === 2 ? '0,2' : `0,2-${lastCpu}`;
 

@@ -1,5 +1,4 @@
-// CSI as its drivers see it: a driver that is a process of its own, on the real runtime, with real mounts and loop
-// devices.
+// CSI from the driver's view: a driver in its own process, on the real runtime, with real mounts and loop devices.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +13,7 @@ const fixture = agentFixture({ name: 'csi' });
 const drivers: TestCsiDriver[] = [];
 after(() => Promise.all(drivers.map((driver) => driver.dispose())));
 
-/** A driver of the test's own, started by default, so that tests may script and end theirs side by side. */
+/** A driver for one test, started by default, so that tests may script and stop their drivers concurrently. */
 async function driverOf(name: string, start = true): Promise<TestCsiDriver> {
   const driver = new TestCsiDriver(`${name}.csi.test`, fixture.agent.rootDir);
   drivers.push(driver);

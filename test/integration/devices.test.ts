@@ -1,4 +1,4 @@
-// Devices as plugins and containers see them: plugins that are processes of their own, on the real runtime.
+// Devices from the view of plugins and containers: plugins in their own processes, on the real runtime.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

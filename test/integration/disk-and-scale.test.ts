@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => containerd?.stop());
 
-/** A file system of its own, so small that a test can fill it. */
+/** A file system that is small enough for a test to fill it. */
 async function smallDisk(
   sizeMib: number,
 ): Promise<{ path: string; fill: () => void; free: () => void; remove: () => Promise<void> }> {
@@ -94,9 +94,9 @@ test('a full disk stops no running pod; the agent reports it, survives restarts,
 });
 
 /**
- * As many as the agent and containerd work on at once, several times over; no part of either counts further than that.
- * What depends on how many pods a node holds is the agent's own, and the simulation shows it with all 110 (F47, F48).
- * A pod costs containerd, its shim, runc and CNI a third of a second of processor time.
+ * Several times the number of pods that the agent and containerd process concurrently; no part of either depends on a
+ * larger number. What depends on the total number of pods is the agent's own, and the simulation tests it with all 110
+ * (F47, F48). A pod costs containerd, its shim, runc and CNI a third of a second of processor time.
  */
 const MANY = 50;
 

@@ -1,4 +1,4 @@
-// Pods on a real Docker Engine, by an agent that is started as the old kubelet was: with the dockershim inside.
+// Pods on a real Docker Engine, with an agent that is started like the old kubelet, with the dockershim inside.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { readBusybox } from '../../src/up/image-store.ts';

@@ -1,5 +1,5 @@
-// `down --purge` beside another kubelet and another engine: what they have made is there afterwards, and what `up` has
-// made is not.
+// `down --purge` next to another kubelet and another container engine: what they created still exists, and what `up`
+// created does not.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -32,10 +32,10 @@ import { builtUp } from './support/agent-build.ts';
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kts-neighbours-')));
 const instanceOf = (name: string): Instance => deriveInstance(join(folder, name));
 let program: readonly string[] = [];
-/** It holds a network and a view of the files that no other process on this machine has. */
+/** Holds network and mount namespaces that no other process of this machine has. */
 let holder: ChildProcess;
 
-/** What of the machine's files kubelets and engines share is empty there; cgroups are the machine's. */
+/** Files that kubelets and engines share are empty there; cgroups are those of the machine. */
 const HOLDER = `
 set -e
 mount --make-rprivate /
@@ -64,7 +64,7 @@ const inside = (...command: readonly string[]): string[] => [
   '-n',
   ...command,
 ];
-/** The path of a file of theirs from here. */
+/** The path from here of a file in those namespaces. */
 const theirs = (path: string): string => `/proc/${holder.pid}/root${path}`;
 
 async function run(...args: string[]): Promise<Result> {
@@ -81,7 +81,7 @@ async function run(...args: string[]): Promise<Result> {
   return { status, output };
 }
 
-/** One pod with a port on the host, so that the plugins' shared chains are in use. */
+/** Starts one pod with a host port, so that the plugins' shared chains are used. */
 async function up(instance: Instance, hostPort: number): Promise<void> {
   mkdirSync(theirs(instance.manifestsDir), { recursive: true });
   const spec = {
@@ -114,7 +114,7 @@ async function purge(instance: Instance): Promise<Result> {
 const TABLES = ['mangle', 'nat', 'filter'];
 const POD_OF_OTHERS = `kubepods/burstable/podkts${process.pid}`;
 
-/** All of the machine that several kubelets and engines share. */
+/** All state of the machine that several kubelets and engines share. */
 async function machine(): Promise<string[]> {
   const rules = await Promise.all(
     ['iptables', 'ip6tables'].flatMap((name) =>
@@ -147,7 +147,7 @@ async function machine(): Promise<string[]> {
 
 const hierarchies = (): string[] => Object.values(findHierarchies()).flat();
 
-/** As upstream's kubelet and another engine with the same plugins leave a machine. */
+/** The rules that upstream's kubelet and another engine with the same plugins leave on a machine. */
 const RULES_OF_OTHERS: readonly (readonly string[])[] = [
   ...['iptables', 'ip6tables'].flatMap((name) => [
     ...TABLES.map((table) => [name, '-t', table, '-N', 'KUBE-KUBELET-CANARY']),

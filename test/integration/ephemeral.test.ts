@@ -26,7 +26,7 @@ let containerd: TestContainerd;
 let world: RealPlatform;
 let kubelet: Kubelet;
 
-/** The agent within this process: only so can it be given pods as the API server will give them. */
+/** The agent runs in this process, so that the test can pass it pods as the API server would. */
 before(async () => {
   containerd = await startContainerd({ name: 'ephemeral' });
   const home = join(containerd.instance.dataDir, 'agent');

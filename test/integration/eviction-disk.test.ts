@@ -1,5 +1,5 @@
 // Real shortages of disk space, inodes and process ids. The root directory of the agent is a small file system in
-// memory, and the processes of a pod are bounded: the host is never short of anything.
+// memory, and the processes of a pod are limited, so the host is not affected.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -60,7 +60,7 @@ const statusOf = async (type: string): Promise<string | undefined> =>
   (await client.get(nodes, { namespace: '', name: 'node' })).status?.conditions?.find((each) => each.type === type)
     ?.status;
 
-/** A pod with a volume on the root directory's file system that runs a script and then waits. */
+/** Creates a pod with a volume on the root directory's file system; it runs a script and then waits. */
 async function create(name: string, script: string, resources: object = {}, emptyDir: object = {}): Promise<void> {
   const manifest = pod(name, {
     nodeName: 'node',

@@ -1,5 +1,5 @@
-// Real memory pressure inside the cgroup of the pods, which is bounded far below the memory of the machine: what the
-// node evicts, in which order, and what it says.
+// Real memory pressure inside the cgroup of the pods, whose limit is far below the memory of the machine: what the node
+// evicts, in which order, and what it reports.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -13,9 +13,9 @@ import { startClusterAgent } from './support/cluster-agent.ts';
 import { container, pod, shell } from './support/manifests.ts';
 
 const MiB = 2 ** 20;
-/** All pods together; the kernel kills within them beyond that, and never on the host. */
+/** The limit of all pods together; above it the kernel kills their processes, and no others. */
 const PODS_LIMIT_MIB = 700;
-/** Evicted below this much free of it. */
+/** Pods are evicted when less than this is free. */
 const THRESHOLD_MIB = 200;
 const namespace = 'default';
 
@@ -58,7 +58,7 @@ async function memoryPressure(): Promise<string | undefined> {
   return node.status?.conditions?.find(({ type }) => type === 'MemoryPressure')?.status;
 }
 
-/** Fills a volume in memory: `stepMiB` each 0.1 s, up to `mostMiB`. Writing to memory is charged to the pod. */
+/** Fills a volume in memory: `stepMiB` every 0.1 s, up to `mostMiB`. The pod is charged for the memory. */
 const filling = (stepMiB: number, mostMiB: number): string =>
   `i=0; while [ $i -lt ${Math.ceil(mostMiB / stepMiB)} ]; do dd if=/dev/zero of=/mem/$i bs=1M count=${stepMiB} 2>/dev/null; i=$((i+1)); sleep 0.1; done; sleep 2147483647`;
 const inMemory = { name: 'mem', emptyDir: { medium: 'Memory' } };
@@ -74,7 +74,7 @@ function user(name: string, script: string, more: Record<string, unknown> = {}, 
   });
 }
 
-/** How often the kernel killed a process of a pod for want of memory. */
+/** How often the kernel killed a process of a pod because memory was short. */
 function oomKills(): number {
   const group = join(fixture.containerd.cgroupRoot, 'kubepods');
   const file = [`/sys/fs/cgroup/memory/${group}/memory.oom_control`, `/sys/fs/cgroup/${group}/memory.events`].find(

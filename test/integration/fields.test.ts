@@ -1,5 +1,5 @@
-// Fields of a pod that no other file here uses, each with what it makes of a real container: standard input, last
-// words, modes, what may be missing, ports of one address, gRPC probes, groups.
+// Fields of a pod that no other file here tests, each with its effect on a real container: standard input, termination
+// messages, file modes, optional sources, ports of one address, gRPC probes, groups.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Pods in gVisor's sandboxes, which `up --runtime-handler gvisor=/usr/bin/runsc` sets up. gVisor's network needs more of
-// the kernel than most containers offer: the virtual machine of `npm run test:vm` has it.
+// Pods in gVisor's sandboxes, which `up --runtime-handler gvisor=/usr/bin/runsc` sets up. gVisor's network needs kernel
+// features that most containers lack; the virtual machine of `npm run test:vm` has them.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

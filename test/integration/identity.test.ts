@@ -1,4 +1,5 @@
-// The identity of a pod and what it sees: names, resolver, services, values from files, runtime class and its overhead.
+// The identity of a pod and its environment: names, resolver, services, values from files, runtime class and its
+// overhead.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +14,7 @@ import { agentFixture, SIDE_BY_SIDE } from './support/suite.ts';
 import { containerId, containerOf } from './support/watch.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kts-identity-'));
-/** A second handler that is a program of its own: it writes down that it was asked, and leaves the work to runc. */
+/** A second handler with its own program: it records its call and then runs runc. */
 const second = join(folder, 'second-runtime');
 const asked = join(folder, 'asked');
 writeFileSync(second, `#!/bin/sh\necho "$@" >> ${asked}\nexec runc "$@"\n`);
@@ -24,7 +25,7 @@ const fixture = agentFixture({
   handlers: { second },
   agent: { config: { clusterDomain: 'cluster.local', clusterDNS: ['10.96.0.10'] } },
 });
-// After the ground's own: until all pods are gone, containerd calls the program.
+// After the fixture's own clean-up: containerd calls the program until all pods are removed.
 after(() => rmSync(folder, { recursive: true, force: true }));
 const runtimeClass = (name: string, handler: string, rest: object = {}): object => ({
   apiVersion: 'node.k8s.io/v1',
@@ -42,7 +43,7 @@ const service = (name: string, spec: object, namespace = 'default'): object => (
 const fileRef = (path: string, key: string, optional = false): object => ({
   fileKeyRef: { volumeName: 'scratch', path, key, optional },
 });
-/** A pod whose first container writes into the volume that the second one reads its variables from. */
+/** A pod whose first container writes into the volume from which the second one reads its variables. */
 const fromFile = (name: string, write: string, env: readonly object[]): ReturnType<typeof pod> =>
   pod(name, {
     volumes: [{ name: 'scratch', emptyDir: {} }],
@@ -335,7 +336,7 @@ describe('runtime classes', SIDE_BY_SIDE, () => {
       items.map(({ runtimeHandler }) => runtimeHandler),
       ['second'],
     );
-    // What the runtime was given is what containerd shows; Docker's sandboxes have no place for it.
+    // containerd shows what the runtime was given; Docker's sandboxes do not.
     if (testsOnDocker) return;
     const { info } = await containerd.cri.runtime.podSandboxStatus({ podSandboxId: items[0]?.id ?? '', verbose: true });
     const { config } = JSON.parse(info['info'] ?? '{}') as { config: { linux: { overhead: unknown } } };

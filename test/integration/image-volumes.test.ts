@@ -1,5 +1,5 @@
-// Images as volumes. The runtime mounts them: containerd since 2.1, parts of them since 2.2; with an older one the
-// refusal is what is checked.
+// Images as volumes. The runtime mounts them: containerd since 2.1, and with subPath since 2.2. With an older version,
+// the test checks the error.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { readBusybox } from '../../src/up/image-store.ts';
@@ -76,7 +76,7 @@ const runtimeIs = (major: number, minor: number): boolean => {
   return majorVersion > major || (majorVersion === major && minorVersion >= minor);
 };
 
-/** The pod waits, because the runtime does not support it, and an event says so. */
+/** The pod waits because the runtime does not support it, and an event says so. */
 async function refused(name: string, message: RegExp): Promise<void> {
   const held = await fixture.agent.waitFor(
     name,

@@ -1,5 +1,5 @@
-// Pulls from a real registry: open, with a password, with TLS; policies, failures, several at once; and what the
-// collectors of containers and images take away.
+// Pulls from a real registry: open, with a password, with TLS; policies, failures, concurrent pulls; and garbage
+// collection of containers and images.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ const using = (
 ) => pod(name, { containers: [container('main', { image: reference, ...rest })], ...spec });
 const dockerConfig = (registry: TestRegistry, { username, password } = CREDENTIALS): string =>
   JSON.stringify({ auths: { [registry.host]: { auth: Buffer.from(`${username}:${password}`).toString('base64') } } });
-/** How often a manifest of that repository was asked for. */
+/** How often a manifest of the repository was requested. */
 const asked = (registry: TestRegistry, name: string): number =>
   registry
     .log()
@@ -230,7 +230,7 @@ async function imageNames(): Promise<string[]> {
   return images.flatMap(({ repoTags }) => repoTags);
 }
 
-/** With a disk that is full: a real one would have to be filled. */
+/** With a simulated full disk: a real one would have to be filled. */
 function collectorOf(events: string[]): ImageGc {
   const { images, runtime } = containerd.cri;
   return new ImageGc({

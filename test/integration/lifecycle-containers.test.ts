@@ -1,4 +1,4 @@
-// How containers of a pod start, restart and stop: order, sidecars, policies, back-off, grace, names.
+// How containers of a pod start, restart and stop: order, sidecars, policies, back-off, grace periods, names.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

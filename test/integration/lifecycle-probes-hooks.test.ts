@@ -1,4 +1,4 @@
-// Probes and hooks against real containers: what they start, stop, hold back and delay.
+// Probes and hooks with real containers: what they start, stop and delay.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ const fixture = agentFixture({ name: 'probes' });
 const folder = mkdtempSync(join(tmpdir(), 'kts-hooks-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A folder of the host that outlives the pod, to read afterwards what a container did at its end. */
+/** A folder of the host that outlives the pod, to check what a container did at its end. */
 const volumes = [{ name: 'host', hostPath: { path: folder } }];
 const volumeMounts = [{ name: 'host', mountPath: '/host' }];
 const everySecond = { periodSeconds: 1, failureThreshold: 1 };
@@ -25,7 +25,7 @@ describe('probes', SIDE_BY_SIDE, () => {
     http: { httpGet: { path: '/alive', port: 8080 } },
     tcp: { tcpSocket: { port: 8080 } },
   } as const;
-  /** What makes each probe fail, from inside. */
+  /** Commands inside the container that make each probe fail. */
   const breaking = { exec: 'rm /www/alive', http: 'rm /www/alive', tcp: 'kill $(cat /tmp/pid)' };
   const serve = 'httpd -f -p 8080 -h /www >/dev/null 2>&1 & echo $! > /tmp/pid';
   const serving = thenSleep(`touch /www/alive; ${serve}`);
@@ -258,7 +258,8 @@ describe('hooks', SIDE_BY_SIDE, () => {
     await agent.explained('post-fails', 'the failed hook', (explanation) =>
       explanation.timeline.some((entry) => entry.reason === 'FailedPostStartHook'),
     );
-    // Removed while it waits: containerd 1.6 can lose the exit of a container that is stopped while an exec starts in it.
+    // Removed while it waits: containerd 1.6 can lose the exit of a container that is stopped while an exec starts in
+    // it.
     await agent.waitFor('post-fails', 'tried again, and backing off', (seen) => {
       const { restartCount, state } = containerOf(seen);
       return restartCount >= 1 && state?.waiting?.reason === 'CrashLoopBackOff';

@@ -1,5 +1,5 @@
-// What restarts, what does not, and what is changed while it runs: rules, whole-pod restarts, deadlines, sidecars,
-// graces, and the events of it all.
+// What restarts, what does not, and what changes while it runs: rules, restarts of whole pods, deadlines, sidecars,
+// grace periods, and their events.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,10 +16,10 @@ const fixture = agentFixture({ name: 'again' });
 const folder = mkdtempSync(join(tmpdir(), 'kts-again-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A folder of the host, to count in it how often something ran and to read afterwards. */
+/** A folder of the host, in which the containers count their runs. */
 const volumes = [{ name: 'host', hostPath: { path: folder } }];
 const volumeMounts = [{ name: 'host', mountPath: '/host' }];
-/** Exits with each of these in turn, from one start to the next, and then goes on. */
+/** Exits with each of these codes in turn, one per start, and then keeps running. */
 const exiting = (name: string, ...codes: number[]): string[] =>
   shell(
     `echo run >> /host/${name}; n=$(wc -l < /host/${name}); set -- ${codes.join(' ')}; if [ $n -le $# ]; then eval "exit \\$\{$n}"; fi; trap "exit 0" TERM; sleep 100000 & wait`,

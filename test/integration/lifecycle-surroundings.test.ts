@@ -1,4 +1,5 @@
-// What a container finds around it: environment, volumes, user and rights, cgroup, network, files the agent writes.
+// The environment of a container: variables, volumes, user and privileges, cgroup, network, files that the agent
+// writes.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
@@ -180,7 +181,7 @@ describe('user and rights', SIDE_BY_SIDE, () => {
 
 describe('resources', SIDE_BY_SIDE, () => {
   const v2 = existsSync('/sys/fs/cgroup/cgroup.controllers');
-  /** The group of a process per controller. */
+  /** The cgroup of a process for each controller. */
   const groupOf = (pid: number, controller: string): string => {
     const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8')
       .split('\n')
@@ -260,8 +261,8 @@ describe('resources', SIDE_BY_SIDE, () => {
         ],
       }),
     );
-    // The exit may be reported before the kernel's reason for it, which containerd learns apart; the end of the pod not
-    // before a pass that is under way has ended.
+    // The exit may be reported before the kernel's reason for it, which containerd receives separately. The end of the
+    // pod is reported only after the current pass has ended.
     const seen = await agent.waitFor(
       'oom',
       'OOMKilled',

@@ -1,5 +1,5 @@
-// The page of the node in a headless Chromium, fed by a model of a node with 250 pods: hostile names, keyboard,
-// accessibility, both colour schemes, and what it costs.
+// The page of the node in a headless Chromium, with data of a simulated node with 250 pods: hostile names, keyboard,
+// accessibility, both colour schemes, and cost.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
@@ -17,7 +17,7 @@ import {
 import type { ServedPage } from './support/page-browser.ts';
 
 const PODS = 250;
-/** What would run or be shown if a text became markup, a style or an address. */
+/** Texts that would run or be shown if they became markup, styles or addresses. */
 const hostile = [
   '<img src=x onerror="globalThis.hacked=1">',
   '<script>globalThis.hacked=1</script>',
@@ -45,7 +45,7 @@ const model = new ModelPage({
 });
 const HOSTILE_LOG = '<script>globalThis.hacked=1</script>\u001b[31m red\n';
 
-/** The place of the pod whose container restarts, and of one that fails. */
+/** The index of the pod whose container restarts, and of one that fails. */
 const RESTARTED = 1;
 const FAILED = 4;
 let runs = 0;
@@ -92,7 +92,7 @@ test('names, images and logs of others are shown as text', async () => {
     `[...document.querySelectorAll('#pods-list tbody th a')].map((link) => link.textContent)`,
   )) as string[];
   for (const text of hostile) assert.ok(shown.includes(printable(text)), text.slice(0, 60));
-  // The last one has no address: its UID is no valid text.
+  // The last one has no address, because its UID is invalid.
   for (let index = PODS - hostile.length; index < PODS - 1; index++) {
     await go(podHash(index), 'article.pod');
     assert.equal(
@@ -110,7 +110,7 @@ test('names, images and logs of others are shown as text', async () => {
     await ask(`document.querySelectorAll('main script, main img, main style, main [style*=display]').length`),
     0,
   );
-  // The server takes no path with such a name; the log says so.
+  // The server rejects a path with such a name; the log says so.
   assert.deepEqual(
     problems.filter((text) => !text.includes('status of 400')),
     [],
@@ -360,7 +360,7 @@ test('an update of 250 pods takes less of the browser than the time between two'
     ((now.TaskDuration ?? 0) - (before.TaskDuration ?? 0)) /
     ((Number(await ask('performance.now()')) - samples) / 1000);
   assert.equal(count, 1);
-  // Measured: 0.05 to 0.1 on two cores, and several times that beside other work.
+  // Measured: 0.05 to 0.1 on two cores, and several times that with other work.
   assert.ok(share < 0.9, `the page is busy for ${Math.round(share * 100)} % of the time`);
   // Views that were left are gone, with 2000 lines of a log each.
   assert.ok(kept < 25_000, `${kept} nodes`);

@@ -58,7 +58,7 @@ function ask(path: string, { method = 'GET', headers = {}, body = '' } = {}): Pr
   });
 }
 
-/** The text of the first element, once it is as wanted. */
+/** The text of the first element, once it matches. */
 const textOf = (selector: string, pattern: RegExp): Promise<unknown> =>
   tab.waitForFunction(
     (where: string, source: string) =>

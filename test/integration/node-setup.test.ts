@@ -126,7 +126,7 @@ test('the agent holds its lock file, and leaves the node when another process wa
   const { agent } = fixture;
   await agent.run(pod('stays'));
   const before = containerId(agent.pod('stays'));
-  // Waits until the agent has gone: the process that gets the lock may start an agent of its own.
+  // Waits until the agent is gone, because the process that gets the lock may start its own agent.
   await promisify(execFile)('flock', ['--exclusive', lockFile, 'true'], { timeout: 20_000 });
   assert.ok(await waitUntil(() => !agent.running, 5000));
   assert.match(agent.log, /another process wants the lock file/);

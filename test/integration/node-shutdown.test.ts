@@ -1,4 +1,4 @@
-// The machine goes down: announced by the real systemd-logind on a bus of its own, and by SIGTERM to the agent.
+// The machine shuts down: announced by the real systemd-logind on its own bus, and by SIGTERM to the agent.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const logind = new PrivateLogind();
 let containerd: TestContainerd;
 let agent: TestAgent;
 const args: string[] = [];
-/** logind waits 5 s by default; the folder of its configuration on this machine is left alone. */
+/** logind waits 5 s by default; its configuration on this machine is not changed. */
 const config = { shutdownGracePeriod: '5s', shutdownGracePeriodCriticalPods: '2s' };
 
 before(async () => {
@@ -47,7 +47,7 @@ async function runningPods(): Promise<Set<string | undefined>> {
 }
 
 test('logind waits until the pods have ended, ordinary ones before critical ones, and new pods are rejected meanwhile', async () => {
-  // A process without a handler ignores SIGTERM as process 1: it is killed at the end of its grace period.
+  // As process 1, a process without a handler ignores SIGTERM: it is killed at the end of its grace period.
   const stubborn = (name: string, rest: Record<string, unknown> = {}) =>
     pod(name, {
       terminationGracePeriodSeconds: 1,
@@ -57,7 +57,7 @@ test('logind waits until the pods have ended, ordinary ones before critical ones
   await Promise.all([agent.run(stubborn('web')), agent.run(stubborn('dns', critical))]);
   let orderly = true;
   const watching = waitUntil(async () => {
-    // Asked first: what runs may end, and the machine go down, while the runtime answers.
+    // This is read first: containers may end, and the machine shut down, while the runtime answers.
     const wasDown = isDown();
     const running = await runningPods();
     if (!running.has(podName('dns')) && running.has(podName('web'))) orderly = false;

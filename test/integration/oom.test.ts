@@ -12,7 +12,7 @@ import { containerId, containerOf } from './support/watch.ts';
 
 const fixture = agentFixture({ name: 'oom', agent: { config: { singleProcessOOMKill: true } } });
 
-/** Fills 64 MiB, as one process of its own. */
+/** Fills 64 MiB in a process of its own. */
 const HOG = 'dd if=/dev/zero of=/dev/null bs=64M count=1';
 const limited = (command: readonly string[]) =>
   container('main', { command, resources: { requests: { memory: '16Mi' }, limits: { memory: '32Mi' } } });

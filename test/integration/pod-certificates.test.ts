@@ -1,5 +1,5 @@
-// Projected volumes of certificates.k8s.io: certificates that a signer issues for a pod, and bundles of authorities. The
-// signer is a process of its own, with rights for its own signer name only.
+// Projected volumes of certificates.k8s.io: certificates that a signer issues for a pod, and trust bundles. The signer
+// is its own process, with permissions for its signer name only.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -40,14 +40,14 @@ let signer: ChildProcess | undefined;
 
 const apply = (manifest: object): Promise<string> =>
   fixture.cluster.kubectl(['apply', '-f', '-'], JSON.stringify(manifest));
-/** The container of the pod has seen the files at its start; from then on they are read on the node. */
+/** The pod's container has checked the files at its start; after that they are read on the node. */
 async function read(name: string, file: string): Promise<string> {
   const { metadata } = await fixture.cluster.client().get(pods, { namespace: 'default', name });
   const volume = path.join('pods', metadata.uid, 'volumes', 'kubernetes.io~projected', 'certificates');
   return readFileSync(path.join(fixture.agent.rootDir, volume, file), 'utf8');
 }
 
-/** Called by the first test: the cluster is there only then. */
+/** Called by the first test, because the cluster does not exist before. */
 async function startSigner(): Promise<void> {
   const { cluster } = fixture;
   await cluster.kubectl(['create', 'serviceaccount', 'signer']);
@@ -141,7 +141,7 @@ async function ready(name: string): Promise<Pod> {
   }, 30_000);
 }
 
-/** The leaf of a bundle, after checks that it belongs to the key before it and to the authority. */
+/** The first certificate of a bundle, after checking that it belongs to the key before it and to the authority. */
 function leafOf(bundleText: string): X509Certificate {
   const leaf = new X509Certificate(bundleText.slice(bundleText.indexOf('-----BEGIN CERTIFICATE')));
   assert.ok(leaf.publicKey.equals(createPublicKey(createPrivateKey(bundleText))));

@@ -29,7 +29,7 @@ async function pidOf(seen: Pod, name = 'main'): Promise<number> {
   return (JSON.parse(info['info'] ?? '{}') as { pid: number }).pid;
 }
 
-/** The path of a control file of the process's own group, or of its pod's. */
+/** The path of a control file of the process's own cgroup, or of its pod's. */
 function controlFile(pid: number, which: 'container' | 'pod', controller: string, name: string): string {
   const line = readFileSync(`/proc/${pid}/cgroup`, 'utf8')
     .split('\n')
@@ -38,7 +38,7 @@ function controlFile(pid: number, which: 'container' | 'pod', controller: string
   return join(group, which === 'pod' ? '..' : '.', name);
 }
 
-/** What the kernel holds the process's own group, or the pod's, to. */
+/** The limits of the process's own cgroup, or of its pod's. */
 function limitsOf(pid: number, which: 'container' | 'pod'): Limits {
   const file = (controller: string, name: string): string =>
     readFileSync(controlFile(pid, which, controller, name), 'utf8').trim();
@@ -63,7 +63,7 @@ const of = (cpu: string, memory: string, cpuLimit: string, memoryLimit: string) 
   requests: { cpu, memory },
   limits: { cpu: cpuLimit, memory: memoryLimit },
 });
-/** A manifest with a uid of its own is the same pod after a change. */
+/** With a uid in its manifest, a pod stays the same after a change. */
 const sized = (name: string, resources: object, more: Record<string, unknown> = {}) =>
   pod(name, { containers: [container('main', { resources, ...more })] }, { uid: `uid-${name}` });
 const settled = (seen: Pod): boolean =>

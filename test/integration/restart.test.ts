@@ -1,4 +1,4 @@
-// A restart of the agent is a non-event: whatever it was doing, whatever became of its files.
+// A restart of the agent must not affect pods, whatever it was doing and whatever happened to its files.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ beforeEach(() => (agent.running ? undefined : agent.start()));
 
 const writes = (): number => WRITES.reduce((sum, method) => sum + proxy.counts(method).received, 0);
 
-/** Every container of the runtime: id, name, attempt and whether it runs. */
+/** All containers of the runtime: id, name, attempt and whether it runs. */
 async function facts(prefix: string): Promise<string[]> {
   const { containers } = await containerd.cri.runtime.listContainers({});
   return containers
@@ -63,7 +63,7 @@ async function facts(prefix: string): Promise<string[]> {
     .sort();
 }
 
-/** The changes of these pods since `from` that are a flap. */
+/** The changes of readiness or phase of these pods since `from`. */
 function flaps(from: number, prefix: string): string[] {
   return agent.watch.history
     .slice(from)
@@ -73,7 +73,7 @@ function flaps(from: number, prefix: string): string[] {
     .map(({ type, pod: { metadata, status } }) => JSON.stringify({ type, name: metadata.name, status }));
 }
 
-/** The same numbers each time, so that a failure can be repeated. */
+/** The same numbers in every run, so that a failure can be repeated. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
@@ -98,12 +98,13 @@ test('killed or asked to end in a loop, with pods running: no container restarts
     }),
   );
   await Promise.all(names.map((name) => agent.ready(name)));
-  // What the probes found is on disk a moment later; a restart before that may forget it, not flip it.
+  // Probe results are written to disk with a short delay; a restart before that may lose them, but must not change
+  // them.
   const before = await facts('steady');
   const transitions = names.map((name) => agent.pod(name).status?.conditions);
   const from = agent.watch.history.length;
   const random = randomFrom(11);
-  // The simulation does it 300 times in a row (F2); here the runtime is real.
+  // The simulation does this 300 times in a row (F2); here the runtime is real.
   for (let round = 0; round < 5; round++) {
     await agent.restart(round % 3 === 0 ? 'SIGTERM' : 'SIGKILL');
     await pause(random() * 400);
@@ -177,9 +178,9 @@ test('killed at random moments while pods are made and removed: each ends up onc
 });
 
 /**
- * containerd 1.6 may lose track of a task when the StartContainer that made it was cut off: it says exited, and refuses
- * to remove what runs. No CRI call helps then; a restart of containerd does. The agent must name the cause meanwhile,
- * and continue automatically afterwards.
+ * containerd 1.6 may lose a task when the StartContainer call that created it was interrupted: it reports the container
+ * as exited, and refuses to remove it while it runs. No CRI call helps then, but a restart of containerd does.
+ * Meanwhile the agent must report the cause, and it must continue automatically afterwards.
  */
 async function clearDespiteContainerd(): Promise<void> {
   try {
@@ -237,8 +238,8 @@ test('after downtime the agent restarts exited containers, stops removed pods an
 });
 
 test('state files that are missing, empty, cut, full of noise: set aside loudly, and nothing restarts', async () => {
-  // Without its memory the agent cannot know what a readiness probe found last: such a pod is ready again once it was
-  // asked again.
+  // Without its records the agent cannot know the last result of a readiness probe: such a pod becomes ready again
+  // after the next probe.
   const probed = container('main', { readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } });
   await Promise.all([agent.run(pod('memory')), agent.run(pod('memory-probed', { containers: [probed] }))]);
   const before = await facts('memory');
@@ -300,7 +301,7 @@ test('a second agent on the same folder refuses to start and disturbs nothing', 
   await agent.clear();
 });
 
-/** The simulation does it with 110 (F47). How long it takes with many pods is the bench's to judge. */
+/** The simulation does this with 110 pods (F47). The benchmark measures how long it takes with many pods. */
 test('8 pods are adopted with no write to the runtime and no flap', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `adopted-${index}`);
   for (const name of names) agent.writeManifest(name, pod(name, { terminationGracePeriodSeconds: 1 }));

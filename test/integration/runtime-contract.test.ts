@@ -1,5 +1,4 @@
-// The contract that the fake runtime is held to, on the real one: what simulations learn from the fake is true of
-// containerd.
+// The contract tests of the fake runtime, on the real one: they show that the fake behaves like containerd.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +23,7 @@ before(async () => {
   containerd = await startContainerd({ name: 'contract' });
 });
 after(async () => {
-  // Raw calls: the groups above the containers' must be removed by this test.
+  // These tests use plain calls and must remove the parent cgroups of the containers themselves.
   if (containerd !== undefined) await removeCgroupTree(`${containerd.cgroupRoot}/contract`);
   await (containerd === undefined ? undefined : assertNoPodLeftovers(containerd).finally(() => containerd.stop()));
 });

@@ -1,4 +1,4 @@
-// What goes wrong at the runtime: restarts, outages, hung and half-done calls, and hands other than the agent's.
+// Faults of the runtime: restarts, outages, hanging and half-done calls, and changes by other clients.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ before(async () => {
   const listen = join(containerd.instance.dataDir, 'proxy.sock');
   proxy = new CriProxy({ listen, upstream: containerd.instance.containerdSocket, clock: systemClock });
   await proxy.start();
-  // Calls that hang are given up after this; upstream's two minutes are too long for a test.
+  // The timeout of hanging calls; upstream's two minutes are too long for a test.
   agent = await TestAgent.start(containerd, { endpoint: `unix://${listen}`, config: { runtimeRequestTimeout: '3s' } });
 });
 after(async () => {
@@ -276,8 +276,7 @@ test('a sandbox stopped by hand is replaced with the next attempt, and init cont
   );
   const [old] = await sandboxesOf('sandboxless');
   await containerd.cri.runtime.stopPodSandbox({ podSandboxId: old?.id ?? '' });
-  // containerd kills the containers before the sandbox: the agent may be quick enough to restart one in the old sandbox
-  // first.
+  // containerd kills the containers before the sandbox, so the agent may restart one in the old sandbox first.
   const after = await agent.waitFor(
     'sandboxless',
     'ready in a new sandbox',

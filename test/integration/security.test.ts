@@ -1,4 +1,5 @@
-// What the kernel makes of a security context: few pods with a container per case, each telling of itself by /proc.
+// The effect of security contexts in the kernel: few pods with a container for each case, which report on themselves
+// through /proc.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ const config = {
   allowedUnsafeSysctls: ['kernel.msg*', 'net.core.somaxconn'],
   crashLoopBackOff: { maxContainerRestartPeriod: '1s' },
 };
-/** Its user 1000 is a member of a group of the image. */
+/** Its user 1000 is a member of a group in the image. */
 const GROUPS_IMAGE = 'localhost/test/groups:1';
 const groupsImage = busyboxImage({
   reference: GROUPS_IMAGE,
@@ -30,12 +31,15 @@ const groupsImage = busyboxImage({
 });
 const fixture = agentFixture({ name: 'security', images: [groupsImage], agent: { config } });
 
-/** Allows all but making folders. */
+/** Allows everything except creating directories. */
 const noMkdir = {
   defaultAction: 'SCMP_ACT_ALLOW',
   syscalls: [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }],
 };
-/** As many as the machine gives to root; in a virtual machine or a container that may be less than the kernel knows. */
+/**
+ * All capabilities that root has on this machine; in a virtual machine or a container these may be fewer than the
+ * kernel has.
+ */
 const allCapabilities = BigInt(`0x${/^CapBnd:\s*(\w+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]}`);
 
 const secured = (name: string, securityContext: object, rest: Record<string, unknown> = {}): Record<string, unknown> =>
@@ -48,7 +52,7 @@ interface Privileges {
   readonly seccomp: string | undefined;
 }
 
-/** What the kernel says of a container's first process. */
+/** The privileges of a container's first process according to the kernel. */
 async function privilegesOf(podName: string, containerName: string): Promise<Privileges> {
   const status = await fixture.agent.inside(podName, 'cat /proc/1/status', containerName);
   const field = (name: string): string | undefined => new RegExp(`^${name}:\\s*(\\w+)`, 'm').exec(status)?.[1];

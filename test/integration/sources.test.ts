@@ -1,4 +1,4 @@
-// Where pods come from: folder, URL and HTTP. Whatever is wrong with one manifest, the others do not notice.
+// The sources of pods: folder, URL and HTTP. An error in one manifest must not affect the others.
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, Server } from 'node:http';
@@ -14,7 +14,7 @@ import { agentFixture } from './support/suite.ts';
 import { containerId, isReady } from './support/watch.ts';
 
 const TOKEN = 'a token of some length';
-/** What the URL source is given, and what it asked with. */
+/** The contents that the URL source gets, and its requests. */
 const remote = {
   body: JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items: [] }),
   headers: {} as IncomingHttpHeaders,
@@ -242,7 +242,7 @@ describe('manifest server', () => {
     assert.equal((await call('PUT', '/manifests/given', JSON.stringify(pod('given')))).status, 201);
     const seen = await agent.ready('given');
     await agent.restart('SIGKILL');
-    // Its servers come up side by side: the one the test waits for may be first.
+    // Its servers start concurrently: the one that the test waits for may be first.
     assert.ok(
       await waitUntil(
         () =>

@@ -1,5 +1,5 @@
-// What the agent says of pods and itself, against the files of the kernel and the runtime's own numbers; kubectl top by
-// the embedded control plane.
+// The statistics that the agent reports about pods and itself, compared with the files of the kernel and with the
+// runtime; and kubectl top with the embedded control plane.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -20,7 +20,7 @@ const kubelet = (path: string): Promise<string> =>
   fixture.cluster.kubectl(['get', '--raw', `/api/v1/nodes/node/proxy${path}`]);
 const summary = async (): Promise<Summary> => JSON.parse(await kubelet('/stats/summary')) as Summary;
 
-/** The value of the line of that family with these labels. */
+/** The value of the metric with these labels. */
 function valueOf(text: string, family: string, ...labels: readonly string[]): number | undefined {
   const line = text
     .split('\n')

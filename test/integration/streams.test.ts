@@ -33,7 +33,7 @@ interface Result {
   readonly stderr: string;
 }
 
-/** One with SPDY alone, one with WebSockets, the newest; those that the machine has. */
+/** Versions with SPDY only, with WebSockets, and the newest one, if the machine has them. */
 const kubectls = [
   '/usr/lib/google-cloud-sdk/bin/kubectl.1.27',
   '/usr/lib/google-cloud-sdk/bin/kubectl.1.33',
@@ -70,7 +70,7 @@ async function create(manifest: unknown, name: string): Promise<void> {
   await fixture.cluster.kubectl(['wait', `pod/${name}`, '--for=condition=Ready', '--timeout=60s']);
 }
 
-/** Straight to the kubelet, without what the API server knows of who asks. */
+/** Sends a request to the kubelet directly, without the API server's authentication. */
 async function ask(method: string, path: string, headers: Record<string, string>): Promise<[number, string]> {
   const request = httpsRequest({
     host: '127.0.0.1',

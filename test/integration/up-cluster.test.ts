@@ -1,5 +1,4 @@
-// `up` as a user has it: a cluster of one node with the real agent, control plane and kubectl, on a data folder of its
-// own.
+// `up` as a user runs it: a cluster of one node with the real agent, control plane and kubectl, in its own data folder.
 import assert from 'node:assert/strict';
 import type { Stats } from 'node:fs';
 import {
@@ -64,9 +63,9 @@ const containers = (): Promise<string> =>
     'jsonpath={.items[*].status.containerStatuses[*].containerID}',
   );
 
-/** What `up` of the first cluster printed. */
+/** The output of `up` for the first cluster. */
 let said = '';
-/** The second cluster, started as docs/seeds.md says it. */
+/** The second cluster, started as docs/seeds.md describes. */
 let seeds: SeedsCluster;
 
 before(async () => {
@@ -87,7 +86,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Asks the page of the first node, which shows a certificate of the cluster. */
+/** Sends a request to the page of the first node, which has a certificate of the cluster. */
 function askPage(path: string, method: string, headers: Record<string, string>, body = ''): Promise<IncomingMessage> {
   const url = /page +(https:\/\/10\.\S+)\/, token in/.exec(said)?.[1] ?? '';
   const ca = readFileSync(join(first.controlPlaneDir, 'pki', 'ca.crt'));
@@ -126,7 +125,7 @@ test('the page of the node is on the bridge, for holders of its token and users 
   assert.equal((await askPage('/api/logs/default/x/y', 'GET', viewer)).statusCode, 403);
 });
 
-/** As kube-bench looks at a node. */
+/** The checks of kube-bench for a node. */
 test('the agent passes every check of CIS for nodes', () => {
   const record = readProcessFile(kubeletPidFile(first));
   assert.ok(record !== undefined);
@@ -148,10 +147,10 @@ test('the agent passes every check of CIS for nodes', () => {
   );
 });
 
-/** containerd opens its socket to the group root as well. */
+/** containerd also opens its socket to the group root. */
 const othersOf = (info: Stats, bits: number): number => (info.isSocket() && info.gid === 0 ? bits & 0o007 : bits);
 
-/** Below these lie the files of images and of pods. */
+/** The folders with the files of images and of pods. */
 const OF_OTHERS = ['containerd/root', 'containerd/state', 'kubelet/pods', 'logs/pods'];
 
 test('whatever the umask, others than root may change nothing in the data folder, and read no key, no kubeconfig, no store and no socket', () => {
@@ -314,7 +313,7 @@ spec:
       volumeMounts: [{ name: data, mountPath: /data }]
   volumes: [{ name: data, persistentVolumeClaim: { claimName: data } }]
 `;
-/** What the pod wrote, with the node's path of it; undefined when there is no volume. */
+/** The output of the pod, with the path on the node; undefined if there is no volume. */
 function keptLog(): string | undefined {
   const [path] = globSync(join(first.storageDir, 'pvc-*', 'log'));
   return path === undefined ? undefined : readFileSync(path, 'utf8');

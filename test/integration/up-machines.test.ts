@@ -35,7 +35,7 @@ async function kubectl(...args: string[]): Promise<string> {
   assert.equal(status, 0, `kubectl ${args.join(' ')}: ${output}`);
   return output.trim();
 }
-/** What stands behind `npm run up --`. */
+/** The arguments after `npm run up --`. */
 async function joinArguments(...args: string[]): Promise<string[]> {
   const { status, output } = await up(0, 'up', '--data', cluster.dataDir, '--print-join-command', ...args);
   assert.equal(status, 0, output);

@@ -1,4 +1,4 @@
-// `up --nodes 3 --ip-family dual`: one cluster of three nodes, each in a network namespace, in which everything is shown.
+// `up --nodes 3 --ip-family dual`: one cluster of three nodes, each in a network namespace, which shows all features.
 import assert from 'node:assert/strict';
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
@@ -33,11 +33,11 @@ const nodeOf = async (pod: string): Promise<string> =>
 const isReady = async (name: string): Promise<string> =>
   kubectl('get', 'node', name, '--output=jsonpath={.status.conditions[?(@.type=="Ready")].status}');
 
-/** Pods that stay when a busy machine lets their node be late: the cluster evicts others after a second. */
+/** Pods that stay when a node reports late on a busy machine; the cluster evicts other pods after a second. */
 const tolerations = ['not-ready', 'unreachable'].map((why) => ({
   ...{ key: `node.kubernetes.io/${why}`, operator: 'Exists', effect: 'NoExecute' },
 }));
-/** A pod on each node that serves its node's name, and a service of all. */
+/** A pod on each node that serves the node's name, and a service with all of them. */
 const podOn = (node: string, at: number): string[] => [
   'run',
   `web-${at}`,
@@ -53,7 +53,7 @@ const inPod = async (pod: string, script: string): Promise<string> =>
 const fetchFrom = async (pod: string, host: string): Promise<string> =>
   (await inPod(pod, `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 2 ${host} 80`)).split('\n').at(-1) ?? '';
 
-/** What the start took, for who reads the output: wall time depends on what else the machine does. */
+/** How long the start took, for readers of the output: wall time depends on other work of the machine. */
 let started = '';
 
 before(async () => {
@@ -162,7 +162,7 @@ test('a drained node loses its pods and takes none; a node whose agent restarts 
   );
 });
 
-/** As when a machine loses its power: agent, runtime, shims and containers at once. */
+/** Like a power loss: kills agent, runtime, shims and containers at the same time. */
 async function killNode(node: Instance): Promise<void> {
   const { output } = await run('ip', ['netns', 'pids', `kts-${node.id}`]);
   const { shims, children } = findShims(node.containerdSocket);
@@ -170,7 +170,7 @@ async function killNode(node: Instance): Promise<void> {
   await run('kill', ['-KILL', ...[...pids].filter((pid) => pid > 1).map(String)]);
 }
 
-/** Keeps what was there when it was started. */
+/** Keeps the previous content when it is started. */
 const countStarts = 'test -e /d/starts && cp /d/starts /d/before; echo x >> /d/starts; exec sleep 1000000';
 
 test('a node that crashes and restarts runs its pods again, with the data on its disk', async () => {
@@ -186,7 +186,7 @@ test('a node that crashes and restarts runs its pods again, with the data on its
   await eventually(async () => assert.equal(await fetchFrom('web-3', ip), 'web-2'));
 });
 
-/** Of each pod of the deployment that runs and stays, whether its node is reachable. */
+/** For each running pod of the deployment that is not being deleted: whether its node is reachable. */
 async function livePlaces(): Promise<boolean[]> {
   const { items } = JSON.parse(await kubectl('get', 'pods', '--selector=app=app', '--output=json')) as {
     items: { metadata: { deletionTimestamp?: string }; spec: { nodeName?: string }; status: { phase?: string } }[];

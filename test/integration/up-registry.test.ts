@@ -1,4 +1,4 @@
-// The registry of `up`, attacked from where every local process and every pod with host network stands: its port on
+// The registry of `up`, attacked from the position of every local process and every pod with host network: its port on
 // loopback, and its files.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -39,7 +39,7 @@ let registry: ClusterRegistry;
 let host = '';
 
 before(async () => {
-  // Local users look into it: what keeps them out is inside.
+  // Other users can list this folder; its contents must protect themselves.
   chmodSync(folder, 0o755);
   mkdirSync(instance.runDir);
   host = `${instance.loopback}:${await freePort(0, instance.loopback)}`;
@@ -62,7 +62,7 @@ interface Attempt {
   readonly body?: Buffer;
 }
 
-/** The status, or the code of the error of the connection. */
+/** The status, or the error code of the connection. */
 function attempt({ method, path, scheme = 'https', client, body }: Attempt): Promise<number | string> {
   return new Promise((resolve) => {
     const headers = {
@@ -109,7 +109,7 @@ async function servedWith(how: Omit<Attempt, 'method' | 'path'>): Promise<string
   return served;
 }
 
-/** A client certificate of an authority that the attacker has, whose name is that of the registry's authority. */
+/** A client certificate of the attacker's authority, whose name is that of the registry's authority. */
 async function lookalike(): Promise<Issued> {
   const authority = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const dates = { notBeforeMs: Date.now() - 60_000, notAfterMs: Date.now() + 3_600_000 };

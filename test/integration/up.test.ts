@@ -1,5 +1,5 @@
-// `up --standalone` and `down` as commands, on a data folder of their own, with a stand-in for the agent: their own
-// duties, not the agent's.
+// `up --standalone` and `down` as commands, in their own data folder, with a fake agent: these tests only check the
+// commands themselves.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
@@ -48,7 +48,7 @@ after(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Resolves when `up` says that all is ready. */
+/** Resolves when `up` reports that all is ready. */
 async function startUp(): Promise<{ child: ChildProcess; output: () => string; exit: Promise<number | null> }> {
   const child = spawn(process.execPath, [...program, 'up', '--standalone'], {
     env: environment,

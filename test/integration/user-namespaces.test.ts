@@ -1,5 +1,5 @@
-// Pods with users of their own. The kernel maps ids where the handler can: containerd since 2.0 with runc since 1.2;
-// elsewhere the refusal is what is checked.
+// Pods with user namespaces. The kernel maps ids if the handler supports it: containerd since 2.0 with runc since 1.2.
+// Elsewhere the test checks the error.
 import assert from 'node:assert/strict';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ async function canMap(): Promise<boolean> {
   return runtimeHandlers.some((handler) => handler.name === '' && handler.features?.userNamespaces === true);
 }
 
-/** The pod waits, with the reason in upstream's words. */
+/** The pod waits, with upstream's reason. */
 async function refused(name: string): Promise<void> {
   const { agent } = fixture;
   await agent.explained(name, 'why', (now) =>
@@ -41,7 +41,7 @@ async function refused(name: string): Promise<void> {
   await agent.phase(name, 'Pending');
 }
 
-/** First id of the host, and how many. */
+/** The first id of the host, and the number of ids. */
 async function range(name: string, of = 'main'): Promise<[number, number]> {
   const [inside, host, length] = (await fixture.agent.inside(name, 'cat /proc/self/uid_map', of))
     .trim()

@@ -28,7 +28,8 @@ import { containerId } from './support/watch.ts';
 const folder = mkdtempSync(join(tmpdir(), 'kts-kinds-'));
 const loops: string[] = [];
 before(() => mkdirSync(join(folder, 'shared')));
-// Before the agent is stopped, so that they go also when that fails; a disk in use goes with its last user.
+// Registered before the agent is stopped, so that the disks are removed even if that fails; a disk in use is removed
+// when its last user ends.
 after(() => {
   for (const loop of loops) execFileSync('losetup', ['-d', loop]);
   rmSync(folder, { recursive: true, force: true });
@@ -84,7 +85,7 @@ const claimant = (
     ...rest.spec,
   });
 
-/** What the agent says in events of a pod that waits. */
+/** The agent's events about a waiting pod. */
 async function complaint(name: string, pattern: RegExp): Promise<string> {
   const explained = await fixture.agent.explained(name, String(pattern), (now) =>
     pattern.test(JSON.stringify(now.blockers)),
@@ -310,7 +311,7 @@ test('an agent that was killed finds disks and devices again, and tears down vol
   );
 });
 
-/** A file system whose server never answers: every access hangs until killed. */
+/** A file system whose server never answers: every access hangs until the process is killed. */
 function hungMount(path: string): () => void {
   mkdirSync(path, { recursive: true });
   const server = openSync('/dev/fuse', 'r+');

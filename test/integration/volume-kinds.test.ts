@@ -1,4 +1,4 @@
-// Volumes of the kinds that need no claim on real containerd: ConfigMaps and Secrets, the host, memory; and what is refused.
+// Volumes that need no claim, on real containerd: ConfigMaps and Secrets, the host, memory; and what is refused.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const fixture = agentFixture({ name: 'kinds', agent: { config: { clusterDomain: 
 const folder = mkdtempSync(join(tmpdir(), 'kts-kinds-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What the agent says in events of a pod that waits. */
+/** The agent's events about a waiting pod. */
 async function complaint(name: string, pattern: RegExp): Promise<string> {
   const explained = await fixture.agent.explained(name, String(pattern), (now) =>
     pattern.test(JSON.stringify(now.blockers)),
@@ -44,7 +44,7 @@ describe('volumes', SIDE_BY_SIDE, () => {
       await waitUntil(async () => (await agent.inside('live-volume', 'cat /v/*.txt')) === 'changednew', 5000, 20),
       'the change did not arrive',
     );
-    // Far below the resync of a minute, for which a missed change would wait; a busy machine may take its time.
+    // Far below the resync interval of a minute, which a missed change would wait for; a busy machine may be slow.
     console.log(`the change was in the container after ${Math.round(performance.now() - startMs)} ms`);
     assert.equal(containerId(agent.pod('live-volume')), containerId(seen));
   });

@@ -104,10 +104,7 @@ describe('propagation of mounts', SIDE_BY_SIDE, () => {
   });
 });
 
-/**
- * Whether the usual handler makes mounts read-only with all that is mounted below them: containerd since 2.0, on Linux
- * 5.12.
- */
+/** Whether the default handler makes mounts recursively read-only: containerd since 2.0, on Linux 5.12. */
 async function recursiveReadOnly(): Promise<boolean> {
   const { runtimeHandlers } = await fixture.containerd.cri.runtime.status({});
   return runtimeHandlers.some(({ name, features }) => name === '' && features?.recursiveReadOnlyMounts === true);

@@ -1,5 +1,4 @@
-// Paths of volumes as containers see them: parts of volumes, attacks on them, propagation of mounts, read-only mounts,
-// the pod's group.
+// Paths of volumes from the view of containers: subPath, attacks on it, mount propagation, read-only mounts, fsGroup.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
@@ -28,7 +27,7 @@ after(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Where the agent keeps what it made of the parts of a pod's volumes. */
+/** The folder where the agent mounts the parts of a pod's volumes. */
 const subPathMounts = (name: string): string[] =>
   mountPointsBelow(join(fixture.agent.rootDir, 'pods', fixture.agent.pod(name).metadata.uid, 'volume-subpaths'));
 
@@ -164,7 +163,7 @@ describe('attacks', SIDE_BY_SIDE, () => {
     });
     const swap = `while :; do mv -T /v/dir /v/aside; mv -T /v/link /v/dir; mv -T /v/dir /v/link; mv -T /v/aside /v/dir; done 2>/dev/null`;
     const attacker = container('attacker', { command: shell(swap), volumeMounts: [{ name: 'v', mountPath: '/v' }] });
-    // Each ends at once and is started a second time, beside the attack; what it saw is in its logs.
+    // Each ends at once and is restarted during the attack; its output is in its logs.
     const victims = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'].map((name) =>
       container(name, {
         command: shell('ls /data'),
@@ -285,7 +284,7 @@ describe('parts of volumes and an agent that is away', () => {
       'the folder of the removed pod is left',
     );
     assert.deepEqual(mountPointsBelow(join(agent.rootDir, 'pods', before.goes)), []);
-    // What the mounts show is gone from the volume: they are of no use to the next start.
+    // The volume no longer has what the mounts show, so the next start cannot use them.
     await agent.inside('stays', 'rm -r /v/dir; mkdir /v/dir; echo new > /v/dir/f; touch /v/go', 'side');
     await agent.waitFor(
       'stays',

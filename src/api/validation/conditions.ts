@@ -9,7 +9,7 @@ const REASON_TEXT =
   "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' " +
   "(e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
 
-/** Conditions of the shared form (upstream: meta/v1/validation ValidateConditions). */
+/** Validates conditions of the shared type (upstream: meta/v1/validation ValidateConditions). */
 export function validateConditions(errors: FieldErrors, path: string, conditions: readonly Condition[]): void {
   const seen = new Set<string>();
   for (const [index, condition] of conditions.entries()) {

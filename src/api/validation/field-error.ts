@@ -18,19 +18,19 @@ export interface FieldError {
   readonly field: string;
   /** Everything after the path: `Invalid value: "x": must be ...`. */
   readonly message: string;
-  /** The value is of another type than its schema says, which makes further checks of it meaningless. */
+  /** The value has a different type than in the schema, so it is not checked further. */
   readonly isWrongType?: true;
 }
 
 /**
- * Limits of the number of problems reported for one object, of a shown value, and of all of them together: each may
- * name its value, and a large object has as many as it has parts.
+ * Limits for the number of errors of one object, for a shown value, and for all shown values together: each error may
+ * contain its value, and a large object may have an error in each of its parts.
  */
 export const MOST_ERRORS = 1000;
 const LONGEST_VALUE = 10_000;
 const MOST_CHARACTERS = 1_000_000;
 
-/** Gathers what is wrong with one object, in upstream's words and order. */
+/** Collects the errors of one object, in upstream's words and order. */
 export class FieldErrors {
   readonly list: FieldError[] = [];
   readonly #shown = new WeakMap<object, string>();
@@ -44,12 +44,12 @@ export class FieldErrors {
     this.#add('Invalid value', field, [this.#shownValue(value), detail]);
   }
 
-  /** Without the value, which would say nothing. */
+  /** Like `invalid`, without the value, which would not help or must not be shown. */
   invalidHidden(field: string, detail: string): void {
     this.#add('Invalid value', field, [detail]);
   }
 
-  /** As `invalid`, for a value of another type than its schema says. */
+  /** Like `invalid`, for a value of a different type than in the schema. */
   wrongType(field: string, value: unknown, detail: string): void {
     const { length } = this.list;
     this.invalid(field, value, detail);
@@ -73,7 +73,7 @@ export class FieldErrors {
     this.#add('Duplicate value', field, [this.#shownValue(value)]);
   }
 
-  /** Without the value. */
+  /** Like `duplicate`, without the value. */
   duplicateHidden(field: string): void {
     this.#add('Duplicate value', field, []);
   }
@@ -94,7 +94,7 @@ export class FieldErrors {
     this.#add('Too many', field, [String(actual), `must have at most ${max} items`]);
   }
 
-  /** A value out of a closed set, or an error that lists the set. */
+  /** Checks that a value is one of a set; the error lists the set. */
   oneOf(field: string, value: string, supported: readonly string[]): void {
     if (!supported.includes(value)) this.notSupported(field, value, supported);
   }
@@ -107,7 +107,7 @@ export class FieldErrors {
     return this.list.length >= MOST_ERRORS || this.#characters > MOST_CHARACTERS;
   }
 
-  /** A list that is wrong in many places is written once. */
+  /** A list with many errors is printed only once. */
   #shownValue(value: unknown): string {
     if (this.#isFull) return '';
     if (typeof value === 'string') return goQuote(cut(value));
@@ -126,14 +126,14 @@ export class FieldErrors {
   }
 }
 
-/** One error as the API server prints it. */
+/** Formats one error as the API server does. */
 export function formatFieldError(error: FieldError): string {
   return `${error.field}: ${error.message}`;
 }
 
 /**
- * The whole refusal: `Pod "x" is invalid: a` for one error, `Pod "x" is invalid: [a, b]` for more. Repeated errors
- * count once.
+ * The whole message: `Pod "x" is invalid: a` for one error, `Pod "x" is invalid: [a, b]` for several. Equal errors are
+ * listed once.
  */
 export function formatInvalid(kind: string, name: string, errors: readonly FieldError[]): string {
   const texts = [...new Set(errors.map(formatFieldError))];

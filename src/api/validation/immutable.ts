@@ -3,7 +3,7 @@ import type { FieldErrors } from './field-error.ts';
 
 export const IMMUTABLE_MESSAGE = 'field is immutable';
 
-/** Refuses a change of what may only be set once (upstream: ValidateImmutableField). */
+/** Rejects a change of an immutable field (upstream: ValidateImmutableField). */
 export function validateImmutable(errors: FieldErrors, field: string, value: unknown, old: unknown): void {
   if (!semanticEqual(value, old)) errors.invalid(field, value, IMMUTABLE_MESSAGE);
 }

@@ -7,13 +7,13 @@ function percentOf(value: number | string): number | undefined {
   return typeof value === 'string' && /^[0-9]+%$/.test(value) ? Number(value.slice(0, -1)) : undefined;
 }
 
-/** The number, of itself or of the percentage; 0 for what is neither. */
+/** The number, or the number of the percentage; 0 for other values. */
 export function plainNumber(value: number | string): number {
   if (typeof value === 'number') return value;
   return percentOf(value) ?? (/^[-+]?[0-9]+$/.test(value) ? Number(value) : 0);
 }
 
-/** A count, or a percentage (upstream: apps ValidatePositiveIntOrPercent). */
+/** Validates a count or a percentage (upstream: apps ValidatePositiveIntOrPercent). */
 export function validateIntOrPercent(errors: FieldErrors, field: string, value: number | string): void {
   if (typeof value === 'number') errors.nonNegative(field, value);
   else if (percentOf(value) === undefined) errors.invalid(field, value, NOT_A_PERCENTAGE);

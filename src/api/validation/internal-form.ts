@@ -1,6 +1,6 @@
 /**
- * Upstream's messages print some values in the form of its internal types: names with a capital, and null for what is
- * absent.
+ * Converts values to upstream's internal types, which its messages print: names start with a capital, and absent values
+ * are null.
  */
 import type {
   AppArmorProfile,

@@ -15,13 +15,13 @@ const MAX_ANNOTATION_BYTES = 256 * 1024;
 type StringMap = Readonly<Record<string, string>>;
 
 export interface MetaRules {
-  /** Of no namespace. Default: namespaced. */
+  /** Cluster-scoped. Default: namespaced. */
   readonly clusterScoped?: boolean;
-  /** What a name may be. Default: a DNS subdomain. */
+  /** The check of the name. Default: a DNS subdomain. */
   readonly checkName?: (name: string) => Complaints;
 }
 
-/** Metadata of any object (upstream: apimachinery objectmeta.go). */
+/** Validates the metadata of any object (upstream: apimachinery objectmeta.go). */
 export function validateObjectMeta(
   errors: FieldErrors,
   path: string,
@@ -45,7 +45,7 @@ export function validateObjectMeta(
   validateFinalizers(errors, `${path}.finalizers`, meta.finalizers ?? []);
 }
 
-/** Keys are named in the error, their place is the whole map: that is how upstream reports them. */
+/** As in upstream, errors contain the key, and have the path of the map. */
 export function validateLabels(errors: FieldErrors, path: string, labels: StringMap | undefined): void {
   for (const [key, value] of Object.entries(labels ?? {})) {
     errors.invalidEach(path, key, checkLabelKey(key));
@@ -58,7 +58,7 @@ export function validateAnnotations(errors: FieldErrors, path: string, annotatio
   validateAnnotationSize(errors, path, annotations);
 }
 
-/** All keys and values together (upstream: ValidateAnnotationsSize). */
+/** The size limit for all keys and values together (upstream: ValidateAnnotationsSize). */
 export function validateAnnotationSize(errors: FieldErrors, path: string, annotations: StringMap | undefined): void {
   let total = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) total += byteLength(key) + byteLength(value);
@@ -101,7 +101,7 @@ function validateFinalizers(errors: FieldErrors, path: string, finalizers: reado
 const standardFinalizers: readonly string[] = ['kubernetes', 'orphan', 'foregroundDeletion'];
 
 /**
- * A finalizer of a third party names its owner (upstream: core/validation ValidateObjectMeta,
+ * Whether the finalizer has no domain although it is not a standard one (upstream: core/validation ValidateObjectMeta,
  * validateKubeFinalizerName).
  */
 export function isNamelessFinalizer(finalizer: string): boolean {
@@ -111,7 +111,7 @@ export function isNamelessFinalizer(finalizer: string): boolean {
 export const NAMELESS_FINALIZER = 'name is neither a standard finalizer name nor is it fully qualified';
 
 /**
- * `anyValue`: values in expressions may be anything, as in objects that older versions accepted (upstream:
+ * `anyValue`: any value is allowed in expressions, as in objects that older versions accepted (upstream:
  * AllowInvalidLabelValueInSelector).
  */
 export function validateLabelSelector(
@@ -132,21 +132,21 @@ export function validateLabelSelector(
   }
 }
 
-/** Whether anything is wrong with it. */
+/** Whether the selector has any error. */
 export function isInvalidSelector(selector: LabelSelector | undefined): boolean {
   const errors = new FieldErrors();
   validateLabelSelector(errors, '', selector);
   return errors.list.length > 0;
 }
 
-/** Upstream: LabelSelectorHasInvalidLabelValue, which looks at expressions alone. */
+/** Upstream: LabelSelectorHasInvalidLabelValue, which only checks expressions. */
 export function hasInvalidLabelValue(selector: LabelSelector | undefined): boolean {
   return (selector?.matchExpressions ?? []).some(({ values = [] }) =>
     values.some((value) => checkLabelValue(value).length > 0),
   );
 }
 
-/** Whether the values fit the operator; shared by label selectors and node selectors. */
+/** Whether the number of values fits the operator, for label selectors and node selectors. */
 function validateOperator(
   errors: FieldErrors,
   path: string,

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { parseIp, parseSloppyIp, unmapped } from '../../base/ip-address.ts';
 
 /**
- * Checks of single words. Each returns what is wrong, in upstream's words (apimachinery util/validation and
+ * Checks of single values. Each returns the errors, in upstream's words (apimachinery util/validation and
  * api/validate/content).
  */
 export type Complaints = readonly string[];
@@ -28,7 +28,7 @@ const headerNamePattern = new RegExp(`^${HEADER_NAME}$`);
 
 export const INT32_MAX = 2_147_483_647;
 
-/** Length as Go counts it. */
+/** The length in bytes, as in Go. */
 export function byteLength(text: string): number {
   return Buffer.byteLength(text);
 }
@@ -44,7 +44,7 @@ export function rangeError(low: number, high: number): string {
   return `must be between ${low} and ${high}, inclusive`;
 }
 
-/** Patterns with nested repeats are only tried on text of a length that can match. */
+/** Patterns with nested repetitions are only applied to texts whose length can match. */
 function matches(pattern: RegExp, text: string, max: number): boolean {
   return text.length <= max * 4 && pattern.test(text);
 }
@@ -129,7 +129,7 @@ export function checkDnsSubdomainWithUnderscore(value: string): Complaints {
   return complaints;
 }
 
-/** A name to which a random suffix will be added may end in a dash. */
+/** Checks a prefix of generated names, which may end with a dash. */
 export function checkNamePrefix(value: string, check: (name: string) => Complaints = checkDnsSubdomain): Complaints {
   return check(value.length > 1 && value.endsWith('-') ? `${value.slice(0, -2)}a` : value);
 }
@@ -193,8 +193,8 @@ export function checkConfigKey(value: string): Complaints {
 }
 
 /**
- * What is to be one name in a path (upstream: apimachinery api/validation/path; control characters, which that lets
- * pass, end up in names of files and cgroups too).
+ * Checks a name that becomes one segment of a path (upstream: apimachinery api/validation/path). Control characters,
+ * which upstream accepts, are rejected, because the name is also used for files and cgroups.
  */
 export function checkPathSegment(value: string): Complaints {
   if (value === '.' || value === '..') return [`may not be '${value}'`];
@@ -237,19 +237,19 @@ export function checkPortName(name: string): Complaints {
   return complaints;
 }
 
-/** User and group ids share their range. */
+/** Checks a user or group id; both have the same range. */
 export function checkId(id: number): Complaints {
   return id >= 0 && id <= INT32_MAX ? [] : [rangeError(0, INT32_MAX)];
 }
 
 const NOT_AN_IP = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 
-/** Upstream tells the two families apart by the colon. */
+/** As in upstream, a colon distinguishes the two families. */
 export function isIpv6Text(value: string): boolean {
   return value.includes(':');
 }
 
-/** As strict as v1.36 is with fields of old (gate StrictIPCIDRValidation). */
+/** As strict as v1.36 is for older fields (feature gate StrictIPCIDRValidation). */
 export function checkStrictIp(value: string): Complaints {
   const bytes = parseIp(value);
   if (bytes === undefined) return [parseSloppyIp(value) === undefined ? NOT_AN_IP : 'must not have leading 0s'];

@@ -5,7 +5,7 @@ import { inDefaultNamespace, validateObject } from '../manifest/manifest-kinds.t
 import { objectWarnings } from './object-warnings.ts';
 import { warningText } from './pod/pod-warnings.ts';
 
-/** What is said of the one valid object in the text. */
+/** The warnings for the one valid object in the text. */
 function warnings(text: string): string[] {
   const { objects, errors } = loadManifest(text, { fileName: 'f' });
   const entries = objects.map(inDefaultNamespace);

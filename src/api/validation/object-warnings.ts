@@ -10,8 +10,8 @@ const STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
 const USE_STORAGE_CLASS_NAME = 'deprecated since v1.8; use "storageClassName" attribute instead';
 
 /**
- * What `kubectl apply` would print as warnings of a valid object that is no pod (upstream: pkg/api/persistentvolume,
- * persistentvolumeclaim, service and node).
+ * The warnings that `kubectl apply` would print for a valid object other than a pod (upstream:
+ * pkg/api/persistentvolume, persistentvolumeclaim, service and node).
  */
 export function objectWarnings({ kind, object }: KindedObject): ManifestWarning[] {
   const warnings: ManifestWarning[] = [];

@@ -1,7 +1,7 @@
 import { checkLabelKey } from './names.ts';
 import type { FieldErrors } from './field-error.ts';
 
-/** Names of resources that limit ranges and quotas speak of (upstream: apis/core/helper and core/validation). */
+/** Resource names of limit ranges and quotas (upstream: apis/core/helper and core/validation). */
 
 const compute = ['cpu', 'memory', 'ephemeral-storage'];
 const countedObjects = [
@@ -30,12 +30,12 @@ const isNative = (name: string): boolean => !isQualified(name) || name.includes(
 const isHugePages = (name: string): boolean => name.startsWith(HUGE_PAGES);
 const isQuotaHugePages = (name: string): boolean => isHugePages(name) || name.startsWith(`requests.${HUGE_PAGES}`);
 export const isQuotaName = (name: string): boolean => quotaNames.has(name) || isQuotaHugePages(name);
-/** Limits may be greater than requests. */
+/** Whether limits may be greater than requests. */
 export const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(name);
-/** Named by a domain outside Kubernetes. */
+/** Whether the name has a domain outside of Kubernetes. */
 export const isExtended = (name: string): boolean =>
   !isNative(name) && !name.startsWith('requests.') && checkLabelKey(`requests.${name}`).length === 0;
-/** Of which there are no parts. */
+/** Whether the resource has no fractions. */
 export const isCounted = (name: string): boolean => countedObjects.includes(name) || isExtended(name);
 
 function validateResourceName(errors: FieldErrors, field: string, name: string): void {
@@ -50,7 +50,7 @@ export function validateQuotaName(errors: FieldErrors, field: string, name: stri
   if (!isQualified(name) && !isQuotaName(name)) errors.invalid(field, name, 'must be a standard resource for quota');
 }
 
-/** In limits of pods and containers. */
+/** Checks a name in limits of pods and containers. */
 function validateContainerName(errors: FieldErrors, field: string, name: string): void {
   validateResourceName(errors, field, name);
   if (!isQualified(name)) {

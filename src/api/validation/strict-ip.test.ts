@@ -6,7 +6,7 @@ const noIp = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const zeros = 'must not have leading 0s';
 const mapped = 'must not be an IPv4-mapped IPv6 address';
 
-/** As upstream's IsValidIP with strict validation: judged by the bytes, not by the spelling. */
+/** As in upstream's IsValidIP with strict validation: bytes are checked, not the notation. */
 const addresses: Readonly<Record<string, string | undefined>> = {
   '10.9.8.7': undefined,
   '127.0.0.1': undefined,
@@ -34,7 +34,7 @@ const addresses: Readonly<Record<string, string | undefined>> = {
   '::ffff:ffff:ffff': mapped,
   '::ffff:010.0.0.1': zeros,
   '::ffff:256.0.0.1': noIp,
-  // These hold IPv4 addresses in other ways: mapped they are not.
+  // These contain IPv4 addresses, but are not IPv4-mapped.
   '::127.0.0.1': undefined,
   '::7f00:1': undefined,
   '64:ff9b::7f00:1': undefined,

@@ -25,7 +25,7 @@ export function validateSecretUpdate(secret: Secret, old: Secret): FieldError[] 
 
 type Freezable = Pick<ConfigMap, 'immutable' | 'data' | 'binaryData'>;
 
-/** What was made immutable stays so, with all that is in it. */
+/** The content of an immutable object must not change, nor the flag. */
 function requireFrozen(
   errors: FieldErrors,
   object: Freezable,

@@ -44,7 +44,7 @@ export function validateSecret(secret: Secret): FieldError[] {
   return errors.list;
 }
 
-/** What each well-known type must hold. */
+/** The required keys of each well-known type. */
 const requiredKeys: Readonly<Record<string, readonly string[]>> = lookupTable({
   'kubernetes.io/dockercfg': ['.dockercfg'],
   'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
@@ -73,7 +73,7 @@ function validateJson(errors: FieldErrors, field: string, base64: string): void 
   if (problem !== undefined) errors.invalid(field, '<secret contents redacted>', problem);
 }
 
-/** The parser's own message would quote the secret. */
+/** The message of the JSON parser would quote the secret. */
 function jsonProblem(text: string): string | undefined {
   if (text === '') return 'unexpected end of JSON input';
   try {

@@ -4,11 +4,11 @@ import type { FieldError } from './field-error.ts';
 import { validateImmutable } from './immutable.ts';
 import { byteLength, checkDnsSubdomain, checkLabelKey } from './names.ts';
 
-/** Which of its two groups an event came by: the newer one asks for more, and calls fields otherwise. */
+/** The API group of the request: the newer one has stricter rules and other field names. */
 export type EventApi = 'core' | 'events';
 
 /**
- * An event as it is stored, without its metadata (upstream: core/validation ValidateEventCreate, whose places are those
+ * Validates a stored event, except its metadata (upstream: core/validation ValidateEventCreate, whose paths are those
  * of its internal type).
  */
 export function validateEvent(event: Event, api: EventApi): FieldError[] {
@@ -26,7 +26,7 @@ export function validateEvent(event: Event, api: EventApi): FieldError[] {
   return errors.list;
 }
 
-/** Of the newer group, only the series may change. */
+/** In the newer group, only the series may change. */
 export function validateEventUpdate(event: Event, old: Event, api: EventApi): FieldError[] {
   const errors = new FieldErrors();
   validateSharedRules(errors, event, api);
@@ -59,7 +59,7 @@ function validateSeries(errors: FieldErrors, { series }: Event): void {
   if (series.lastObservedTime === undefined) errors.required('series.lastObservedTime');
 }
 
-/** Events that say when they happened are of the newer kind, by whichever group they come. */
+/** Events with an `eventTime` follow the newer rules, in either group. */
 function validateSharedRules(errors: FieldErrors, event: Event, api: EventApi): void {
   const { metadata, involvedObject } = event;
   const about = involvedObject.namespace ?? '';
@@ -93,7 +93,7 @@ function validateText(
   if (byteLength(text) > max) errors.invalid(field, '', `can have at most ${max} characters`);
 }
 
-/** Stored times have six digits after the point, given ones up to nine. */
+/** Stored times have six decimals, times of clients up to nine. */
 function microseconds(time: string | undefined): string | undefined {
   if (time === undefined) return undefined;
   const fraction = /\.(\d+)/.exec(time)?.[1] ?? '';

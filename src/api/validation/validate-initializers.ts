@@ -23,7 +23,7 @@ function validateResult(errors: FieldErrors, result: Status | undefined): void {
     errors.invalid(`${FIELD}.result.status`, result.status ?? '', "must be 'Failure'");
 }
 
-/** Initialization happens once, and a result is final (upstream: ValidateInitializersUpdate). */
+/** Objects are initialized only once, and a result is final (upstream: ValidateInitializersUpdate). */
 export function validateInitializersUpdate(
   value: Initializers | undefined,
   old: Initializers | undefined,
@@ -36,7 +36,7 @@ export function validateInitializersUpdate(
   return errors.list;
 }
 
-/** Rules name no operations: initializers see creations only. */
+/** Rules have no operations, because initializers only process creations. */
 export function validateInitializerConfiguration({
   metadata,
   initializers = [],

@@ -56,7 +56,7 @@ function validateItem(errors: FieldErrors, at: string, item: LimitRangeItem): vo
   for (const name of names) validateAmounts(errors, at, item, name);
 }
 
-/** The amounts of one resource beside each other. */
+/** Compares the amounts of one resource with each other. */
 function validateAmounts(errors: FieldErrors, at: string, item: LimitRangeItem, name: string): void {
   const isPod = item.type === 'Pod';
   const [max, min] = [ownValue(item.max, name), ownValue(item.min, name)];

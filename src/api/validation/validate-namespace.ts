@@ -11,7 +11,7 @@ export function validateNamespace({ spec }: Namespace): FieldError[] {
   return errors.list;
 }
 
-/** A write to `finalize`. */
+/** Validates a write to `finalize`. */
 export function validateNamespaceFinalize({ spec }: Namespace): FieldError[] {
   const errors = new FieldErrors();
   for (const [index, finalizer] of (spec.finalizers ?? []).entries())

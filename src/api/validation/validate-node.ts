@@ -20,7 +20,7 @@ export function validateNode(node: Node): FieldError[] {
   return errors.list;
 }
 
-/** Of writes to the node and to its status alike. */
+/** Validates writes to the node and to its status. */
 export function validateNodeUpdate(node: Node, old: Node): FieldError[] {
   const errors = new FieldErrors();
   const spec = node.spec ?? {};
@@ -41,7 +41,7 @@ export function validateNodeUpdate(node: Node, old: Node): FieldError[] {
   return errors.list;
 }
 
-/** That taints stand below the metadata is upstream's slip. */
+/** Upstream reports taints below the metadata by mistake. */
 function validateTaints(errors: FieldErrors, taints: readonly Taint[]): void {
   const seen = new Set<string>();
   for (const [index, taint] of taints.entries()) {

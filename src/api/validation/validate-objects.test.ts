@@ -5,7 +5,7 @@ import { inDefaultNamespace, validateObject } from '../manifest/manifest-kinds.t
 import { formatFieldError } from './field-error.ts';
 import { checkStrictCidr, checkStrictIp } from './names.ts';
 
-/** What the API server would say of the one object in the text. */
+/** The errors of the API server for the one object in the text. */
 function complaints(text: string): string[] {
   const { objects, errors } = loadManifest(text, { fileName: 'f' });
   assert.deepEqual(errors, []);

@@ -10,7 +10,7 @@ import { isCounted, isQuotaName, validateQuotaName } from './resource-names.ts';
 const podCompute = ['cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'];
 const ofPods = ['pods', ...podCompute];
 const ofClaims = ['persistentvolumeclaims', 'requests.storage'];
-/** Which resources a scope can be about. */
+/** The resources that each scope may be used with. */
 const scopes: Readonly<Record<string, readonly string[]>> = lookupTable({
   Terminating: ofPods,
   NotTerminating: ofPods,
@@ -76,8 +76,8 @@ function validateSpec(errors: FieldErrors, spec: ResourceQuotaSpec): void {
 }
 
 /**
- * Which of the names a scope does not apply to; worked out once for each scope, however often it is named. No more of
- * them than errors are reported.
+ * The names that a scope does not apply to, computed once for each scope, and limited to the number of errors that are
+ * reported.
  */
 function unfitFor(names: readonly string[]): (scope: string) => readonly string[] {
   const known = new Map<string, readonly string[]>();
@@ -146,7 +146,7 @@ function validateValues(
         );
       break;
     default:
-      // Decoding lets any text through; this is where it is refused.
+      // Decoding accepts any text, so the operator is checked here.
       errors.invalid(`${field}.operator`, operator, 'not a valid selector operator');
   }
 }

@@ -90,7 +90,7 @@ describe('preemption', () => {
     api.delete = (...args) => new Promise<void>((resolve) => (go = resolve)).then(() => remove(...args));
     world.addPod(buildPod('vip', { requests: { cpu: '1' }, spec: { priority: 10 } }));
     await world.run(100);
-    // An event may retry the pod, but it is held back until its own victims are deleted.
+    // An event may queue the pod again, but it is not scheduled until its victims are deleted.
     const spared = ['a', 'b', 'c', 'd'].find(
       (name) => !(world.pod(name)?.status?.conditions ?? []).some(({ type }) => type === 'DisruptionTarget'),
     );

@@ -1,4 +1,4 @@
-// A disk that fills up under the SQLite store: a small file system of its own, in memory.
+// A disk that becomes full under the SQLite store: a small file system in memory.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

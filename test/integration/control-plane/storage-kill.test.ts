@@ -1,5 +1,5 @@
-// kill -9 at random moments of a process that writes, and of etcd: every acknowledged write is there afterwards, and
-// revisions went on.
+// kill -9 at random times of a process that writes, and of etcd: all acknowledged writes exist afterwards, and
+// revisions have increased.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -22,7 +22,7 @@ const SEED = Number(process.env['KUBELET_TEST_SEED'] ?? 20261121);
 const KILLS = 20;
 const LONGEST_LIFE_MS = 400;
 
-/** What must be there, by what was acknowledged in all lives so far. */
+/** The expected contents, from the writes that were acknowledged in all lives so far. */
 class Ledger {
   readonly #last = new Map<string, Acknowledged>();
   #newest = 1;
@@ -34,7 +34,7 @@ class Ledger {
     this.#last.set(line.key, line);
   }
 
-  /** The store may be ahead of the ledger by the one write of each writer that was not answered, never behind it. */
+  /** The store may be ahead of the record by one unacknowledged write of each writer, and must never be behind it. */
   async check(storage: Storage): Promise<void> {
     const { items, revision } = await storage.list('/registry/');
     assert.ok(revision >= this.#newest, `the store is at ${revision}, acknowledged was ${this.#newest}`);
@@ -83,7 +83,7 @@ class Writer {
     this.#child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (this.words += chunk));
   }
 
-  /** Resolves when it has begun to write. */
+  /** Resolves when it has started to write. */
   async begun(): Promise<void> {
     while (this.lines.length === 0) {
       const over = await Promise.race([
@@ -158,7 +158,7 @@ describe('a store whose process is killed at random moments', () => {
   });
 });
 
-/** No half transaction: the tables agree with each other. */
+/** Checks that there is no partial transaction: the tables are consistent. */
 function checkTables(file: string): void {
   const database = new DatabaseSync(file);
   const one = (sql: string): unknown => Object.values(database.prepare(sql).get() ?? {})[0];

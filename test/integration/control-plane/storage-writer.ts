@@ -1,5 +1,5 @@
-// The child that storage-kill.test.ts kills: writes through the port as fast as it is answered and says each
-// acknowledged write on standard output.
+// The child process that storage-kill.test.ts kills: writes through the storage port as fast as possible, and prints
+// each acknowledged write.
 import { writeSync } from 'node:fs';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
@@ -8,7 +8,7 @@ import { EtcdStorage } from '../../../src/control-plane/storage/etcd/etcd-storag
 import { SqliteStorage } from '../../../src/control-plane/storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../../../src/control-plane/storage/storage.ts';
 
-/** One line of the child's output. `value` undefined: deleted. */
+/** One line of the child's output. `value` is undefined for a deletion. */
 export interface Acknowledged {
   readonly key: string;
   readonly revision: number;
@@ -18,10 +18,7 @@ export interface Acknowledged {
 const WRITERS = 8;
 const KEYS_PER_WRITER = 12;
 
-/**
- * Each writer has keys of its own, so that what an unanswered write may have left is known: the new value or the one
- * before.
- */
+/** Each writer has its own keys, so after an unacknowledged write the value is either the new or the previous one. */
 async function write(storage: Storage, writer: number, seed: number): Promise<void> {
   const random = seededRandom(seed * 100 + writer);
   const standing = new Map<string, number>();

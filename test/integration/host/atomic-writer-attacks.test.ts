@@ -18,8 +18,9 @@ import type { Payload } from '../../../src/kubelet/features/volumes/objects/payl
 const UPDATES = 80;
 
 /**
- * Everything in the volume becomes a link to the host, or a folder, or goes, at random and at full speed. A folder is
- * filled before it is put in place: through a link of the writer's, this program would write to the host on its own.
+ * Replaces everything in the volume by a link to the host or a folder, or removes it, at random and as fast as
+ * possible. A folder is filled before it is moved into place, because through a link of the writer's this program
+ * itself would write to the host.
  */
 const ATTACK = `
   const fs = require('node:fs');
@@ -98,7 +99,7 @@ describe('a volume whose every entry is swapped without end', () => {
   test('is removed, and the host stays as it is', async () => {
     const untouched = describeHost();
     for (let round = 0; round < 50; round++) {
-      // Names come back while they are removed; that is said and tried again.
+      // Names reappear while they are removed; the error is reported, and the write is retried.
       await files
         .removeTree(volume)
         .catch((error: unknown) =>

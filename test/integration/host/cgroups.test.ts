@@ -23,7 +23,7 @@ async function treeFor(controller: string): Promise<string> {
   return tree;
 }
 
-/** systemd's slices too where it is process 1: in a container it is not. */
+/** Also with systemd's slices if systemd is process 1, which it is not in a container. */
 const drivers: readonly CgroupDriver[] = existsSync('/run/systemd/system') ? ['cgroupfs', 'systemd'] : ['cgroupfs'];
 const pathOf = (driver: CgroupDriver, name: string): string => (driver === 'systemd' ? systemdPath(name) : name);
 

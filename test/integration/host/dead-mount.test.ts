@@ -1,4 +1,4 @@
-// A file system whose server does not answer, as a FUSE mount without a daemon: every access to it hangs in the kernel.
+// A file system whose server does not answer, as a FUSE mount without a daemon: every access hangs in the kernel.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { LinuxFiles } from '../../../src/kubelet/adapters/files/linux-files.ts';
 import { LinuxMounts } from '../../../src/kubelet/adapters/files/linux-mounts.ts';
 import { waitUntil } from '../../../src/up/processes.ts';
 
-/** More than the threads that Node has for file calls. */
+/** More than Node has threads for file operations. */
 const MOUNTS = 6;
 let folder: string;
 const servers: number[] = [];
@@ -37,7 +37,7 @@ before(() => {
   }
 });
 
-/** Waiting processes get an error then. */
+/** Waiting processes then get an error. */
 function endServers(): void {
   for (const server of servers.splice(0)) closeSync(server);
 }
@@ -70,7 +70,7 @@ describe('mounts that do not answer', { skip }, () => {
     });
     assert.deepEqual(await files.giveToGroup(own, { gid: 99, readOnly: false }), { entries: 3, refused: 0 });
     assert.deepEqual(new Set(await stuck), new Set(['Timeout']));
-    // Not asked again while the first try hangs in the kernel, if it does; nor is it an endless wait.
+    // A path is not accessed again while the first access hangs in the kernel, and the wait for it is limited.
     assert.ok(
       ['Timeout', 'Unavailable'].includes(
         await kindOf(mounts.bindBeneath({ root: dead[0] as string, subPath: 'some/part', target: target('v0') })),

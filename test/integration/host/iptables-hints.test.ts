@@ -45,7 +45,7 @@ after(async () => {
   for (const name of [node, neighbour]) await tryCommand(['ip', 'netns', 'del', name]);
 });
 
-/** What one machine hears from the server on the node's loopback address. */
+/** What a machine receives from the server on the node's loopback address. */
 async function heard(from: string): Promise<string> {
   const program = `require('net').connect(${port},'127.0.0.1').on('data',(d)=>process.stdout.write(d)).on('error',()=>process.exit()).setTimeout(700,()=>process.exit())`;
   return (await tryCommand(inside(from, [process.execPath, '-e', program]))).stdout;

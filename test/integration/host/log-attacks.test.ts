@@ -58,7 +58,7 @@ describe('logs that were swapped for links, pipes and folders', () => {
     const honest = join(podFolder('u0'), 'c');
     mkdirSync(honest);
     writeFileSync(join(honest, '0.log'), 'x'.repeat(500));
-    // Names of rotated logs: what comes next in line to be compressed.
+    // Names of rotated logs: the next ones to be compressed.
     symlinkSync(join(host, 'shadow'), join(honest, '0.log.20250101-000000'));
     execFileSync('mkfifo', [join(honest, '0.log.20250102-000000')]);
     mkdirSync(join(honest, '0.log.20250103-000000'));

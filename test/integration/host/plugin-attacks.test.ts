@@ -22,7 +22,7 @@ const ends: (() => unknown)[] = [];
 const log = recordingLog();
 const registry = new DriverRegistry({ drivers: createCsiDrivers(systemClock), clock: systemClock, log });
 const grpc = createPluginDial(systemClock);
-/** As the agent's, less patient with those that never answer. */
+/** Like the agent's, with shorter timeouts for plugins that never answer. */
 const dial: typeof grpc = { dial: (path) => grpc.dial(path, 1000) };
 const manager = new PluginManager({
   folder: plugins,

@@ -1,4 +1,4 @@
-// Reading a file of a pod's volume where making the trap needs root: devices, and file systems mounted inside.
+// Reading a file of a pod's volume, with traps that only root can create: devices, and mounted file systems.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -25,8 +25,8 @@ import type { BindBeneathResult } from '../../../src/kubelet/ports/mounts.ts';
 const PREPARATIONS = 300;
 
 /**
- * At full speed: `at` is a directory, then a link to `host`, then a directory again; between, nothing. It tells how
- * often it did so far. A directory made by the agent in a gap is put away, as a pod could.
+ * As fast as possible: `at` is a directory, then a link to `host`, then a directory again, and missing in between. It
+ * reports how often it did so. A directory that the agent creates in a gap is moved away, as a pod could do.
  */
 const ATTACK = `
   const fs = require('node:fs');
@@ -40,7 +40,8 @@ const ATTACK = `
       fs.renameSync(at, at + '.link');
       fs.renameSync(at + '.dir', at);
     } catch {
-      // A preparation made a directory in this moment, maybe with others in it: the volume's own one comes back.
+      // The preparation created a directory at this moment, possibly with others in it: the volume's own directory is
+      // restored.
       if (fs.existsSync(at + '.dir')) {
         tried(() => fs.rmSync(at, { recursive: true, force: true }));
         tried(() => fs.renameSync(at + '.dir', at));
@@ -74,12 +75,12 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Of everything that is the host's and no pod's. */
+/** The inodes of everything that belongs to the host and not to a pod. */
 function foreignInodes(): Set<number> {
   return new Set(['.', 'sub', 'file'].map((name) => lstatSync(join(host, name)).ino));
 }
 
-/** Files and directories; what talks to a child that may stay for a while is none. */
+/** Open files and directories, without connections to a child process, which may exist for a while. */
 function openFiles(): number {
   const names = readdirSync('/proc/self/fd').map((fd) => {
     try {
@@ -100,7 +101,7 @@ describe('a volume whose directories become links and directories again, without
       // A busy machine may stop the attacker while the directory is a link, for longer than all rounds take.
       for (let round = 0; round < PREPARATIONS / 4 || seen.mounted === 0; round++) {
         const target = join(folder, 'pod', String(index), String(round % 3));
-        // Errors are part of the game: what is looked at is gone in the next moment.
+        // Errors are expected: what was checked may be gone in the next moment.
         const result = await mounts.bindBeneath({ root: volume, subPath, target }).catch(() => undefined);
         if (result?.kind !== 'mounted') {
           seen.refused++;

@@ -1,6 +1,7 @@
-// Network policies in a real kernel, with real packets: the situations of upstream's NetworkPolicy specs
-// (upstream: test/e2e/network/netpol/network_policy.go). After each change every pod tries every other one, of both
-// families; the model of the API says what must come through, and each case names a connection of either kind itself.
+// Network policies in a real kernel with real packets: the situations of upstream's NetworkPolicy specs (upstream:
+// test/e2e/network/netpol/network_policy.go). After each change, every pod connects to every other one over both IP
+// families, and the model of the API says which connections must succeed. Each case also names one allowed and one
+// denied connection itself.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -21,7 +22,7 @@ import type { EndName, PodName } from './support/policy-cases.ts';
 import { startProbeAgent } from './support/probe-agent.ts';
 import type { ProbeAgent } from './support/probe-agent.ts';
 
-/** How long a denied connection is tried; one that should come through gets longer before it counts as lost. */
+/** How long a denied connection is tried. A connection that should succeed gets more time. */
 const DENIED_MS = 250;
 const PATIENCE_MS = 5000;
 const tryPorts = [
@@ -116,12 +117,12 @@ function expected({ from, to, protocol, port, family }: Try): boolean {
   return isAllowed(cluster, { from: endOf(from)[family], to: endOf(to)[family], protocol, port });
 }
 
-/** Whether it came through, by the name that answered. */
+/** Whether the connection succeeded, by the name that the server returned. */
 async function comesThrough({ from, to, protocol, port, family }: Try, isExpected: boolean): Promise<boolean> {
   const reach = async (waitMs: number): Promise<boolean> =>
     (await agentOf(from).reach(protocol, endOf(to)[family], port, waitMs)).startsWith(`${to} `);
   if (!isExpected) return reach(DENIED_MS);
-  // A busy machine may lose a datagram or take long: only what never comes is denied.
+  // A busy machine may lose a datagram or be slow: only connections that never succeed count as denied.
   for (let waitMs = 1000; waitMs <= PATIENCE_MS; waitMs += 2000) if (await reach(waitMs)) return true;
   return false;
 }
@@ -134,7 +135,7 @@ async function checkAll(): Promise<void> {
       tryPorts.flatMap((each) => (['v4', 'v6'] as const).map((family): Try => ({ from, to, ...each, family }))),
     ),
   );
-  // Between what is no pod there is nothing to see; a third of the rest says as much as all.
+  // Connections without a pod are not affected by policies, and a third of the others is representative.
   const wrong: string[] = [];
   const selected = tries.filter(
     ({ from, to }) => (PODS as readonly string[]).includes(from) || (PODS as readonly string[]).includes(to),

@@ -44,7 +44,7 @@ before(async () => {
   for (const [name, { space }] of ends)
     agents.set(name, await startProbeAgent(space, name, { tcp: [8080], udp: [8080] }));
   nft = createNft(['ip', 'netns', 'exec', network.node.space]);
-  // As `up` does it: what the node itself sends to a service leaves from the bridge.
+  // As in `up`: packets from the node itself to a service have the bridge's address.
   await network.inNode('ip', 'route', 'add', '10.96.0.0/16', 'dev', network.bridge, 'src', network.node.v4);
   await network.inNode('ip', '-6', 'route', 'add', 'fd00:96::/112', 'dev', network.bridge, 'src', network.node.v6);
   for (const family of families) {
@@ -81,7 +81,7 @@ const service = (family: IpFamily, spec: Partial<Service['spec']> = {}): Service
   },
 });
 
-/** Endpoints are those of these pods of this node, or what is given for the node. */
+/** The endpoints are these pods of the node, or the given ones. */
 async function route(
   family: IpFamily,
   given: Service | undefined,

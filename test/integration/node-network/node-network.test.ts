@@ -1,5 +1,5 @@
-// The rules of services in a real kernel: a network namespace stands for the node, others for its pods and for a client
-// outside; and the name service on real sockets.
+// The rules of services in a real kernel, with network namespaces for the node, its pods and an external client; and
+// the name service on real sockets.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -52,7 +52,7 @@ let applied: Ruleset | undefined;
 
 const ip = (...args: string[]): Promise<string> => runCommand(['ip', ...args]);
 
-/** A bridge with two pods, each serving its own address, and a network with a client of the node. */
+/** A bridge with two pods that serve their own addresses, and a network with a client of the node. */
 before(async () => {
   await ip('netns', 'add', node);
   await ip('-n', node, 'link', 'set', 'lo', 'up');
@@ -100,7 +100,7 @@ async function joinNode(name: string, link: string, address: string, gateway: st
   await ip('-n', name, 'route', 'add', 'default', 'via', gateway);
 }
 
-/** The server that answered, and the client it saw; or the failure. */
+/** The server that answered and the client address it saw; or the error. */
 async function get(from: string, target: string): Promise<string> {
   const [host = '', port = '80'] = target.split(':');
   return (await runCommand([...inside(from), process.execPath, '-e', CLIENT, host, port])).trim();

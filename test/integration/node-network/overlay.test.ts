@@ -30,7 +30,7 @@ const ends: (() => Promise<void>)[] = [];
 const ip = (...args: string[]): Promise<string> => runCommand(['ip', ...args]);
 const batch = (name: string, lines: readonly string[]): Promise<string> =>
   runCommand(['ip', '-n', name, '-batch', '-'], Buffer.from(`${lines.join('\n')}\n`));
-/** Answers with the address of the client and as much behind it as fills many packets. */
+/** Answers with the address of the client and enough data for many packets. */
 const SERVER =
   'my $s = IO::Socket::INET->new(Listen => 9, LocalPort => 8080) or die; while (my $c = $s->accept) { print $c $c->peerhost, " ", "x" x 30000; close $c }';
 const CLIENT =
@@ -45,7 +45,7 @@ const perl = (name: string, program: string): string[] => [
   '-e',
   program,
 ];
-/** The address that the pod with that number sees of a client in `from`; undefined when it is not reached. */
+/** The address that the pod with this number sees for a client in `from`; undefined if it is not reached. */
 const seenBy = async (from: string, at: number): Promise<string | undefined> => {
   const { code, stdout } = await tryCommand([...perl(from, CLIENT), `10.244.${at}.2`]);
   return code === 0 ? stdout : undefined;

@@ -1,5 +1,5 @@
-// The programs that the tests run: bundled from the sources as they are, so that they are neither slow to start nor
-// stale. Once for a whole stage of `npm test` (`--test-global-setup` names this file), else once per test process.
+// The programs that the tests run, bundled from the current sources so that they start quickly. They are built once for
+// a whole stage of `npm test` (`--test-global-setup` names this file), otherwise once per test process.
 import {
   cpSync,
   existsSync,
@@ -16,9 +16,9 @@ import { runCommand } from '../../../src/up/commands.ts';
 import { makeClusterTemplate } from './cluster-template.ts';
 
 const repository = join(import.meta.dirname, '..', '..', '..');
-/** Names the folder of the programs that a whole stage shares. */
+/** The variable with the folder of the programs that a whole stage shares. */
 const SHARED = 'KUBELET_TEST_BUILD';
-/** `shipped`: programs start with the options that they have at users, as the bench measures them. */
+/** `shipped`: programs start with the options that users get, as in the benchmark. */
 const LAUNCHERS = 'KUBELET_TEST_LAUNCHERS';
 let built: Promise<string> | undefined;
 
@@ -42,12 +42,12 @@ export type Program =
   | 'fake-nodes'
   | 'kubelet-scheduler';
 
-/** The path of a program in a folder that goes when the tests end. */
+/** The path of a program in a folder that is removed when the tests end. */
 export async function builtProgram(name: Program): Promise<string> {
   return join(await programs(), 'bin', name);
 }
 
-/** `up` as `npm run up` runs it; arguments for node. */
+/** The arguments for node that run `up` as `npm run up` does. */
 export async function builtUp(): Promise<readonly string[]> {
   return [
     '--no-concurrent-sparkplug',
@@ -56,7 +56,7 @@ export async function builtUp(): Promise<readonly string[]> {
   ];
 }
 
-/** Where the folder of a control plane is to be copied from, if the stage made one (`copyClusterTemplate`). */
+/** The folder from which the folder of a control plane is copied, if the stage created one (`copyClusterTemplate`). */
 export async function clusterTemplate(): Promise<string> {
   return templateIn(await programs());
 }
@@ -81,15 +81,15 @@ async function buildForProcess(): Promise<string> {
 }
 
 /**
- * Tests start hundreds of programs that live for seconds. With these options V8 rejects the compiled code that Node
- * ships of its own modules, which is a tenth of each start; they save some MB that no test looks at.
+ * Tests start hundreds of programs that live for seconds. With these options V8 rejects Node's precompiled code for its
+ * own modules, which costs a tenth of each start. The options save some MB, which tests do not check.
  */
 const REJECTING_OPTIONS = / --(optimize-for-size|heap-growing-percent=\d+)/g;
 
 /**
- * The programs also share their compiled code, which the first of each kind writes when it ends: a control plane starts
- * with a seventh less processor time. It cannot come from the environment, because programs are started without what
- * steers Node.
+ * The programs also share their compiled code, which the first process of each program writes when it ends: a control
+ * plane then starts with a seventh less processor time. It cannot be set in the environment, because programs are
+ * started without Node's variables.
  */
 function compileForSpeed(launcher: string, compiledCode: string): void {
   const shipped = readFileSync(launcher, 'utf8');

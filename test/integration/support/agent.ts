@@ -1,4 +1,4 @@
-// The real agent as a process, on a private containerd: start, disturb, ask, stop, and proof that nothing is left.
+// The real agent as a process on a private containerd: start, disturb, query, stop, and check that nothing is left.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -32,18 +32,18 @@ import type { Change } from './watch.ts';
 import { containerId, isReady, PodWatch } from './watch.ts';
 
 export const NODE = 'node';
-/** Two busy cores; what takes longer than this hangs. */
+/** The limit on two busy cores; anything that takes longer counts as hung. */
 const PATIENCE_MS = 30_000;
 const ANSWER_MS = 5000;
 
 export interface TestAgentOptions {
-  /** Instead of the containerd's own socket: the proxy's. */
+  /** The runtime's socket, in place of containerd's own: that of the proxy. */
   readonly endpoint?: string;
-  /** Laid over the configuration. */
+  /** Overrides parts of the configuration. */
   readonly config?: Record<string, unknown>;
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
-  /** Instead of a folder in the containerd's data folder. */
+  /** In place of a folder in containerd's data folder. */
   readonly rootDir?: string;
   readonly podLogsDir?: string;
 }
@@ -88,7 +88,7 @@ export class TestAgent {
     this.writeConfig({ port: machine.port, ...options.config });
   }
 
-  /** Makes the folders; starts nothing. */
+  /** Creates the folders without starting anything. */
   static async prepare(containerd: TestContainerd, options: TestAgentOptions = {}): Promise<TestAgent> {
     const [program, port, healthzPort] = await Promise.all([builtProgram('kubelet'), freePort(0), freePort(0)]);
     return new TestAgent(containerd, options, { program, port, healthzPort });
@@ -191,7 +191,7 @@ export class TestAgent {
     return child;
   }
 
-  /** A second process with the same arguments, for tests of the lock. Resolves with its end. */
+  /** Starts a second process with the same arguments, for tests of the lock. Resolves with its result. */
   async spawnSecond(): Promise<CliResult> {
     return this.#run(this.#arguments);
   }
@@ -204,7 +204,7 @@ export class TestAgent {
       throw new Error(`the agent did not come up; the end of its log:\n${lastLines(this.logFile, 25)}`);
   }
 
-  /** The first moment at which the socket of this run answers. */
+  /** Resolves when the socket of this run answers. */
   async #opened(): Promise<boolean> {
     return this.watch.open(this.socket).then(
       () => true,
@@ -212,13 +212,13 @@ export class TestAgent {
     );
   }
 
-  /** SIGKILL; containers live on. */
+  /** Sends SIGKILL; containers keep running. */
   async kill9(): Promise<void> {
     this.#signal('SIGKILL');
     await this.#gone();
   }
 
-  /** SIGTERM; containers live on. Returns the exit code. */
+  /** Sends SIGTERM; containers keep running. Returns the exit code. */
   async term(): Promise<number | null> {
     this.#signal('SIGTERM');
     await this.#gone();
@@ -244,12 +244,12 @@ export class TestAgent {
     await waitUntil(() => child === undefined || child.exitCode !== null || child.signalCode !== null, 1000, 1);
   }
 
-  /** Atomic: what the agent sees is the whole file. Several objects make one file of several documents. */
+  /** Writes atomically, so that the agent sees the whole file. Several objects are written as several documents. */
   writeManifest(name: string, ...objects: readonly object[]): void {
     this.writeRaw(`${name}.yaml`, objects.map((object) => JSON.stringify(object)).join('\n---\n'));
   }
 
-  /** The same with the text given, and the whole file name. */
+  /** Writes a file with this name and text. */
   writeRaw(file: string, text: string): void {
     const hidden = join(this.manifestsDir, `.${file}.new`);
     writeFileSync(hidden, text);
@@ -261,7 +261,7 @@ export class TestAgent {
     for (const name of names) rmSync(join(this.manifestsDir, `${name}.yaml`), { force: true });
   }
 
-  /** Waits until the pod of that manifest is as wanted; fails with everything the agent has to say about it. */
+  /** Waits until the pod of the manifest is accepted; fails with all information that the agent has about it. */
   async waitFor(name: string, what: string, accept: (pod: Pod) => boolean, timeoutMs = PATIENCE_MS): Promise<Pod> {
     const change = await this.watch.until(
       podName(name),
@@ -285,7 +285,7 @@ export class TestAgent {
     return this.waitFor(name, phase, (pod) => pod.status?.phase === phase, timeoutMs);
   }
 
-  /** Until nothing is left of it. */
+  /** Waits until nothing is left of the pod. */
   async gone(name: string, timeoutMs = PATIENCE_MS): Promise<Change> {
     const change = await this.watch.until(podName(name), ({ type }) => type === 'DELETED', patientMs(timeoutMs));
     if (change !== undefined) return change;
@@ -327,7 +327,7 @@ export class TestAgent {
     return (await this.get<{ message: string }[]>('/api/problems')).map((problem) => problem.message);
   }
 
-  /** Waits for the agent's record of a pod to say it; for what is no status. */
+  /** Waits until the agent's record of a pod contains this, for facts that are not in the status. */
   async explained(
     name: string,
     what: string,
@@ -349,7 +349,7 @@ export class TestAgent {
     );
   }
 
-  /** A command in a running container, by the runtime and not by the agent. */
+  /** Runs a command in a container through the runtime, not through the agent. */
   async inside(name: string, script: string, container?: string): Promise<string> {
     const answer = await this.containerd.cri.runtime.execSync({
       containerId: containerId(this.pod(name), container),
@@ -369,7 +369,7 @@ export class TestAgent {
     if (answer !== 'handled') throw new Error(`pod ${name}: ${container} has no handler for SIGTERM: ${answer}`);
   }
 
-  /** The newest log file of a container, without the runtime's prefix. */
+  /** The newest log file of a container, without the runtime's prefixes. */
   output(name: string, container = 'main'): string {
     const { namespace, uid } = this.pod(name).metadata;
     const folder = join(this.podLogsDir, `${namespace}_${podName(name)}_${uid}`, container);
@@ -382,12 +382,12 @@ export class TestAgent {
       .trim();
   }
 
-  /** `bin/kubelet ARGS` against this agent's socket. */
+  /** Runs `bin/kubelet ARGS` with this agent's socket. */
   cli(...args: readonly string[]): Promise<CliResult> {
     return this.#run(args);
   }
 
-  /** The same, still running. */
+  /** Like `cli`, but returns the running process. */
   cliProcess(...args: readonly string[]): ChildProcess {
     return spawn(this.#program, args, {
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -405,7 +405,7 @@ export class TestAgent {
     return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
   }
 
-  /** All manifests away, all pods gone, nothing of them left; the agent runs on. */
+  /** Removes all manifests and waits until nothing is left of the pods; the agent keeps running. */
   async clear(timeoutMs = PATIENCE_MS): Promise<void> {
     for (const file of readdirSync(this.manifestsDir))
       rmSync(join(this.manifestsDir, file), { recursive: true, force: true });
@@ -416,7 +416,7 @@ export class TestAgent {
       );
   }
 
-  /** Removes all pods, proves that nothing of them is left, and ends the agent. */
+  /** Removes all pods, checks that nothing is left of them, and stops the agent. */
   async stop(): Promise<void> {
     if (!this.running) await this.start();
     try {
@@ -429,7 +429,8 @@ export class TestAgent {
   }
 
   /**
-   * For when all pods are gone: of containers, sandboxes, folders, cgroups, mounts and processes nothing may be left.
+   * Checks, after all pods were removed, that no containers, sandboxes, folders, cgroups, mounts and processes are
+   * left.
    */
   async assertNoLeftovers(): Promise<void> {
     const folders = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
@@ -464,5 +465,5 @@ export class TestAgent {
   }
 }
 
-/** Static pods carry the node's name behind their own. */
+/** The name of a static pod has the node's name as its suffix. */
 export const podName = (manifestName: string): string => `${manifestName}-${NODE}`;

@@ -1,6 +1,6 @@
-// A network of the browser's own. Chromium ends its connections when the machine gets or loses a network interface, and
-// other tests make one with each pod. Nothing changes in a network namespace with a loopback device alone; a relay leads
-// from it to the server of the test, at the same address.
+// A separate network for the browser. Chromium ends its connections when the machine gets or loses a network interface,
+// and other tests create one with each pod. In a network namespace with only a loopback device nothing changes; a relay
+// connects it to the server of the test at the same address.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
@@ -13,7 +13,7 @@ export interface BrowserNetwork {
   close(): void;
 }
 
-/** For a program that asks one server, on `port` of the loopback address. */
+/** For a program that connects to one server, on `port` of the loopback address. */
 export async function makeBrowserNetwork(program: string, port: number): Promise<BrowserNetwork> {
   const folder = mkdtempSync(path.join(tmpdir(), 'kts-browser-'));
   const at = (name: string): string => path.join(folder, name);

@@ -1,5 +1,5 @@
-// What containerd does since 1.7 with the CDI devices of a container, in front of an older containerd: a device stands
-// for the changes to the container that a file of its vendor lists.
+// Applies CDI devices to containers in front of a containerd that does not support them (before 1.7): a device stands
+// for the changes to the container that its vendor's file lists.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -7,7 +7,7 @@ import { CreateContainerRequest } from '../../../src/cri/generated/cri-v1.ts';
 import { CriProxy } from '../../../src/cri/testing/cri-proxy.ts';
 import type { TestContainerd } from './containerd.ts';
 
-/** A file of a vendor, as far as it is used here (CDI specification 0.6). */
+/** A vendor's file, with the parts that are used here (CDI specification 0.6). */
 export interface CdiFile {
   readonly cdiVersion: string;
   /** `vendor/class`. */
@@ -21,7 +21,7 @@ export interface CdiFile {
   }[];
 }
 
-/** `vendor/class=name` of the file `vendor-class.json` in the folder. */
+/** The changes for `vendor/class=name`, from the file `vendor-class.json` in the folder. */
 function editsOf(folder: string, id: string): CdiFile['devices'][number]['containerEdits'] {
   const [kind = '', name] = id.split('=');
   const file = JSON.parse(readFileSync(join(folder, `${kind.replace('/', '-')}.json`), 'utf8')) as CdiFile;
@@ -46,7 +46,7 @@ function withCdiDevices(folder: string, bytes: Uint8Array): Uint8Array {
   return CreateContainerRequest.encode(request).finish();
 }
 
-/** `folder` has the files of vendors. */
+/** `folder` contains the vendors' files. */
 export async function startCdiRuntime(
   { instance }: TestContainerd,
   folder: string,

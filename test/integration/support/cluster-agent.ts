@@ -20,18 +20,18 @@ export interface ClusterFixture {
   readonly containerd: TestContainerd;
   readonly cluster: TestCluster;
   readonly agent: TestAgent;
-  /** Of the node: user system:node:NODE, group system:nodes, signed by the cluster's authority. */
+  /** The node's kubeconfig: user system:node:NODE, group system:nodes, signed by the cluster's authority. */
   readonly nodeKubeconfig: string;
 }
 
 export interface ClusterFixtureOptions extends TestContainerdOptions {
   readonly cluster?: TestClusterOptions;
   readonly agent?: TestAgentOptions;
-  /** Where the agent finds the runtime, made when containerd runs; ends with the fixture. */
+  /** Creates the runtime endpoint for the agent after containerd has started; it is stopped with the fixture. */
   readonly runtime?: (containerd: TestContainerd) => Promise<{ endpoint: string; close(): void }>;
 }
 
-/** A kubeconfig as bootstrap would have left it on a node of that name. */
+/** Writes a kubeconfig as bootstrap would have created it on the node. */
 export async function writeNodeKubeconfig(
   cluster: Pick<TestCluster, 'folder' | 'port'>,
   file: string,
@@ -48,7 +48,7 @@ export async function writeNodeKubeconfig(
   return file;
 }
 
-/** Starts all three; the agent is a member when this resolves: its node says Ready. */
+/** Starts all three. When this resolves, the node is Ready. */
 export async function startClusterAgent(
   options: ClusterFixtureOptions,
 ): Promise<ClusterFixture & { stop(): Promise<void> }> {
@@ -102,7 +102,7 @@ export async function nodeReady(cluster: TestCluster, nodeName = NODE): Promise<
   );
 }
 
-/** To be called at the top of a test file; the fields are there once tests run. At the end nothing may be left. */
+/** Must be called at the top of a test file; the fields are set when tests run. At the end nothing may be left. */
 export function clusterFixture(options: ClusterFixtureOptions): ClusterFixture {
   const fixture = {} as ClusterFixture & { stop?: () => Promise<void> };
   before(async () => void Object.assign(fixture, await startClusterAgent(options)));

@@ -1,5 +1,5 @@
-// The folder of a control plane as its first start leaves it: certificates, kubeconfigs, and a store with what every
-// cluster has. Most tests need some cluster and not its first start, which takes half of the processor time of a start.
+// The folder of a control plane after its first start: certificates, kubeconfigs, and a store with the initial objects.
+// Most tests need a cluster without testing its first start, which takes half of the processor time of a start.
 import { spawn } from 'node:child_process';
 import {
   closeSync,
@@ -21,7 +21,7 @@ const STORE = 'state.db';
 const START_MS = 60_000;
 const STOP_MS = 15_000;
 
-/** Of every control plane that tests start. All kinds are tried, those too that are off by default. */
+/** The flags of every control plane that tests start. All kinds are enabled, also those that are off by default. */
 export const clusterFlags = (folder: string, port: number): readonly string[] => [
   `--data-dir=${folder}`,
   `--secure-port=${port}`,
@@ -30,7 +30,7 @@ export const clusterFlags = (folder: string, port: number): readonly string[] =>
   '--runtime-config=certificates.k8s.io/v1beta1=true,storagemigration.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1alpha1=true',
 ];
 
-/** Starts the program once in `folder`, and stops it again. */
+/** Starts the program once in `folder`, and stops it. */
 export async function makeClusterTemplate(program: string, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const logFile = `${folder}.log`;
@@ -48,9 +48,9 @@ export async function makeClusterTemplate(program: string, folder: string): Prom
 }
 
 /**
- * For a server on that port: it would issue each kubeconfig again that names another, a seventh of the processor time
- * of its start. With the store for a cluster that is to use it; a server with another store or with flags of its own
- * makes its own.
+ * Copies the folder for a server on this port. The server would rewrite each kubeconfig with another port, which takes
+ * a seventh of the processor time of its start. The store is copied for a server that uses it; a server with another
+ * store or its own flags creates its own.
  */
 export function copyClusterTemplate(
   template: string,

@@ -1,5 +1,5 @@
-// The fixture the other integration tests stand on: a private containerd, images built here, a real registry, and
-// nothing left behind.
+// The fixture of the other integration tests: a private containerd, images built here, a real registry, and nothing
+// left behind.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -133,10 +133,7 @@ test('after the pods nothing of them is left, and the check notices what is', as
   await removePod(sandboxId);
 });
 
-/**
- * The parents of the containers' groups were made by runc for these raw calls; with an agent it is the agent that
- * removes them.
- */
+/** runc created the parents of the containers' cgroups for these plain calls; usually the agent removes them. */
 async function removePodCgroups(): Promise<void> {
   for (const name of ['root', 'web', 'pause', 'survivor'])
     assert.deepEqual(await removeCgroupTree(containerd.cgroupPath(name)), []);

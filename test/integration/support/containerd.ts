@@ -1,4 +1,5 @@
-// A private containerd for one test file: own folder, socket, bridge, subnet and cgroup; several may run side by side.
+// A private containerd for one test file, with its own folder, socket, bridge, subnet and cgroup; several may run
+// concurrently.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,19 +19,19 @@ import type { CriClient } from '../../../src/cri/cri-client.ts';
 import { waitUntil } from './patience.ts';
 
 export interface TestContainerdOptions {
-  /** Part of the folder's name, to tell logs apart. */
+  /** A part of the folder's name, to distinguish logs. */
   readonly name: string;
-  /** Beside pause, web and web-user. */
+  /** Images in addition to pause, web and web-user. */
   readonly images?: readonly OciImage[];
   /** Further runtime handlers, each a runc-compatible program, by name. */
   readonly handlers?: Readonly<Record<string, string>>;
 }
 
-/** A running containerd and the ways to disturb it. */
+/** A running containerd, with functions to disturb it. */
 export class TestContainerd {
   readonly instance: Instance;
   readonly facts: ContainerdFacts;
-  /** A client of the test's own, beside the agent's. */
+  /** A client for the test, in addition to the agent's. */
   readonly cri: CriClient;
 
   constructor(instance: Instance, facts: ContainerdFacts) {
@@ -43,17 +44,17 @@ export class TestContainerd {
     return `unix://${this.instance.containerdSocket}`;
   }
 
-  /** By which the shims of its containers name their containerd. */
+  /** The socket of this containerd in the command lines of its shims. */
   get shimsSocket(): string {
     return this.instance.containerdSocket;
   }
 
-  /** Pass it as `cgroupRoot`: what lives elsewhere is not removed by `stop`. */
+  /** Pass it as `cgroupRoot`: `stop` does not remove cgroups elsewhere. */
   get cgroupRoot(): string {
     return this.instance.cgroupRoot;
   }
 
-  /** Where a group below that root lies in the cgroup file system. A sandbox's `cgroup_parent` may be given so. */
+  /** The path of a cgroup below that root in the cgroup file system. A sandbox's `cgroup_parent` may have this form. */
   cgroupPath(name: string): string {
     const path = join(this.cgroupRoot, name);
     return testCgroupDriver() === 'systemd' ? systemdPath(path) : path;
@@ -69,7 +70,7 @@ export class TestContainerd {
     await ensureImages(this.endpoint, this.cri, images, this.facts.snapshotter);
   }
 
-  /** Stops containerd only; shims and containers live on. */
+  /** Stops only containerd; shims and containers keep running. */
   async kill(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
     const record = runningContainerd(this.instance);
     if (record === undefined) return;
@@ -77,7 +78,7 @@ export class TestContainerd {
     await stopProcess(record, 10_000);
   }
 
-  /** Starts it again on the same folder; returns when CRI answers. */
+  /** Starts it again on the same folder; returns when the CRI answers. */
   async start(): Promise<void> {
     await launchContainerd(this.instance, this.facts);
   }
@@ -101,7 +102,7 @@ export class TestContainerd {
     await setUpNetwork(this.instance, () => undefined);
   }
 
-  /** Removes everything and fails the test if anything is left. Repeating it is harmless. */
+  /** Removes everything, and fails the test if anything is left. It may be called again. */
   async stop(): Promise<void> {
     this.cri.close();
     const record = runningContainerd(this.instance);
@@ -113,16 +114,16 @@ export class TestContainerd {
 }
 
 /**
- * `KUBELET_TEST_CGROUP_DRIVER=systemd` runs everything with systemd's slices: for machines where systemd is process 1.
+ * `KUBELET_TEST_CGROUP_DRIVER=systemd` runs all tests with systemd's slices, for machines where systemd is process 1.
  */
 export function testCgroupDriver(): CgroupDriver {
   return process.env['KUBELET_TEST_CGROUP_DRIVER'] === 'systemd' ? 'systemd' : 'cgroupfs';
 }
 
-/** `KUBELET_TEST_RUNTIME=docker` runs everything on Docker behind the dockershim. */
+/** `KUBELET_TEST_RUNTIME=docker` runs all tests on Docker with the dockershim. */
 export const testsOnDocker = process.env['KUBELET_TEST_RUNTIME'] === 'docker';
 
-/** Call `stop()` in the file's `after` hook, whatever happened. */
+/** The file's `after` hook must call `stop()`. */
 export async function startContainerd(options: TestContainerdOptions): Promise<TestContainerd> {
   if (testsOnDocker) return (await import('./docker.ts')).startDocker(options);
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `kts-${options.name}-`)));
@@ -147,7 +148,7 @@ export async function startContainerd(options: TestContainerdOptions): Promise<T
 /**
  * Fails if a pod of this containerd left anything: processes, mounts, network namespaces, cgroups below the pods' root,
  * CNI results, port rules. For use while containerd runs and all pods are deleted; what belongs to containerd itself is
- * allowed.
+ * ignored.
  */
 export async function assertNoPodLeftovers(containerd: TestContainerd): Promise<void> {
   const { bridge, cgroupRoot, cgroupSlice, dataDir, iptablesChain } = containerd.instance;
@@ -157,7 +158,7 @@ export async function assertNoPodLeftovers(containerd: TestContainerd): Promise<
     `^containerd, |^cgroup [^ ]*${cgroupRoot}(/kubepods(/(burstable|besteffort))?)?$|^cgroup [^ ]*/${cgroupSlice}(/[^/]*-kubepods\\.slice(/[^/]*-kubepods-(burstable|besteffort)\\.slice)?)?$|^network interface ${bridge}$|^mount ${dataDir}/(agent/root|docker|run/docker/netns/default)$|${iptablesChain}`,
   );
   let left: string[] = [];
-  // A shim ends a moment after containerd has forgotten its sandbox; on a busy machine that can be seen.
+  // A shim ends shortly after containerd has removed its sandbox; on a busy machine it may still exist.
   await waitUntil(
     async () => {
       left = (await findLeftovers(containerd.instance)).filter((item) => !standing.test(item));
@@ -170,9 +171,9 @@ export async function assertNoPodLeftovers(containerd: TestContainerd): Promise<
 }
 
 /**
- * containerd 1.6 can forget a shim whose start was cut off by its client's death: it has no container, no CRI call
- * names it, and no restart of containerd finds it (docs/faults.md). Ends such, when all pods are gone, and returns how
- * many there were; a shim that still has a container is left for the leak check to find.
+ * containerd 1.6 can lose a shim whose start was interrupted by its client's death: it has no container, no CRI call
+ * returns it, and a restart of containerd does not find it (docs/faults.md). Ends such shims when all pods are gone,
+ * and returns their number. A shim that still has a container is left for the leak check to find.
  */
 export function endForgottenShims(containerd: TestContainerd): number {
   const { shims, children } = findShims(containerd.instance.containerdSocket);

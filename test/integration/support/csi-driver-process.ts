@@ -1,6 +1,6 @@
-// A CSI driver as a process of its own: folders bound and tmpfs for file systems, loop devices for raw ones. It
-// registers itself as node-driver-registrar does, writes down what it is asked, and fails, hangs or dies where a file
-// of its script folder says so.
+// A CSI driver in its own process: directories that are bound and tmpfs for file systems, loop devices for raw volumes.
+// It registers itself as node-driver-registrar does, records its calls, and fails, hangs or ends if a file of its
+// script folder says so.
 import { execFile } from 'node:child_process';
 import {
   appendFileSync,
@@ -46,7 +46,7 @@ function dataFolder(volumeId: string): string {
   return path;
 }
 
-/** The loop device of a volume, made when it is missing. */
+/** The loop device of a volume; it is created if it is missing. */
 async function deviceOf(volumeId: string): Promise<string> {
   const image = join(folder, `${volumeId}.img`);
   if (!existsSync(image)) {
@@ -59,7 +59,7 @@ async function deviceOf(volumeId: string): Promise<string> {
 
 const scripted = (op: string): Promise<void> => obeyScript(folder, op);
 
-/** Notes the call, obeys the script, and works. */
+/** Records the call, applies the script, and runs. */
 function noted<Request, Answer>(
   op: string,
   work: (request: Request) => Promise<Answer>,

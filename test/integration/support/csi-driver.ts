@@ -1,4 +1,4 @@
-// A handle on the CSI driver for tests (csi-driver-process.ts): start, script, ask what it was asked, end.
+// Controls the CSI driver for tests (csi-driver-process.ts): start, script, recorded calls, stop.
 import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { DriverProcess } from './driver-process.ts';
 
 export interface CsiDriverSetting {
   readonly name: string;
-  /** Its data, script and record of calls. */
+  /** The folder with its data, script and recorded calls. */
   readonly folder: string;
   readonly csiSocket: string;
   readonly registrationSocket: string;
@@ -19,7 +19,7 @@ export interface CsiDriverSetting {
   )[];
 }
 
-/** A request as it came, with the RPC's name. */
+/** A received request with its method name. */
 export interface CsiCall {
   readonly op: string;
   readonly volumeId?: string;
@@ -41,7 +41,10 @@ export interface CsiCall {
 export class TestCsiDriver extends DriverProcess<CsiDriverSetting, CsiCall> {
   readonly setting: CsiDriverSetting;
 
-  /** `rootDir`: the agent's, below which drivers register; `registerIn`: a folder there, made at the start. */
+  /**
+   * `rootDir`: the agent's folder in which drivers register; `registerIn`: a folder there, which is created at the
+   * start.
+   */
   constructor(
     name: string,
     rootDir: string,
@@ -69,7 +72,7 @@ export class TestCsiDriver extends DriverProcess<CsiDriverSetting, CsiCall> {
     return this.recorded(isCall(op, volumeId));
   }
 
-  /** Waits for `count` such calls; fails with all calls. */
+  /** Waits for `count` such calls; fails with all recorded calls. */
   asked(op: string, volumeId: string, count = 1, timeoutMs = 20_000): Promise<CsiCall[]> {
     return this.whenRecorded(`${op} ${volumeId}`, isCall(op, volumeId), count, timeoutMs);
   }

@@ -1,6 +1,6 @@
-// A device plugin as a process of its own. Its devices are /dev/null under other names. It registers as plugins do, and
-// again when the kubelet's socket was made again; writes down what it is asked; and fails, hangs or dies where a file of
-// its script folder says so.
+// A device plugin in its own process. Its devices are /dev/null under other names. It registers as plugins do, and
+// again when the kubelet's socket was recreated. It records its calls, and fails, hangs or ends if a file of its script
+// folder says so.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { sleep, systemClock } from '../../../src/base/clock.ts';
@@ -83,7 +83,7 @@ const plugin: Partial<DevicePluginApi> = {
 
 const REGISTER_TRIES = 50;
 
-/** A socket is seen before the kubelet listens on it: plugins try again. */
+/** The socket exists before the kubelet listens on it, so plugins retry. */
 async function register(triesLeft = REGISTER_TRIES): Promise<void> {
   const client = createDeviceRegistrationClient({ socketPath: kubeletSocket, clock: systemClock });
   try {
@@ -106,10 +106,10 @@ async function register(triesLeft = REGISTER_TRIES): Promise<void> {
   }
 }
 
-/** The next file at a path may have the same inode. */
+/** A new file at a path may have the same inode number. */
 const changedAtMs = (path: string): number | undefined => (existsSync(path) ? statSync(path).ctimeMs : undefined);
 
-/** As plugins do: the kubelet that starts removes all sockets, and serves a new one of its own. */
+/** As plugins do: a kubelet that starts removes all sockets, and serves its own new one. */
 function followKubelet(): void {
   let known = changedAtMs(kubeletSocket);
   watch(dirname(kubeletSocket), () => {

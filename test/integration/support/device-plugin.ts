@@ -1,5 +1,4 @@
-// A handle on the device plugin for tests (device-plugin-process.ts): start, change its devices, script, ask what it was
-// asked, end.
+// Controls the device plugin for tests (device-plugin-process.ts): start, devices, script, recorded calls, stop.
 import { mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,9 +6,9 @@ import { DriverProcess } from './driver-process.ts';
 
 export interface TestDevice {
   readonly id: string;
-  /** true unless given. */
+  /** Default true. */
   readonly healthy?: boolean;
-  /** NUMA nodes. */
+  /** The NUMA nodes of the device. */
   readonly nodes?: readonly number[];
 }
 
@@ -18,14 +17,14 @@ export interface DevicePluginSetting {
   readonly folder: string;
   readonly socket: string;
   readonly kubeletSocket: string;
-  /** With it, the plugin registers through the plugin watcher. */
+  /** If set, the plugin registers through the plugin watcher. */
   readonly registrationSocket?: string;
   readonly preStart?: boolean;
   readonly preferred?: readonly string[];
   readonly version?: string;
-  /** Instead of the name of its socket. */
+  /** In place of the name of its socket. */
   readonly endpoint?: string;
-  /** Registers again when the kubelet was restarted; true unless given. */
+  /** Whether it registers again when the kubelet was restarted; default true. */
   readonly follows?: boolean;
 }
 
@@ -64,7 +63,7 @@ export class TestDevicePlugin extends DriverProcess<DevicePluginSetting, DeviceP
     this.list(devices);
   }
 
-  /** What it lists from now on. */
+  /** Sets the devices that it lists. */
   list(devices: readonly TestDevice[]): void {
     writeFileSync(join(this.setting.folder, '.devices'), JSON.stringify(devices));
     renameSync(join(this.setting.folder, '.devices'), join(this.setting.folder, 'devices.json'));
@@ -74,7 +73,7 @@ export class TestDevicePlugin extends DriverProcess<DevicePluginSetting, DeviceP
     return this.recorded((call) => op === undefined || call.op === op);
   }
 
-  /** Waits for `count` such calls; fails with all calls. */
+  /** Waits for `count` such calls; fails with all recorded calls. */
   asked(op: string, count = 1, timeoutMs = 20_000): Promise<DevicePluginCall[]> {
     return this.whenRecorded(op, (call) => call.op === op, count, timeoutMs);
   }

@@ -1,5 +1,5 @@
-// A private Docker Engine with the dockershim before it, in the seat of containerd: `KUBELET_TEST_RUNTIME=docker` runs
-// the integration tests on it.
+// A private Docker Engine with the dockershim, in place of containerd: `KUBELET_TEST_RUNTIME=docker` runs the
+// integration tests on it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import {
@@ -36,19 +36,19 @@ type Handlers = NonNullable<TestContainerdOptions['handlers']>;
 
 const START_TIMEOUT_MS = 60_000;
 
-/** Docker's folders below the test's own. */
+/** Docker's folders, below the folder of the test. */
 const dockerPlaces = (instance: Instance) => ({
   socket: join(instance.runDir, 'docker.sock'),
   root: join(instance.dataDir, 'docker'),
   state: join(instance.runDir, 'docker'),
-  /** Of containerd, which Docker's packages run as a service of its own too: so it outlives dockerd. */
+  /** The folder of containerd. As in Docker's packages, containerd is a service of its own, so it outlives dockerd. */
   containerd: join(instance.runDir, 'containerd.sock'),
   log: join(instance.dataDir, 'docker.log'),
   shimLog: join(instance.dataDir, 'dockershim.log'),
   shimRoot: join(instance.dataDir, 'dockershim'),
 });
 
-/** dockerd keeps containers when it ends (`live-restore`), as containerd does: so both are killed in the same tests. */
+/** dockerd keeps containers when it ends (`live-restore`), as containerd does, so the same tests kill both. */
 export class TestDocker extends TestContainerd {
   readonly #handlers: Handlers;
   #docker: ProcessRecord;
@@ -91,7 +91,7 @@ export class TestDocker extends TestContainerd {
     rmSync(archive);
   }
 
-  /** Ends dockerd and the shim; containers live on. */
+  /** Ends dockerd and the shim; containers keep running. */
   override async kill(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
     for (const record of [this.#docker, this.#shim]) {
       signalProcess(record, signal);
@@ -104,12 +104,12 @@ export class TestDocker extends TestContainerd {
     this.#shim = await launchShim(this.instance);
   }
 
-  /** Ends the shim, for an agent that has its own on the same socket. */
+  /** Ends the shim, for an agent with its own shim on the same socket. */
   async leaveShimToAgent(): Promise<void> {
     await stopProcess(this.#shim, 10_000);
   }
 
-  /** How the agent is started with its own shim. */
+  /** The arguments for an agent with its own shim. */
   get agentArguments(): readonly string[] {
     return [
       '--container-runtime=docker',
@@ -120,12 +120,12 @@ export class TestDocker extends TestContainerd {
     ];
   }
 
-  /** The docker program, on this engine. */
+  /** Runs the docker program with this engine. */
   docker(...args: readonly string[]): Promise<string> {
     return runCommand(['docker', '--host', this.dockerEndpoint, ...args]);
   }
 
-  /** Only dockerd; the shim has to find its way back. */
+  /** Restarts only dockerd; the shim must reconnect. */
   async restartDocker(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
     signalProcess(this.#docker, signal);
     await stopProcess(this.#docker, 20_000);
@@ -148,7 +148,7 @@ export class TestDocker extends TestContainerd {
   }
 }
 
-/** Call `stop()` in the file's `after` hook, whatever happened. */
+/** The file's `after` hook must call `stop()`. */
 export async function startDocker(options: TestContainerdOptions): Promise<TestDocker> {
   assert.equal(testCgroupDriver(), 'cgroupfs', 'the tests on Docker use its cgroup driver cgroupfs');
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `kts-${options.name}-`)));
@@ -157,7 +157,7 @@ export async function startDocker(options: TestContainerdOptions): Promise<TestD
   const instance = { ...derived, containerdSocket: join(derived.runDir, 'shim.sock') };
   for (const made of [instance.runDir, instance.podLogsDir]) mkdirSync(made, { recursive: true });
   const containerd = { ...derived, containerdSocket: dockerPlaces(instance).containerd };
-  // First what may be missing: nothing runs yet.
+  // First check what may be missing, before anything runs.
   const images = [...standardImages(process.arch, await readBusybox()), ...(options.images ?? [])];
   await startOwnContainerd(containerd, (message) => console.error(message));
   const handlers = options.handlers ?? {};

@@ -17,7 +17,7 @@ const changed = new Set<() => void>();
 const note = (op: string, more: object = {}): void =>
   appendFileSync(join(folder, 'calls.jsonl'), `${JSON.stringify({ op, ...more })}\n`);
 
-/** The claim's devices: those that the test says, as the process cannot read claims. */
+/** The claim's devices are those that the test sets, because the process cannot read claims. */
 const driver: Partial<DraDriverApi> = {
   nodePrepareResources: ({ claims = [] }) => {
     note('NodePrepareResources', { claims });

@@ -1,4 +1,4 @@
-// A handle on the DRA driver for tests (dra-driver-process.ts): start, ask what it was asked, change its health, end.
+// Controls the DRA driver for tests (dra-driver-process.ts): start, recorded calls, health, stop.
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,11 +8,11 @@ export interface DraDriverSetting {
   readonly name: string;
   readonly node: string;
   readonly folder: string;
-  /** Where it writes its CDI file. */
+  /** The folder for its CDI file. */
   readonly cdiFolder: string;
   readonly socket: string;
   readonly registrationSocket: string;
-  /** What it prepares for every claim. */
+  /** The devices that it prepares for every claim. */
   readonly devices: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export class TestDraDriver extends DriverProcess<DraDriverSetting, DraDriverCall
     };
   }
 
-  /** What it reports from now on. */
+  /** Sets the health that it reports. */
   setHealth(health: 'well' | 'sick'): void {
     writeFileSync(join(this.setting.folder, 'health'), health);
   }

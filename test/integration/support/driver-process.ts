@@ -1,4 +1,4 @@
-// Drivers and plugins as processes of their own: what their handles share, and what the processes share.
+// Code that drivers and plugins in their own processes share: for their controllers in the test, and for the processes.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ export interface ScriptedFault {
   readonly once?: boolean;
 }
 
-/** The handle of a test on such a process. `Call` is a line of its record. */
+/** Controls such a process from a test. `Call` is the type of a recorded call. */
 export abstract class DriverProcess<Setting extends { readonly folder: string }, Call extends { readonly op: string }> {
   abstract readonly setting: Setting;
   readonly #program: string;
@@ -27,12 +27,12 @@ export abstract class DriverProcess<Setting extends { readonly folder: string },
     this.#program = program;
   }
 
-  /** Whether the process listens, by the files that it makes. */
+  /** Whether the process listens, judged by the files that it creates. */
   protected isUp(): boolean {
     return existsSync(join(this.setting.folder, 'up'));
   }
 
-  /** Resolves when it listens and, if it does so itself, has tried to register. */
+  /** Resolves when it listens and, if it registers itself, has tried to. */
   async start(): Promise<void> {
     const { folder } = this.setting;
     const errors = openSync(join(folder, 'errors'), 'w');
@@ -84,7 +84,7 @@ export abstract class DriverProcess<Setting extends { readonly folder: string },
       .filter(isWanted);
   }
 
-  /** Waits for `count` such calls; fails with all calls. */
+  /** Waits for `count` such calls; fails with all recorded calls. */
   protected async whenRecorded(
     what: string,
     isWanted: (call: Call) => boolean,
@@ -97,7 +97,7 @@ export abstract class DriverProcess<Setting extends { readonly folder: string },
   }
 }
 
-/** In the process: fails, hangs or dies where a file of its script folder says so. */
+/** Called in the process: fails, hangs or ends if a file of its script folder says so. */
 export async function obeyScript(folder: string, op: string): Promise<void> {
   const file = join(folder, 'script', op);
   if (!existsSync(file)) return;

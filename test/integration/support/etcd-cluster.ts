@@ -12,14 +12,14 @@ export interface EtcdMember {
   readonly endpoint: string;
   kill(): Promise<void>;
   start(): void;
-  /** SIGSTOP: calls hang until `thaw`. */
+  /** Sends SIGSTOP: calls hang until `thaw`. */
   freeze(): void;
   thaw(): void;
 }
 
 export interface EtcdCluster {
   readonly members: readonly EtcdMember[];
-  /** For `--etcd-servers`. */
+  /** The value for `--etcd-servers`. */
   readonly endpoint: string;
   readonly tls: undefined;
   stop(): Promise<void>;
@@ -41,7 +41,7 @@ export async function startEtcdCluster(count = 3): Promise<EtcdCluster> {
       ...['--name', name, '--data-dir', path.join(folder, name), '--logger', 'zap', '--log-level', 'warn'],
       ...['--listen-client-urls', client, '--advertise-client-urls', client],
       ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', all],
-      // As etcd 3.5 and later do: a member that comes back does not disturb the leader.
+      // As in etcd 3.5 and later: a member that returns does not disturb the leader.
       '--pre-vote',
     ];
     const signal = (which: 'SIGSTOP' | 'SIGCONT'): void => void (record !== undefined && signalProcess(record, which));

@@ -13,26 +13,26 @@ import { endWithThisProcess } from './test-child.ts';
 export interface TestEtcd {
   /** `http://127.0.0.1:PORT`, or https. */
   readonly endpoint: string;
-  /** With TLS: what a client must have. */
+  /** With TLS: the credentials that a client needs. */
   readonly tls: GrpcTls | undefined;
-  /** Where the files of the authority and of a client are. */
+  /** The folder with the files of the authority and of a client. */
   readonly folder: string;
-  /** Kills it at once, as a power cut of the process would. */
+  /** Kills it at once, like a power cut. */
   kill(): Promise<void>;
-  /** Again on the same port and folder after `kill`. */
+  /** Starts it again on the same port and folder after `kill`. */
   start(): Promise<void>;
-  /** SIGSTOP: calls hang until `thaw`. */
+  /** Sends SIGSTOP: calls hang until `thaw`. */
   freeze(): void;
   thaw(): void;
   stop(): Promise<void>;
 }
 
 export interface TestEtcdOptions {
-  /** Certificates of its own authority, demanded of clients too. */
+  /** Uses certificates of its own authority, and requires them from clients. */
   readonly tls?: boolean;
-  /** Where it listens; absent: 127.0.0.1. */
+  /** The address to listen at; default 127.0.0.1. */
   readonly address?: string;
-  /** What stands before the command that starts it, to enter a machine of namespaces. */
+  /** The prefix of its command, to run it on a machine made of namespaces. */
   readonly enter?: readonly string[];
 }
 
@@ -100,7 +100,7 @@ export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd
   return etcd;
 }
 
-/** An authority, a server's certificate for its address and a client's. */
+/** Creates an authority, a server certificate for the address and a client certificate. */
 async function makeCertificates(folder: string, address: string): Promise<GrpcTls> {
   const at = (name: string): string => path.join(folder, name);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];

@@ -1,5 +1,5 @@
-// Stands before an API server and does to each call what a test says: refusals, answers that are lost, cut short or
-// late.
+// A proxy of an API server that applies faults of a test to each call: refusals, and responses that are lost, truncated
+// or late.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
@@ -11,36 +11,33 @@ import { join } from 'node:path';
 import { readKubeconfig } from '../../../src/client/kubeconfig.ts';
 
 export type Fault =
-  /** The API server is not asked. */
+  /** The API server does not get the request. */
   | { kind: 'answer'; code: number; reason: string; retryAfterSeconds?: number }
   | { kind: 'cut' }
   /** The request takes effect; its response is lost. */
   | { kind: 'lost' }
-  /** Half of each piece of the answer, then nothing more. */
+  /** Half of each chunk of the response is sent, then nothing more. */
   | { kind: 'truncated' }
   | { kind: 'late'; ms: number };
 
 export interface Call {
   readonly method: string;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
 }
 
 export interface FaultProxy {
   readonly port: number;
-  /** What becomes of the calls that begin from now on. */
+  /** Sets the fault of each further call. */
   set(fault: (call: Call) => Fault | undefined): void;
-  /** All connections break. */
+  /** Cuts all connections. */
   drop(): void;
-  /** Calls so far, refused ones too. */
+  /** All calls so far, including refused ones. */
   readonly calls: Call[];
   close(): void;
 }
 
-/**
- * `folder` is the cluster's. It speaks to the API server as the node whose kubeconfig was written for it: `identify`
- * names that file.
- */
+/** `folder` is the cluster's. The proxy uses the credentials of the node whose kubeconfig `identify` names. */
 export async function startFaultProxy(cluster: {
   folder: string;
   port: number;
@@ -114,9 +111,9 @@ function refuse(answer: Http2ServerResponse, fault: Fault & { kind: 'answer' }):
   );
 }
 
-/** The connection, with all that is on it. */
+/** Cuts the whole connection. */
 const cut = (answer: Http2ServerResponse): void => void (answer.stream.session?.destroy() ?? answer.socket?.destroy());
-/** This call alone. */
+/** Resets this call only. */
 const reset = (answer: Http2ServerResponse): void => void answer.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 
 interface Passing {

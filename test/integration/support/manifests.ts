@@ -1,5 +1,4 @@
-// Manifests as values, with defaults that suit a test: short names, the image built here, a main process that ends at
-// SIGTERM.
+// Manifests as values, with defaults for tests: short names, an image built here, a main process that ends at SIGTERM.
 import { WEB_IMAGE } from '../../../src/up/images/catalogue.ts';
 
 export interface PodManifest {
@@ -19,7 +18,7 @@ export interface PodManifest {
 
 /** Runs until SIGTERM, then ends at once with 0. */
 export const SLEEP = ['sh', '-c', 'trap "exit 0" TERM; sleep 2147483647 & wait'];
-/** Runs a script and then goes on until SIGTERM. */
+/** Runs a script and then waits until SIGTERM. */
 export const thenSleep = (script: string): string[] => [
   'sh',
   '-c',

@@ -1,5 +1,5 @@
-// A machine made of namespaces: network, mounts and host name of its own, on a bridge that stands for the network between
-// the machines. It has its own /run and sees its own network devices in /sys.
+// A machine made of namespaces, with its own network, mounts and host name, on a bridge that is the network between the
+// machines. It has its own /run, and its own network devices in /sys.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -40,7 +40,7 @@ export class NameSpaceMachine {
     this.#wire = parts.wire;
   }
 
-  /** `addresses`: one of IPv4, and one of IPv6 if it has that. */
+  /** `addresses`: one IPv4 address, and optionally one IPv6 address. */
   static async start(
     name: string,
     [address, address6]: readonly [string, string?],
@@ -85,12 +85,12 @@ export class NameSpaceMachine {
     return new NameSpaceMachine(name, address, { holder, space, wire: wire.name });
   }
 
-  /** What stands before a command that runs on it. */
+  /** The prefix of a command that runs on it. */
   get enter(): readonly string[] {
     return ['nsenter', '-t', String(this.#holder.pid), '-m', '-u', '-n'];
   }
 
-  /** Ends with its status; the output is that of both streams. */
+  /** Resolves with the exit code; the output contains both streams. */
   run(argv: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return new Promise((resolve) => {
       const [program = '', ...args] = [...this.enter, ...argv];
@@ -106,12 +106,12 @@ export class NameSpaceMachine {
     });
   }
 
-  /** Pulls its cable out, or puts it in. */
+  /** Connects or disconnects its network. */
   async cable(state: 'up' | 'down'): Promise<void> {
     await runCommand(['ip', '-n', this.#wire, 'link', 'set', this.name, state]);
   }
 
-  /** Delay and loss by the kernel's emulator where it has one, else loss alone. Returns what it does. */
+  /** Adds delay and loss with the kernel's emulator if it has one, otherwise loss only. Returns what was done. */
   async impair(): Promise<string> {
     const netem = [
       'tc',

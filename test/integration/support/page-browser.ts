@@ -22,7 +22,7 @@ import { patientMs } from './patience.ts';
 export const PAGE_TOKEN = 'a-token-of-this-test-0123456789';
 const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-/** A browser that reaches the page, and nothing else. */
+/** A browser that can reach the page and nothing else. */
 export async function openBrowser(url: string): Promise<Browser> {
   const network = await makeBrowserNetwork('/usr/bin/chromium-headless-shell', Number(new URL(url).port));
   const browser = await launch({
@@ -42,7 +42,7 @@ export interface ServedPage {
   close(): Promise<void>;
 }
 
-/** The page of these sources on a port of the loopback address. */
+/** Serves the page of these sources on a port of the loopback address. */
 export async function servePage(sources: PageSources, readLog: ReadLog): Promise<ServedPage> {
   const page = createPage({
     sources,
@@ -78,7 +78,7 @@ export async function servePage(sources: PageSources, readLog: ReadLog): Promise
   };
 }
 
-/** A tab that has signed in and shows the node. Fails the test on an error in the page or a violated policy. */
+/** A tab that has signed in and shows the node. Fails the test on an error in the page or a policy violation. */
 export async function signIn(browser: Browser, url: string, token: string, problems: string[]): Promise<Page> {
   const context = await browser.createBrowserContext();
   const tab = await context.newPage();
@@ -111,7 +111,7 @@ export interface AxeViolation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary?: string }[];
 }
 
-/** Rules of WCAG 2.2 A and AA that the page breaks, as axe finds them. */
+/** The rules of WCAG 2.2 A and AA that the page violates, according to axe. */
 export async function accessibilityProblems(tab: Page): Promise<string[]> {
   const isThere = await tab.evaluate('typeof axe');
   if (isThere === 'undefined') await tab.evaluate(readFileSync(axeFile, 'utf8'));
@@ -129,7 +129,7 @@ interface TreeNode {
   readonly name?: { readonly value?: string };
 }
 
-/** What a screen reader is given, as lines of role and name. */
+/** The accessibility tree as lines of role and name. */
 export async function accessibilityTree(tab: Page): Promise<string[]> {
   const client = await tab.createCDPSession();
   const { nodes } = (await client.send('Accessibility.getFullAXTree')) as { nodes: readonly TreeNode[] };
@@ -142,7 +142,7 @@ export async function accessibilityTree(tab: Page): Promise<string[]> {
     });
 }
 
-/** A port that was free a moment ago. */
+/** A port that was free just now. */
 export function anyPort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

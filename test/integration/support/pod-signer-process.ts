@@ -1,5 +1,5 @@
-// A signer of pod certificates as a process of its own: follows the requests for its name, and answers each. It denies
-// those that are annotated so.
+// A signer of pod certificates in its own process: follows the requests for its name and answers each. It denies
+// requests with an annotation.
 import { readFileSync } from 'node:fs';
 import { createPrivateKey } from 'node:crypto';
 import { createInformer } from '../../../src/api/client/informer.ts';

@@ -16,21 +16,21 @@ import { endWithThisProcess } from './test-child.ts';
 
 export interface TestRegistryOptions {
   readonly credentials?: { username: string; password: string };
-  /** With a certificate of its own authority. */
+  /** Uses a certificate of its own authority. */
   readonly tls?: boolean;
 }
 
 export interface TestRegistry {
-  /** `127.0.0.1:PORT`: image references begin with it. */
+  /** `127.0.0.1:PORT`: the prefix of image references. */
   readonly host: string;
   readonly url: string;
-  /** PEM, if TLS. */
+  /** PEM, with TLS. */
   readonly ca: string | undefined;
-  /** Pushes and returns the full reference, `HOST/REPOSITORY:TAG`. */
+  /** Pushes the image and returns its full reference, `HOST/REPOSITORY:TAG`. */
   push(image: OciImage, repository: string, tag?: string): Promise<string>;
-  /** Lets this containerd pull from here; read at each pull, no restart needed. */
+  /** Allows this containerd to pull from here. The configuration is read at each pull, without a restart. */
   allowIn(instance: Instance): void;
-  /** SIGSTOP: pulls hang until `thaw`. */
+  /** Sends SIGSTOP: pulls hang until `thaw`. */
   freeze(): void;
   thaw(): void;
   /** The access log so far. */
@@ -106,7 +106,7 @@ export async function startRegistry(options: TestRegistryOptions = {}): Promise<
   };
 }
 
-/** Docker has one such folder for all engines of a machine. It speaks HTTP to loopback where TLS fails. */
+/** Docker has one such folder for all engines of a machine. For loopback it uses HTTP if TLS fails. */
 const DOCKER_CERTS = '/etc/docker/certs.d';
 
 function writeDockerAuthority(host: string, ca: string | undefined): void {
@@ -115,7 +115,7 @@ function writeDockerAuthority(host: string, ca: string | undefined): void {
   writeFileSync(join(DOCKER_CERTS, host, 'ca.crt'), ca);
 }
 
-/** containerd speaks TLS to everyone but localhost unless a hosts.toml says otherwise. */
+/** containerd uses TLS for all hosts but localhost, unless a hosts.toml says otherwise. */
 function writeHostsFile(instance: Instance, registry: { host: string; url: string; ca: string | undefined }): void {
   const folder = join(instance.registryCertsDir, registry.host);
   mkdirSync(folder, { recursive: true });
@@ -129,7 +129,8 @@ function writeHostsFile(instance: Instance, registry: { host: string; url: strin
 
 async function writePasswordFile(folder: string, credentials: { username: string; password: string }): Promise<string> {
   const path = join(folder, 'htpasswd');
-  // The registry accepts bcrypt only; the lowest cost is quick enough for tests. The password goes by standard input.
+  // The registry only accepts bcrypt; the lowest cost is fast enough for tests. The password is passed on standard
+  // input.
   writeFileSync(
     path,
     await runCommand(['htpasswd', '-niBC', '4', credentials.username], Buffer.from(credentials.password)),
@@ -137,7 +138,7 @@ async function writePasswordFile(folder: string, credentials: { username: string
   return path;
 }
 
-/** An authority and a server certificate for 127.0.0.1 signed by it. Returns the authority's certificate. */
+/** Creates an authority and a server certificate for 127.0.0.1. Returns the authority's certificate. */
 async function makeCertificate(folder: string): Promise<string> {
   const at = (name: string): string => join(folder, name);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];

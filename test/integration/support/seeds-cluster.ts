@@ -1,4 +1,5 @@
-// The cluster of docs/seeds.md: started by the document's own commands, and asked every question of its tables.
+// The cluster of docs/seeds.md: it is started with the document's commands, and all questions of its tables are
+// checked.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +14,7 @@ const repository = path.join(import.meta.dirname, '..', '..', '..');
 const START_LIMIT_MS = 120_000;
 const ROW_LIMIT_MS = 180_000;
 
-/** The ports of the three servers that the document starts beside the cluster. */
+/** Free ports for the three servers that the document starts next to the cluster. */
 async function freePorts(): Promise<Readonly<Record<string, string>>> {
   const [web, issuer, small] = await Promise.all([freePort(0), freePort(0), freePort(0)]);
   return { WEB_PORT: String(web), ISSUER_PORT: String(issuer), SMALL_PORT: String(small) };
@@ -21,7 +22,7 @@ async function freePorts(): Promise<Readonly<Record<string, string>>> {
 
 export class SeedsCluster {
   readonly #table = parseSeedsTable(readFileSync(path.join(repository, 'docs', 'seeds.md'), 'utf8'));
-  /** Replaces what the document starts from a checkout by what the tests have built. */
+  /** Replaces programs of a checkout in the document's commands by those that the tests have built. */
   readonly #built: (commands: string) => string;
   readonly #env: Readonly<Record<string, string | undefined>>;
 
@@ -30,7 +31,7 @@ export class SeedsCluster {
     this.#env = env;
   }
 
-  /** `program`: arguments for node that run `up`. */
+  /** `program`: the arguments for node that run `up`. */
   static async of(dataDir: string, program: readonly string[]): Promise<SeedsCluster> {
     const bin = path.dirname(await builtProgram('kubelet'));
     const up = [process.execPath, ...program].join(' ');
@@ -41,7 +42,7 @@ export class SeedsCluster {
     );
   }
 
-  /** From a shell that leaves every file it makes open to all. */
+  /** Starts from a shell whose umask makes new files accessible to all users. */
   start(): Promise<Outcome> {
     return this.#run(`umask 000\n${this.#table.blocks[0]}`, START_LIMIT_MS);
   }
@@ -50,7 +51,7 @@ export class SeedsCluster {
     return this.#run(this.#block(2), START_LIMIT_MS);
   }
 
-  /** Each row is a test of its own, in the order of the document. */
+  /** Each row is a separate test, in the order of the document. */
   async answersAll(t: TestContext): Promise<void> {
     const { output: listed } = await this.#run(`${this.#block(1)}\nenv -0`, START_LIMIT_MS);
     const variables = Object.fromEntries(
@@ -64,7 +65,7 @@ export class SeedsCluster {
       });
   }
 
-  /** With the variables of the first lines, which later blocks use. */
+  /** A code block with the variables of the first lines, which later blocks use. */
   #block(index: number): string {
     const exports = (this.#table.blocks[0] ?? '').split('\n').filter((line) => line.startsWith('export '));
     return [...exports, this.#table.blocks[index]].join('\n');

@@ -1,6 +1,6 @@
-// Servers of network storage on this machine: NFS by the kernel, iSCSI by tgtd, and a SCSI disk of the kernel's in the
-// place of one on Fibre Channel. They need modules and programs that few machines have; the virtual machine of
-// `npm run test:vm` has all of them.
+// Servers of network storage on this machine: NFS by the kernel, iSCSI by tgtd, and a SCSI disk of the kernel in place
+// of one on Fibre Channel. They need modules and programs that few machines have; the virtual machine of `npm run
+// test:vm` has all of them.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,10 +11,10 @@ import { machineEnvironment, runCommand, tryCommand } from '../../../src/up/comm
 import { waitUntil } from './patience.ts';
 
 const START_MS = 20_000;
-/** Set in the virtual machine: there a test that lacks something fails instead of being skipped. */
+/** Set in the virtual machine: a test that lacks something fails there instead of being skipped. */
 const needsAll = process.env['KUBELET_TEST_ALL_MEANS'] === '1';
 
-/** Why tests that need these modules and programs are skipped; false where everything is there. */
+/** Why tests that need these modules and programs are skipped; false if everything is available. */
 export async function missingMeans(modules: readonly string[], programs: readonly string[]): Promise<string | false> {
   const env = machineEnvironment();
   const folders = (env['PATH'] ?? '').split(':');
@@ -75,10 +75,10 @@ export async function startNfsServer(folder: string): Promise<StorageServer> {
 
 export const ISCSI_PORTAL = '127.0.0.1:3260';
 export const ISCSI_TARGET = 'iqn.2026-11.test.kubelet-ts:disk';
-/** What its clients have to know; tgtd takes at least twelve characters. */
+/** The credentials of clients; tgtd requires at least twelve characters. */
 export const iscsiAccount = { user: 'pod', password: 'twelve-and-more' } as const;
 
-/** A target with one disk, LUN 1, for clients that know the account; and the daemon of the clients. */
+/** Starts a target with one disk, LUN 1, for clients with the credentials; and the daemon of the clients. */
 export async function startIscsiTarget(folder: string): Promise<StorageServer> {
   mkdirSync(folder, { recursive: true });
   const disk = join(folder, 'disk.img');
@@ -109,7 +109,7 @@ export async function startIscsiTarget(folder: string): Promise<StorageServer> {
   };
 }
 
-/** Sessions with that target. */
+/** The number of sessions with that target. */
 export async function iscsiSessions(): Promise<string[]> {
   const { stdout } = await tryCommand(['iscsiadm', '-m', 'session']);
   return stdout.split('\n').filter((line) => line.includes(ISCSI_TARGET));
@@ -122,8 +122,8 @@ const BY_ID = '/dev/disk/by-id';
 const FC_LINK = `pci-0000:00:10.0-fc-0x${FC_WWN}-lun-0`;
 
 /**
- * A disk of the kernel's SCSI driver for tests, which udev shows under the name that it gives to disks on Fibre Channel.
- * `wwid`: by which a volume can name it, too.
+ * A disk of the kernel's SCSI test driver, which udev gives the name of a Fibre Channel disk. `wwid`: another name that
+ * a volume can use.
  */
 export async function startFibreChannelDisk(): Promise<StorageServer & { readonly wwid: string }> {
   await tryCommand(['modprobe', '--remove', 'scsi_debug']);

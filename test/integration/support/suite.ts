@@ -10,11 +10,11 @@ export interface AgentFixture {
   agent: TestAgent;
 }
 
-/** Tests in a file that does not disturb the fixture may run side by side; each names its pods differently. */
+/** For files whose tests do not disturb the fixture and may run concurrently; each test uses different pod names. */
 export const SIDE_BY_SIDE = { concurrency: 8 };
 
 /**
- * To be called at the top of a test file; the fields are there once tests run. At the end all pods are removed and
+ * Must be called at the top of a test file; the fields are set when tests run. At the end all pods are removed, and
  * nothing may be left.
  */
 export function agentFixture(

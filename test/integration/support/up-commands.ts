@@ -8,7 +8,7 @@ export interface CommandResult {
   readonly output: string;
 }
 
-/** Runs a command to its end, in a home folder of its own. */
+/** Runs a command to its end, with its own home folder. */
 export function runCommand(
   { home, timeoutMs = 120_000 }: { readonly home: string; readonly timeoutMs?: number },
   command: string,
@@ -28,7 +28,7 @@ export function runCommand(
   });
 }
 
-/** Which pod answered; undefined when none did. */
+/** The pod that answered; undefined if none did. */
 export function servedBy(url: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const call = get(url, { timeout: 2000, agent: false }, (answer) => {

@@ -1,5 +1,5 @@
-// What the agent reports about its pods: the latest state of each, everything it ever reported, and waiting for
-// it to be as wanted.
+// What the agent reports about its pods: the latest state of each, all reports so far, and waiting for an expected
+// state.
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:http';
 import type { Pod } from '../../../src/api/core/pod.ts';
@@ -16,9 +16,9 @@ interface Waiter {
   readonly resolve: (change: Change) => void;
 }
 
-/** Follows `/api/watch` over any number of agent runs; waiters live on while the agent is away. */
+/** Follows `/api/watch` over any number of agent runs; waiting calls continue while the agent does not run. */
 export class PodWatch {
-  /** Every line of every run, in order. */
+  /** All lines of all runs, in order. */
   readonly history: Change[] = [];
   readonly #latest = new Map<string, Change>();
   readonly #waiters = new Set<Waiter>();
@@ -36,7 +36,7 @@ export class PodWatch {
         // What an earlier run said last is no news of this one.
         this.#latest.clear();
         answer.setEncoding('utf8').on('data', (text: string) => this.#take(text));
-        // The agent may be killed at any moment: that is what many tests do. Who waits runs into its own deadline.
+        // Many tests kill the agent at any time. Waiting calls end at their own deadline.
         answer.on('error', () => undefined);
         resolve();
       });
@@ -55,8 +55,7 @@ export class PodWatch {
   }
 
   /**
-   * The first line about `pod` that is accepted, among the latest known and all that follow; undefined when the time is
-   * over.
+   * The first line about `pod` that is accepted: the latest known one or a later one; undefined after the time limit.
    */
   until(pod: string, accept: (change: Change) => boolean, timeoutMs: number): Promise<Change | undefined> {
     const known = this.#latest.get(pod);
@@ -97,7 +96,7 @@ export const isReady = (pod: Pod): boolean => conditionOf(pod, 'Ready') === 'Tru
 export const conditionOf = (pod: Pod, type: string): string | undefined =>
   pod.status?.conditions?.find((condition) => condition.type === type)?.status;
 
-/** The status of a container of any kind; an empty one while the agent has not reported it. */
+/** The status of a container of any kind; an empty one until the agent reports it. */
 export function containerOf(pod: Pod, name?: string): ContainerStatus {
   const all = [
     ...(pod.status?.initContainerStatuses ?? []),
@@ -109,6 +108,6 @@ export function containerOf(pod: Pod, name?: string): ContainerStatus {
   return found ?? { name: name ?? '', ready: false, restartCount: 0, image: '', imageID: '' };
 }
 
-/** The runtime's id behind `containerd://`. */
+/** The runtime's id, without `containerd://`. */
 export const containerId = (pod: Pod, name?: string): string =>
   (containerOf(pod, name).containerID ?? '').replace(/^[^:]*:\/\//, '');

@@ -2,7 +2,7 @@ import type { FieldErrors } from '../field-error.ts';
 import { byteLength, checkDnsLabel, checkDnsSubdomain } from '../names.ts';
 
 const MAX_DOMAIN = 253;
-/** A domain, a slash, and a namespace and a name with a dot between them. */
+/** A domain, a slash, and a namespace and a name separated by a dot. */
 const MAX_LENGTH = MAX_DOMAIN + 1 + 63 + 1 + 253;
 
 /** `example.com/signer` (upstream: core/validation ValidateSignerName). */

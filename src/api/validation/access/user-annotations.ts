@@ -1,9 +1,9 @@
-/** What podCertificate volumes and PodCertificateRequests share. */
+/** Checks that podCertificate volumes and PodCertificateRequests share. */
 import type { FieldErrors } from '../field-error.ts';
 import { validateAnnotationSize } from '../metadata.ts';
 import { checkLabelKey } from '../names.ts';
 
-/** Keys need a domain, values are anything (upstream: core/validation ValidateUserAnnotations). */
+/** Keys need a domain; values may be any text (upstream: core/validation ValidateUserAnnotations). */
 export function validateUserAnnotations(
   errors: FieldErrors,
   path: string,
@@ -19,7 +19,10 @@ export function validateUserAnnotations(
   validateAnnotationSize(errors, path, annotations);
 }
 
-/** Signers of the Kubernetes project issue for a day at most (upstream: IsKubernetesSignerName). */
+/**
+ * Whether the signer is one of the Kubernetes project, which issue certificates for a day at most (upstream:
+ * IsKubernetesSignerName).
+ */
 export function isKubernetesSigner(signerName: string): boolean {
   const [host = ''] = signerName.split('/');
   return host === 'kubernetes.io' || host.endsWith('.kubernetes.io');

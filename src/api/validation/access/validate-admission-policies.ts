@@ -28,7 +28,10 @@ import type { CheckText } from './validate-match-conditions.ts';
 import { validateMatchConditions } from './validate-match-conditions.ts';
 import { validateRule } from './validate-webhooks.ts';
 
-/** Compiles the expressions of one policy, which this layer cannot. Variables are known to those behind them. */
+/**
+ * Compiles the expressions of one policy, which this layer cannot do. Each variable is known to the expressions after
+ * it.
+ */
 export interface PolicyChecks {
   readonly condition: CheckText;
   /** Also makes the variable known. */
@@ -112,7 +115,7 @@ export function validateMutatingPolicyBinding({ metadata, spec }: MutatingAdmiss
   return errors.list;
 }
 
-/** What the status of a policy may say. */
+/** Validates the status of a policy. */
 export function validateAdmissionPolicyStatus({ status }: ValidatingAdmissionPolicy): FieldError[] {
   const errors = new FieldErrors();
   for (const [index, { fieldRef, warning }] of (status?.typeChecking?.expressionWarnings ?? []).entries()) {
@@ -189,7 +192,7 @@ function validateNamedRule(errors: FieldErrors, path: string, rule: NamedRuleWit
   validateRule(errors, path, rule);
 }
 
-/** Only what is created or updated can be changed. */
+/** Policies that mutate apply only to creates and updates. */
 function validateOperations(errors: FieldErrors, path: string, match: MatchResources | undefined): void {
   for (const { operations = [] } of match?.resourceRules ?? [])
     for (const operation of operations) errors.oneOf(`${path}.resourceRules.operations`, operation, mutatingOperations);

@@ -38,7 +38,7 @@ const usages = [
   'signing',
   'timestamping',
 ];
-/** Conditions that can only be true, and that never go away. */
+/** The types of conditions that must be true and cannot be removed. */
 const finalTypes = ['Approved', 'Denied', 'Failed'];
 const SHORTEST_SECONDS = 600;
 const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
@@ -47,7 +47,7 @@ const END_MARK = '-----END CERTIFICATE REQUEST-----';
 const CERTIFICATE_BEGIN = '-----BEGIN CERTIFICATE-----';
 const CERTIFICATE_END = '-----END CERTIFICATE-----';
 const MOST_CERTIFICATES = 100;
-/** What reads requests reads no longer ones. */
+/** The longest request that can be read, in characters. */
 const LONGEST_REQUEST = 65_536;
 
 /**
@@ -58,7 +58,7 @@ export function validateCertificateRequest(request: CertificateSigningRequest): 
   return validate(request, undefined);
 }
 
-/** What `old` has wrong already may stay so (upstream: getValidationOptions). */
+/** Faults that `old` already has are accepted (upstream: getValidationOptions). */
 function validate(request: CertificateSigningRequest, old: CertificateSigningRequest | undefined): FieldError[] {
   const errors = new FieldErrors();
   const { metadata, spec, status } = request;
@@ -96,7 +96,7 @@ function pemProblem(text: string): string | undefined {
   return isOneSequence(der) ? undefined : 'asn1: structure error: the certificate request cannot be read';
 }
 
-/** DER of one SEQUENCE and nothing behind it, which a PKCS 10 request is. */
+/** Whether the DER is one SEQUENCE without anything after it, as a PKCS 10 request must be. */
 function isOneSequence(der: Uint8Array): boolean {
   const length = der[1] ?? 0;
   if (der[0] !== 0x30) return false;
@@ -108,7 +108,7 @@ function isOneSequence(der: Uint8Array): boolean {
 
 const hasTwice = (values: readonly string[]): boolean => new Set(values).size < values.length;
 
-/** The places of values that stand further in front already. */
+/** The indexes of values that already occurred at a lower index. */
 function indexesOfRepeated(values: readonly string[]): number[] {
   const seen = new Set<string>();
   return values.flatMap((value, index) => {
@@ -139,7 +139,7 @@ function validateConditions(errors: FieldErrors, conditions: Conditions, old: Co
       errors.duplicate(`${field}[${index}].type`, conditions[index]?.type);
 }
 
-/** Who writes: users, who may change metadata only; the approver; the signer. */
+/** The writer: a user, who may only change metadata; the approver; or the signer. */
 export type CertificateRequestWriter = 'user' | 'approver' | 'signer';
 
 export function validateCertificateRequestUpdate(
@@ -183,10 +183,7 @@ function validateCertificate(errors: FieldErrors, base64: string): void {
   if (problem !== undefined) errors.invalid('status.certificate', '<certificate data>', problem);
 }
 
-/**
- * Certificates in PEM and nothing else that is in PEM (upstream: validateCertificate). Words around them are passed
- * over.
- */
+/** Checks that a text has only PEM certificates (upstream: validateCertificate). Text between the blocks is ignored. */
 function chainProblem(text: string): string | undefined {
   const types = [...text.matchAll(/-----BEGIN ([^\n-]+)-----/g)].map(([, type]) => type ?? '');
   const other = types.find((type) => type !== 'CERTIFICATE');

@@ -21,7 +21,7 @@ export function validateClusterTrustBundle(bundle: ClusterTrustBundle): FieldErr
   return errors.list;
 }
 
-/** Certificates that stay are not read again: readers become stricter with time. */
+/** Existing certificates are not parsed again, because parsers become stricter with time. */
 export function validateClusterTrustBundleUpdate(bundle: ClusterTrustBundle, old: ClusterTrustBundle): FieldError[] {
   const errors = new FieldErrors();
   validateAllBut(errors, bundle);
@@ -39,8 +39,8 @@ function validateAllBut(errors: FieldErrors, { metadata, spec: { signerName = ''
 }
 
 /**
- * The name begins with that of the signer, with colons for slashes; without a signer it has no colon (upstream:
- * ValidateClusterTrustBundleName).
+ * The name must begin with the signer's name with colons for slashes; without a signer it must not contain a colon
+ * (upstream: ValidateClusterTrustBundleName).
  */
 function checkClusterTrustBundleName(name: string, signerName: string): Complaints {
   if (signerName === '')
@@ -71,7 +71,7 @@ function validateCertificates(errors: FieldErrors, text: string): void {
     if (known === undefined) places.set(key, [index]);
     else known.push(index);
   }
-  // What follows from a broken block is not reported beside it.
+  // Errors that follow from a malformed block are not reported in addition to it.
   if (!isWhole) return;
   if (places.size === 0) refuse('at least one trust anchor must be provided');
   for (const indexes of places.values())

@@ -31,7 +31,7 @@ export function validateFlowSchema(schema: FlowSchema): FieldError[] {
   return errors.list;
 }
 
-/** Of a FlowSchema or a priority level: conditions have types, each its own. */
+/** Checks the conditions of a FlowSchema or a priority level: each must have a type, and types must not repeat. */
 export function validateFlowConditions({
   status,
 }: {

@@ -2,12 +2,15 @@ import type { MatchCondition } from '../../admissionregistration/webhook.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { checkLabelKey } from '../names.ts';
 
-/** What is wrong with an expression, in upstream's words; undefined for nothing. */
+/** Returns the error of an expression in upstream's words; undefined if it is valid. */
 export type CheckText = (expression: string) => string | undefined;
 
 const MOST_CONDITIONS = 64;
 
-/** Of webhooks and policies (upstream: admissionregistration/validation validateMatchConditions). */
+/**
+ * Validates the match conditions of webhooks and policies (upstream: admissionregistration/validation
+ * validateMatchConditions).
+ */
 export function validateMatchConditions(
   errors: FieldErrors,
   field: string,

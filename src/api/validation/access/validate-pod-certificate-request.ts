@@ -19,8 +19,8 @@ const LONGEST_SECONDS = 91 * 24 * 3600;
 const LONGEST_KUBERNETES_SECONDS = 24 * 3600;
 
 /**
- * Validates a new request. That its stub (PKCS #10) is one, signed with its own key, is checked by a reader of requests
- * (`createPodCertificateContents`).
+ * Validates a new request. `createPodCertificateContents` checks that its stub is a PKCS #10 request that is signed
+ * with its own key.
  */
 export function validatePodCertificateRequest({ metadata, spec }: PodCertificateRequest): FieldError[] {
   const errors = new FieldErrors();
@@ -37,7 +37,7 @@ export function validatePodCertificateRequest({ metadata, spec }: PodCertificate
   return errors.list;
 }
 
-/** Nothing but metadata can be changed. */
+/** Only metadata can be changed. */
 export function validatePodCertificateRequestUpdate(
   request: PodCertificateRequest,
   old: PodCertificateRequest,
@@ -48,7 +48,7 @@ export function validatePodCertificateRequestUpdate(
   return errors.list;
 }
 
-/** Whether there is a lifetime at all; upstream looks no further without one. */
+/** Whether a lifetime is given; like upstream, it checks nothing else without one. */
 function validateLifetime(errors: FieldErrors, spec: PodCertificateRequestSpec): boolean {
   const field = 'spec.maxExpirationSeconds';
   const seconds = spec.maxExpirationSeconds;
@@ -62,7 +62,7 @@ function validateLifetime(errors: FieldErrors, spec: PodCertificateRequestSpec):
   return true;
 }
 
-/** Either a stub or, deprecated, a key and its proof. */
+/** A request has either a stub or, deprecated, a key and its proof. */
 function validateKeys(errors: FieldErrors, spec: PodCertificateRequestSpec): void {
   const { stubPKCS10Request: stub = '', pkixPublicKey: key = '', proofOfPossession: proof = '' } = spec;
   if (stub !== '' && key === '' && proof === '') {
@@ -79,7 +79,7 @@ function validateKeys(errors: FieldErrors, spec: PodCertificateRequestSpec): voi
 const decoded = (base64: string): Uint8Array => Buffer.from(base64, 'base64');
 
 interface Proof {
-  /** PKIX, DER. */
+  /** In PKIX format, as DER. */
   readonly key: Uint8Array;
   readonly proof: Uint8Array;
   readonly text: string;
@@ -98,7 +98,7 @@ function validateProof(errors: FieldErrors, { key, proof, text, podUid }: Proof)
     errors.invalidHidden('spec.proofOfPossession', 'could not verify proof-of-possession signature');
 }
 
-/** The public key of a request that has no stub; undefined for what is none. */
+/** The public key of a request without a stub; undefined if it is invalid. */
 export function readPkixKey(der: Uint8Array): KeyObject | undefined {
   try {
     return createPublicKey({ key: Buffer.from(der), format: 'der', type: 'spki' });
@@ -121,7 +121,7 @@ function isSignedBy(key: KeyObject, content: Uint8Array, signature: Uint8Array):
 const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
 const moduli: readonly (number | undefined)[] = [3072, 4096];
 
-/** What is wrong with a key that a pod's certificate is requested for; undefined for nothing. */
+/** The problem of a key for a pod's certificate; undefined if it is acceptable. */
 export function podKeyProblem(key: KeyObject): { readonly value: string; readonly why: string } | undefined {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = key;
   switch (type) {

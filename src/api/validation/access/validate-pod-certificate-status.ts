@@ -15,8 +15,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const CHAIN = 'status.certificateChain';
 
 /**
- * Judges an answer of a signer. That the certificate is for the requested key, and not valid from another time than
- * now, is checked elsewhere (`createPodCertificateContents`).
+ * Validates the status that a signer writes. `createPodCertificateContents` checks that the certificate is for the
+ * requested key and is valid now.
  */
 export function validatePodCertificateStatus(request: PodCertificateRequest, old: PodCertificateRequest): FieldError[] {
   const errors = new FieldErrors();
@@ -48,7 +48,7 @@ export function validatePodCertificateStatus(request: PodCertificateRequest, old
   return errors.list;
 }
 
-/** The answer that a signer has given; undefined while there is none. */
+/** The condition with the signer's decision; undefined if there is none. */
 export function verdictOf({
   conditions = [],
 }: PodCertificateRequestStatus): (typeof podCertificateVerdicts)[number] | undefined {
@@ -57,7 +57,7 @@ export function verdictOf({
   );
 }
 
-/** At most one, and true. */
+/** There may be at most one, and it must be true. */
 function validateVerdicts(errors: FieldErrors, { conditions = [] }: PodCertificateRequestStatus): void {
   let known = 0;
   for (const [index, { type, status }] of conditions.entries()) {
@@ -94,7 +94,7 @@ function validateIssued(errors: FieldErrors, status: PodCertificateRequestStatus
   }
 }
 
-/** Whether nothing is wrong; the first thing that is wrong is reported. */
+/** Whether the times are valid; only the first error is reported. */
 function validateTimes(
   errors: FieldErrors,
   { notBefore, notAfter, beginRefreshAt }: PodCertificateRequestStatus,

@@ -48,7 +48,7 @@ function validateSpec(errors: FieldErrors, name: string, spec: PriorityLevelConf
   } else errors.notSupported('spec.type', type, ['Exempt', 'Limited']);
 }
 
-/** Of the level `exempt`, an administrator may change the shares. */
+/** An administrator may change the shares of the level `exempt`. */
 function validateMandatory(errors: FieldErrors, name: string, spec: PriorityLevelConfigurationSpec): void {
   const fixed = mandatory.get(name);
   if (fixed === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Rules of rbac.authorization.k8s.io/v1 (upstream: rbac/validation). Whether the writer has what a role gives is asked
- * of the authorizer, at admission.
+ * Rules of rbac.authorization.k8s.io/v1 (upstream: rbac/validation). Admission asks the authorizer whether the writer
+ * has the permissions that a role grants.
  */
 import type { ClusterRoleBinding } from '../../rbac/cluster-role-binding.ts';
 import type { ClusterRole } from '../../rbac/cluster-role.ts';

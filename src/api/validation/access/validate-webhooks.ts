@@ -30,12 +30,14 @@ const hasKnownVersion = (versions: readonly string[]): boolean =>
 type Configuration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration;
 type Webhook = MutatingWebhook | ValidatingWebhook;
 
-/** `checkCondition` compiles expressions, which this layer cannot. */
+/** `checkCondition` compiles expressions, which this layer cannot do. */
 export function validateWebhookConfiguration(configuration: Configuration, checkCondition: CheckText): FieldError[] {
   return validate(configuration, { checkCondition, sideEffects: ['None', 'NoneOnDryRun'] });
 }
 
-/** What an older version let in may stay (upstream: ValidateMutatingWebhookConfigurationUpdate and its sibling). */
+/**
+ * Faults that older versions accepted may stay (upstream: ValidateMutatingWebhookConfigurationUpdate and its sibling).
+ */
 export function validateWebhookConfigurationUpdate(
   configuration: Configuration,
   old: Configuration,
@@ -63,16 +65,16 @@ export function validateWebhookConfigurationUpdate(
   });
 }
 
-/** Without a word: as strict as with new configurations. */
+/** By default as strict as for new configurations. */
 interface Leniency {
   readonly checkCondition: CheckText;
   readonly sideEffects: readonly string[];
-  /** None of the versions of reviews needs to be one this server speaks. */
+  /** The server need not support any of the versions of reviews. */
   readonly anyVersion?: boolean;
   readonly repeatedNames?: boolean;
-  /** Of label values in selectors. */
+  /** Any label value is allowed in selectors. */
   readonly anyValue?: boolean;
-  /** The conditions are those that were there. */
+  /** The conditions have not changed. */
   readonly sameConditions?: boolean;
 }
 
@@ -140,7 +142,7 @@ export function validateRule(
   if (scope !== undefined) errors.oneOf(`${path}.scope`, scope, ['*', 'Cluster', 'Namespaced']);
 }
 
-/** Stars must not stand beside what they cover. */
+/** A `*` must not occur together with names that it includes. */
 function validateResources(errors: FieldErrors, field: string, resources: readonly string[]): void {
   if (resources.length === 0) errors.required(field);
   const wholes = new Set<string>();

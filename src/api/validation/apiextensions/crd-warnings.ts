@@ -5,7 +5,10 @@ import { readJsonSchema } from '../../structural/json-schema.ts';
 import type { JsonSchema } from '../../structural/json-schema.ts';
 import { innerSchemas } from '../../structural/validate-structural.ts';
 
-/** Formats that check nothing; an update is not warned of those that were there (upstream: strategy.go WarningsOnCreate). */
+/**
+ * Warns of formats that are not checked; an update is not warned of formats that existed before (upstream: strategy.go
+ * WarningsOnCreate).
+ */
 export function crdWarnings(
   definition: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,

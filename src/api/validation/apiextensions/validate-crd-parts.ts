@@ -11,8 +11,8 @@ import { validateClient } from '../access/validate-webhooks.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { checkDns1035Label } from '../names.ts';
 
-/** Each of the texts that is there is a label of RFC 1035 (upstream: ValidateCustomResourceDefinitionNames). */
-/** The status repeats the names, and must fit into the object too; upstream has no limit. */
+/** Each name that is set must be a label of RFC 1035 (upstream: ValidateCustomResourceDefinitionNames). */
+/** The status repeats the names, and must fit into the object, too. Upstream has no limit. */
 const MOST_NAMES = 2000;
 
 export function validateNames(errors: FieldErrors, names: CustomResourceDefinitionNames, path: string): void {
@@ -109,7 +109,7 @@ export function validateSelectableFields(
 
 const knownReviews = ['v1', 'v1beta1'];
 
-/** Paths are those of upstream's internal form, where the webhook's parts stand beside the strategy. */
+/** Paths are those of upstream's internal type, which has the webhook's fields next to the strategy. */
 export function validateConversion(
   errors: FieldErrors,
   conversion: CustomResourceConversion | undefined,

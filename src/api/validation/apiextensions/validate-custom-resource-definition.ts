@@ -108,14 +108,14 @@ const hoisted: Readonly<Record<Part, string>> = {
 };
 
 /**
- * Where upstream says a part is: what all versions have alike stands once, outside of them, in its internal form
+ * The path of a part in upstream's internal type: a part that is equal in all versions is a field of the spec
  * (upstream: Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec).
  */
 function pathOf(part: Part, versions: readonly CustomResourceDefinitionVersion[], index: number): string {
   return isCommon(part, versions) ? `spec.${hoisted[part]}` : `spec.versions[${index}].${part}`;
 }
 
-/** The comparison reads all versions, so it is made once. */
+/** Comparing all versions takes time, so the result is cached. */
 const common = new WeakMap<readonly CustomResourceDefinitionVersion[], Partial<Record<Part, boolean>>>();
 
 function isCommon(part: Part, versions: readonly CustomResourceDefinitionVersion[]): boolean {
@@ -129,13 +129,15 @@ function isCommon(part: Part, versions: readonly CustomResourceDefinitionVersion
 
 const isAlike = (one: unknown, other: unknown): boolean => one === other || canonicalJson(one) === canonicalJson(other);
 
-/** A schema of a definition, and where it stands. */
+/** A schema of a definition, and its path. */
 export interface PlacedSchema {
   readonly schema: JsonSchema;
   readonly path: string;
 }
 
-/** The schemas that a write brings: what all versions have alike once, and none that the update leaves alone. */
+/**
+ * The schemas that a write changes. A schema that is equal in all versions is listed once; unchanged ones are left out.
+ */
 export function changedSchemas(
   { spec: { versions } }: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,
@@ -211,7 +213,7 @@ function validateDeprecation(
     );
 }
 
-/** In Go's words, as upstream lists them. */
+/** In Go's notation, as upstream lists them. */
 const ROOT_FIELDS =
   'Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations';
 const rootKeys: ReadonlySet<string> = new Set(
@@ -227,7 +229,7 @@ const rootKeys: ReadonlySet<string> = new Set(
 interface SchemaPlace {
   readonly path: string;
   readonly hasStatus: boolean;
-  /** Of all versions. */
+  /** The patterns of all versions. */
   readonly patterns: PatternTotal;
 }
 
@@ -271,7 +273,7 @@ function validateStatus(errors: FieldErrors, { spec, status }: CustomResourceDef
       );
 }
 
-/** Groups of the community need an approval (upstream: validateAPIApproval). */
+/** Community groups need an approval (upstream: validateAPIApproval). */
 function validateApproval(
   errors: FieldErrors,
   definition: CustomResourceDefinition,

@@ -16,8 +16,8 @@ const metaFields: ReadonlySet<string> = new Set(['metadata', 'kind', 'apiVersion
 const types = ['string', 'number', 'integer', 'boolean', 'array', 'object'];
 
 /**
- * What the API does not allow in a schema, structural or not (upstream: ValidateCustomResourceDefinitionOpenAPISchema
- * and specStandardValidatorV3).
+ * Checks what the API does not allow in any schema, structural or not (upstream:
+ * ValidateCustomResourceDefinitionOpenAPISchema and specStandardValidatorV3).
  */
 export function validateJsonSchema(errors: FieldErrors, schema: JsonSchema, place: Place): void {
   validateKeywords(errors, schema, place);

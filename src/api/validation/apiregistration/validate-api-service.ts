@@ -6,7 +6,7 @@ import { checkDns1035Label, checkDnsSubdomain, checkPortNumber } from '../names.
 const LARGEST_GROUP_PRIORITY = 20_000;
 const LARGEST_VERSION_PRIORITY = 1000;
 
-/** What is wrong with an APIService (upstream: apiregistration ValidateAPIService). */
+/** Validates an APIService (upstream: apiregistration ValidateAPIService). */
 export function validateApiService({ metadata, spec }: APIService): FieldError[] {
   const errors = new FieldErrors();
   const { group = '', version = '', service, caBundle = '', insecureSkipTLSVerify } = spec;
@@ -43,7 +43,7 @@ export function validateApiService({ metadata, spec }: APIService): FieldError[]
   return errors.list;
 }
 
-/** Of a write of the status (upstream: ValidateAPIServiceStatusUpdate). */
+/** Validates an update of the status (upstream: ValidateAPIServiceStatusUpdate). */
 export function validateApiServiceStatus({ status }: APIService): FieldError[] {
   const errors = new FieldErrors();
   for (const [index, condition] of (status?.conditions ?? []).entries())

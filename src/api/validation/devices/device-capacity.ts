@@ -9,7 +9,7 @@ import { validateItems, validateUnique } from './device-parts.ts';
 
 const MAX_VALID_VALUES = 10;
 
-/** A capacity of a device; only one that several claims may use has a policy. */
+/** Validates a capacity of a device. Only devices that several claims may use have a policy for it. */
 export function validateDeviceCapacity(
   errors: FieldErrors,
   path: string,
@@ -39,7 +39,7 @@ function validatePolicy(errors: FieldErrors, path: string, policy: CapacityReque
 }
 
 interface Amounts {
-  /** The amount for requests that name none. */
+  /** The default amount. */
   readonly usual: string;
   readonly capacity: string;
 }
@@ -84,7 +84,7 @@ function validateRange(
       errors.invalid(`${path}.step`, value, `value is not a multiple of a given step (${step}) from (${min})`);
 }
 
-/** Upstream divides by a step of zero, and so ends; here such a step allows every amount. */
+/** Upstream divides by a step of zero and panics; here such a step allows every amount. */
 function isStep(value: string, min: string, step: string): boolean {
   const width = quantityValue(step);
   return width === 0 || (quantityValue(value) - quantityValue(min)) % width === 0;

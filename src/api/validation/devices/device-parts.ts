@@ -1,5 +1,5 @@
 /**
- * Rules that classes, claims and slices of resource.k8s.io share, in upstream's words (upstream:
+ * Rules that classes, claims and slices of resource.k8s.io share, with upstream's messages (upstream:
  * apis/resource/validation).
  */
 import type {
@@ -39,7 +39,7 @@ export function validateItems<T>(
   for (const [index, item] of items.entries()) check(item, `${field}[${index}]`);
 }
 
-/** Refuses an item whose key an earlier item has. */
+/** Rejects an item whose key an earlier item has. */
 export function validateUnique<T>(
   errors: FieldErrors,
   field: string,
@@ -95,7 +95,7 @@ export function validateSelectors(errors: FieldErrors, field: string, selectors:
   });
 }
 
-/** An embedded JSON object of bounded size (upstream: validateRawExtension). */
+/** Validates an embedded JSON object and its size (upstream: validateRawExtension). */
 export function validateRawObject(errors: FieldErrors, field: string, value: unknown, maxBytes: number): void {
   if (value === undefined || value === null) return errors.required(field);
   if (byteLength(JSON.stringify(value)) > maxBytes) errors.tooLong(field, maxBytes);
@@ -163,7 +163,7 @@ export function validateBindingConditions(
 const UID_TEXT =
   'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters';
 
-/** The identity of a share of a device. */
+/** Validates the id of a share of a device. */
 export function validateShareId(errors: FieldErrors, field: string, id: string | undefined): void {
   if (id === undefined || /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) return;
   const digits = id.replace(/^urn:uuid:|[{}-]/g, '');

@@ -6,7 +6,9 @@ const MAX_REFERENCES = 32;
 const UNKNOWN_NAME =
   "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
-/** The names by which constraints, configuration and results refer to requests of one claim: REQUEST or REQUEST/SUB. */
+/**
+ * The names by which constraints, configuration and results refer to the requests of a claim: REQUEST or REQUEST/SUB.
+ */
 export class RequestNames {
   readonly #alternatives: ReadonlyMap<string, ReadonlySet<string>>;
 

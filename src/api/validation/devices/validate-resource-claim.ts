@@ -36,7 +36,7 @@ export function validateResourceClaim({ metadata, spec }: ResourceClaim): FieldE
   return errors.list;
 }
 
-/** The spec cannot be changed, so nothing else of it is checked again. */
+/** The spec is immutable, so the rest of it is not checked again. */
 export function validateResourceClaimUpdate(claim: ResourceClaim, old: ResourceClaim): FieldError[] {
   const errors = new FieldErrors();
   validateObjectMeta(errors, 'metadata', claim.metadata);

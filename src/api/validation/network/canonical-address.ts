@@ -3,7 +3,7 @@ import { goQuote } from '../../go-quote.ts';
 import { checkStrictCidr, checkStrictIp } from '../names.ts';
 import type { Complaints } from '../names.ts';
 
-/** An address in the one form in which newer fields take it (upstream: validation IsValidIP). */
+/** Checks for the canonical form of an address, which newer fields require (upstream: validation IsValidIP). */
 export function checkCanonicalIp(value: string): Complaints {
   const complaints = checkStrictIp(value);
   if (complaints.length > 0) return complaints;
@@ -11,7 +11,7 @@ export function checkCanonicalIp(value: string): Complaints {
   return canonical === value ? [] : [`must be in canonical form (${goQuote(canonical)})`];
 }
 
-/** A range in the one form in which newer fields take it (upstream: validation IsValidCIDR). */
+/** Checks for the canonical form of a range, which newer fields require (upstream: validation IsValidCIDR). */
 export function checkCanonicalCidr(value: string): Complaints {
   const complaints = checkStrictCidr(value);
   if (complaints.length > 0) return complaints;

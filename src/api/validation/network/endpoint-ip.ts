@@ -3,15 +3,15 @@ import type { AddressScope } from '../../../base/ip-address.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { isIpv6Text } from '../names.ts';
 
-/** The shortest form of an IPv6 address, as RFC 5952 recommends it; undefined for what is none. */
+/** The shortest form of an IPv6 address, as RFC 5952 recommends; undefined for an invalid one. */
 export function canonicalIpv6(address: string): string | undefined {
   const bytes = isIpv6Text(address) ? parseSloppyIp(address) : undefined;
   return bytes === undefined ? undefined : formatIp(bytes);
 }
 
 /**
- * An address to which traffic of others may be sent (upstream: core/validation ValidateEndpointIP). An IPv6 address
- * with an IPv4 address in it is judged by both.
+ * Checks that clients may be sent to the address (upstream: core/validation ValidateEndpointIP). An IPv6 address that
+ * contains an IPv4 address must satisfy the rules for both.
  */
 export function validateEndpointIp(errors: FieldErrors, field: string, address: string): void {
   const bytes = parseSloppyIp(address);
@@ -32,7 +32,7 @@ const problems: ReadonlyMap<AddressScope, string> = new Map<AddressScope, string
   ['link-local-multicast', 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'],
 ]);
 
-/** What the API says of an accepted address that is not written as recommended (upstream: GetWarningsForIP). */
+/** Warnings for an accepted address in a form that is not recommended (upstream: GetWarningsForIP). */
 export function addressWarnings(field: string, address: string): string[] {
   const canonical = canonicalIpv6(address);
   if (canonical === undefined || canonical === address) return [];

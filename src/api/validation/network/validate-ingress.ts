@@ -157,7 +157,7 @@ function validateService(errors: FieldErrors, path: string, { name, port }: Ingr
   else errors.required(path, 'port name or number is required');
 }
 
-/** An object by its kind and name (upstream: validateIngressTypedLocalObjectReference). */
+/** Validates a reference to an object by kind and name (upstream: validateIngressTypedLocalObjectReference). */
 export function validateReference(errors: FieldErrors, path: string, reference: TypedLocalObjectReference): void {
   const { apiGroup, kind, name } = reference;
   if (apiGroup !== undefined) errors.invalidEach(`${path}.apiGroup`, apiGroup, checkDnsSubdomain(apiGroup));

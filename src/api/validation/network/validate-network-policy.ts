@@ -8,7 +8,7 @@ import { checkPortName, checkPortNumber, checkStrictCidr } from '../names.ts';
 
 /** Faults of the stored object that an update may keep. */
 interface Tolerance {
-  /** Odd label values in selectors. */
+  /** Any label value is allowed in selectors. */
   readonly anyValue: boolean;
   readonly knownCidrs: ReadonlySet<string>;
 }
@@ -25,7 +25,7 @@ export function validateNetworkPolicyUpdate(policy: NetworkPolicy, old: NetworkP
   });
 }
 
-/** Ranges that are accepted and read in more than one way (upstream: GetWarningsForCIDR). */
+/** Warnings for accepted ranges that can be read in several ways (upstream: GetWarningsForCIDR). */
 export function networkPolicyWarnings(policy: NetworkPolicy): string[] {
   return blocksOf(policy).flatMap(({ path, block: { cidr, except = [] } }) => [
     ...cidrWarnings(`${path}.cidr`, cidr),
@@ -128,7 +128,7 @@ interface Range {
   readonly prefix: number;
 }
 
-/** As upstream's lenient parser reads it. */
+/** Parses a range like upstream's lenient parser. */
 function parseRange(cidr: string): Range | undefined {
   const [text = '', bits = '', ...rest] = cidr.split('/');
   const address = parseSloppyIp(text);

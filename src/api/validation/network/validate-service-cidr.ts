@@ -15,7 +15,7 @@ export function validateServiceCidr({ spec }: ServiceCIDR): FieldError[] {
   return errors.list;
 }
 
-/** A range stays; beside the first, one of the other family may be added (upstream: ValidateServiceCIDRUpdate). */
+/** A range cannot be changed; a range of the other family may be added (upstream: ValidateServiceCIDRUpdate). */
 export function validateServiceCidrUpdate({ spec }: ServiceCIDR, old: ServiceCIDR): FieldError[] {
   const errors = new FieldErrors();
   const [now, before] = [spec.cidrs ?? [], old.spec.cidrs ?? []];

@@ -38,7 +38,7 @@ export function validateServiceUpdate(service: Service, old: Service): FieldErro
 }
 
 /**
- * What must be clear before addresses are given out or taken back; nothing else is checked before (upstream:
+ * Checks that are needed before addresses are allocated or released; no other checks run before (upstream:
  * initIPFamilyFields).
  */
 function validateIntent(service: Service, old: Service): FieldError[] {
@@ -56,7 +56,7 @@ function validateIntent(service: Service, old: Service): FieldError[] {
   return errors.list;
 }
 
-/** A second address may come and go; the first one stays. */
+/** The second address may be added and removed; the first one is immutable. */
 function validateAddresses(
   errors: FieldErrors,
   { clusterIPs = [], ipFamilyPolicy }: ServiceSpec,
@@ -103,7 +103,7 @@ function validateFamilies(
   }
 }
 
-/** Of a write to the status (upstream: ValidateLoadBalancerStatus). */
+/** Validates an update of the status (upstream: ValidateLoadBalancerStatus). */
 export function validateServiceStatusUpdate({ spec, status }: Service, old: Service): FieldError[] {
   const errors = new FieldErrors();
   const field = 'status.loadBalancer.ingress';

@@ -24,8 +24,8 @@ const isHeadless = ({ clusterIPs, clusterIP }: ServiceSpec): boolean =>
   (clusterIPs?.length === 1 && clusterIPs[0] === 'None') || clusterIP === 'None';
 
 /**
- * What the API server would answer to the creation of this service, after defaulting (upstream: ValidateServiceCreate).
- * Not asked for are the addresses and ports which it would give out itself.
+ * Validates a new service after defaulting (upstream: ValidateServiceCreate). Addresses and ports that the API server
+ * would allocate are not required.
  */
 export function validateService(service: Service): FieldError[] {
   const errors = new FieldErrors();
@@ -34,10 +34,7 @@ export function validateService(service: Service): FieldError[] {
   return errors.list;
 }
 
-/**
- * What holds for services at any time (upstream: validateService). Addresses and ranges that `old` has may stay as they
- * are.
- */
+/** The rules for services at any time (upstream: validateService). Addresses and ranges of `old` are accepted. */
 export function validateServiceRules(errors: FieldErrors, service: Service, old: Service | undefined): void {
   const { metadata, spec } = service;
   const { [MODE_ANNOTATION]: mode, [HINTS_ANNOTATION]: hints } = metadata.annotations ?? {};
@@ -190,8 +187,8 @@ function validatePortUse(errors: FieldErrors, { type }: ServiceSpec, ports: read
 const ONLY_BALANCED = "may only be used when `type` is 'LoadBalancer'";
 
 /**
- * Who may reach a load balancer: the field, or without it the annotation that came before. Both may have spaces around
- * the ranges.
+ * Validates the client ranges of a load balancer: the field, or without it the annotation that preceded it. Both may
+ * have spaces around the ranges.
  */
 function validateSourceRanges(errors: FieldErrors, { metadata, spec }: Service, old: Service | undefined): void {
   const ranges = spec.loadBalancerSourceRanges ?? [];

@@ -18,9 +18,9 @@ import { validateLifecycle, validateProbe } from './probes.ts';
 import { validateResourceRequirements } from './resource-requirements.ts';
 import { validateSecurityContext } from './security-context.ts';
 
-/** What a container's correctness depends on besides itself. */
+/** The context that the validity of a container depends on. */
 export interface ContainerContext {
-  /** Of the pod as a whole. */
+  /** The context of the whole pod. */
   readonly pod: PodValidationContext;
   readonly spec: PodSpec;
   readonly volumes: VolumesByName;
@@ -28,7 +28,7 @@ export interface ContainerContext {
 }
 
 /**
- * All containers of the pod, in upstream's order (validateContainers, validateInitContainers,
+ * Validates all containers of the pod, in upstream's order (validateContainers, validateInitContainers,
  * validateEphemeralContainers).
  */
 export function validateAllContainers(errors: FieldErrors, path: string, context: ContainerContext): void {
@@ -67,7 +67,7 @@ function validateInitContainers(errors: FieldErrors, path: string, context: Cont
   }
 }
 
-/** Hooks and probes, of containers that stay. */
+/** Validates hooks and probes. Init containers that run to completion must not have any. */
 function validateRunning(errors: FieldErrors, path: string, container: Container, spec: PodSpec): void {
   validateLifecycle(errors, `${path}.lifecycle`, container.lifecycle, {
     graceSeconds:
@@ -256,7 +256,7 @@ function validateResizePolicy(
 const MAX_RESTART_RULES = 20;
 const MAX_EXIT_CODES = 255;
 
-/** A container's own restart policy and the rules that may override it by exit code. */
+/** Validates a container's restart policy, and the rules that override it by exit code. */
 function validateRestart(errors: FieldErrors, path: string, container: Container): void {
   const rules = container.restartPolicyRules ?? [];
   if (container.restartPolicy === undefined) {

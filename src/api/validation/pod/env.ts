@@ -17,7 +17,7 @@ import {
 } from '../names.ts';
 import { validateNoBacksteps } from './paths.ts';
 
-/** Fields of the pod that an environment variable may take its value from. */
+/** Fields of the pod that environment variables may contain. */
 const envFields = [
   'metadata.name',
   'metadata.namespace',
@@ -29,7 +29,7 @@ const envFields = [
   'status.podIP',
   'status.podIPs',
 ];
-/** Fields a downward API volume may show. */
+/** Fields that downward API volumes may contain. */
 export const volumeFields = [
   'metadata.annotations',
   'metadata.labels',
@@ -127,7 +127,7 @@ function conversionProblem(apiVersion: string, fieldPath: string): string | unde
   return knownFields.has(fieldPath) ? undefined : `field label not supported: ${fieldPath}`;
 }
 
-/** `metadata.labels['app']` taken apart. */
+/** Parses `metadata.labels['app']`. */
 function splitSubscript(fieldPath: string): { path: string; key: string } | undefined {
   const open = fieldPath.indexOf("['");
   if (open <= 0 || !fieldPath.endsWith("']")) return undefined;

@@ -6,7 +6,9 @@ import { validateDescendingPath } from './paths.ts';
 export type VolumesByName = ReadonlyMap<string, Volume>;
 type MountingContainer = Pick<Container, 'securityContext' | 'volumeMounts' | 'volumeDevices'>;
 
-/** Mounts of one container. Some errors carry the list's path and not the element's: that is upstream's wording. */
+/**
+ * Validates the mounts of one container. As in upstream, some errors have the path of the list instead of the element.
+ */
 export function validateVolumeMounts(
   errors: FieldErrors,
   path: string,
@@ -61,7 +63,7 @@ function validateRecursiveReadOnly(errors: FieldErrors, field: string, mount: Vo
     errors.forbidden(field, 'may only be specified when mountPropagation is None or not specified');
 }
 
-/** Block devices of one container. */
+/** Validates the block devices of one container. */
 export function validateVolumeDevices(
   errors: FieldErrors,
   path: string,

@@ -27,7 +27,7 @@ const nodeValues = (...values: string[][]): Changes => ({
   },
 });
 
-/** Faults that stay in pods of earlier versions; new pods may not have them. */
+/** Faults that pods of earlier versions may keep, and new pods must not have. */
 const faults: readonly [what: string, changes: Changes][] = [
   [
     'a deletion cost that is no number',

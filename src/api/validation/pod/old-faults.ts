@@ -19,9 +19,9 @@ import { hasHostSysctl } from './security-context.ts';
 import { hasStrayTokenPath } from './volume-projected.ts';
 
 /**
- * How each fault shows in a pod (upstream: pkg/api/pod GetValidationOptionsFromPodSpecAndMeta, as of v1.36 with its
- * default gates). Options for gates that are on have no line here, nor has OldPodViolatesMatchLabelKeysValidation: what
- * today's check of label keys refuses, the one it falls back to refuses too.
+ * Detects each fault in a pod (upstream: pkg/api/pod GetValidationOptionsFromPodSpecAndMeta of v1.36 with its default
+ * gates). There are no entries for options whose gates are on, nor for OldPodViolatesMatchLabelKeysValidation: the
+ * check that it falls back to rejects everything that the present check of label keys rejects.
  */
 const faults: Readonly<Record<OldFault, (old: Pod) => boolean>> = {
   comparingToleration: ({ spec }) => hasComparingToleration(spec.tolerations ?? []),
@@ -43,7 +43,7 @@ const faults: Readonly<Record<OldFault, (old: Pod) => boolean>> = {
   userNamespaceWithDevices: usesDevicesWithOwnUsers,
 };
 
-/** Of a write of a pod; without `old` of its creation. */
+/** The context for writing a pod; without `old`, for creating it. */
 export function createPodContext(policy: ClusterPolicy, old?: Pod): PodValidationContext {
   return {
     subject: 'pod',
@@ -54,11 +54,11 @@ export function createPodContext(policy: ClusterPolicy, old?: Pod): PodValidatio
 
 export interface OldTemplate {
   readonly template: PodTemplateSpec;
-  /** The owner's selector, where upstream tolerates old label values in it along with those of the template. */
+  /** The owner's selector, if upstream accepts its old label values together with those of the template. */
   readonly selector?: LabelSelector;
 }
 
-/** Of a write of what has a template; without `old` of its creation. */
+/** The context for writing an object with a template; without `old`, for creating it. */
 export function createTemplateContext(policy: ClusterPolicy, old?: OldTemplate): PodValidationContext {
   if (old === undefined) return { subject: 'template', policy, hadBefore: () => false };
   const pod = podOfTemplate(old.template);
@@ -71,7 +71,7 @@ export function createTemplateContext(policy: ClusterPolicy, old?: OldTemplate):
   };
 }
 
-/** A template as the pod it would become, so that what is known of pods holds for it. */
+/** The pod that would be created from the template, so that functions for pods can be used. */
 export function podOfTemplate({ metadata, spec }: PodTemplateSpec): Pod {
   return {
     metadata: { ...metadata, name: metadata.name ?? '', namespace: metadata.namespace ?? '', uid: metadata.uid ?? '' },
@@ -79,7 +79,7 @@ export function podOfTemplate({ metadata, spec }: PodTemplateSpec): Pod {
   };
 }
 
-/** Most faults are never asked for; one that is asked for at each container is looked for once. */
+/** Caches the result for each fault: most are never queried, and some for each container. */
 function memoized(look: (fault: OldFault) => boolean): (fault: OldFault) => boolean {
   const known = new Map<OldFault, boolean>();
   return (fault) => {

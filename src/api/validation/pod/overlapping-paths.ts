@@ -2,14 +2,14 @@ import type { Volume } from '../../core/volume.ts';
 import type { VolumeProjection } from '../../core/volume-source.ts';
 import { goQuote } from '../../go-quote.ts';
 
-/** A file of a volume and whose it is; `source` is empty where the volume has only one. */
+/** A file of a volume with its source; `source` is empty if the volume has only one. */
 interface PathAndSource {
   readonly path: string;
   readonly source: string;
 }
 
 /**
- * Files of one volume of which one hides another, or would have to be a file and a folder at once: the API server warns
+ * Files of one volume that hide each other, or of which one would have to be both file and folder. The API server warns
  * of them (upstream: api/pod warnings.go).
  */
 export function overlappingPaths(volume: Volume): string[] {
@@ -60,12 +60,12 @@ function projectedPaths({
   return named.flatMap(([path, source]) => (path ? [{ path, source }] : []));
 }
 
-/** Of one volume so many pairs are named: each may overlap with each, and what is read of warnings ends long before. */
+/** The maximum number of pairs per volume: any two may overlap, and long lists of warnings are not read. */
 const MAX_PAIRS = 100;
 
 /**
- * Pairs in the order of the list. In sorted order a folder stands right before all that is in it, so no path is
- * compared with all others.
+ * Pairs in the order of the list. In sorted order, a folder comes right before everything in it, so not all paths must
+ * be compared with each other.
  */
 function overlaps(volume: string, kind: string, paths: readonly PathAndSource[]): string[] {
   const places = paths

@@ -1,6 +1,6 @@
 import type { FieldErrors } from '../field-error.ts';
 
-/** Checks of paths inside containers and volumes (upstream: core/validation validatePathNoBacksteps and neighbours). */
+/** Checks of paths in containers and volumes (upstream: core/validation validatePathNoBacksteps and neighbours). */
 export function validateNoBacksteps(errors: FieldErrors, field: string, path: string): void {
   if (path.split('/').includes('..')) errors.invalid(field, path, "must not contain '..'");
 }
@@ -10,7 +10,7 @@ export function validateDescendingPath(errors: FieldErrors, field: string, path:
   validateNoBacksteps(errors, field, path);
 }
 
-/** Names that start with two dots are the atomic writer's own. */
+/** Names that start with two dots are reserved for the atomic writer. */
 export function validateLocalPath(errors: FieldErrors, field: string, path: string): void {
   validateDescendingPath(errors, field, path);
   if (path.startsWith('..') && !path.startsWith('../')) errors.invalid(field, path, "must not start with '..'");

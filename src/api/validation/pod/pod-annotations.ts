@@ -8,7 +8,8 @@ import { validateProfileTexts } from './security-context.ts';
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
 /**
- * What annotations mean that the API knows (upstream: ValidatePodSpecificAnnotations). Places begin with `metadata`.
+ * Validates annotations with a meaning for the API (upstream: ValidatePodSpecificAnnotations). Paths begin with
+ * `metadata`.
  */
 export function validatePodAnnotations(errors: FieldErrors, pod: Pod, context: PodValidationContext): void {
   const given = pod.metadata.annotations ?? {};

@@ -22,7 +22,7 @@ export function validateHostnames(errors: FieldErrors, path: string, spec: PodSp
   if (spec.subdomain) errors.invalidEach(`${path}.subdomain`, spec.subdomain, checkDnsLabel(spec.subdomain));
 }
 
-/** Lines for the pod's /etc/hosts. */
+/** Validates entries for the pod's /etc/hosts. */
 export function validateHostAliases(errors: FieldErrors, path: string, aliases: readonly HostAlias[]): void {
   for (const [index, alias] of aliases.entries()) {
     errors.invalidEach(`${path}[${index}].ip`, alias.ip, checkStrictIp(alias.ip));
@@ -31,7 +31,7 @@ export function validateHostAliases(errors: FieldErrors, path: string, aliases: 
   }
 }
 
-/** Name resolution: at most three servers and 32 search domains, as resolvers bear no more. */
+/** Validates DNS settings: at most three servers and 32 search domains, which are the limits of resolvers. */
 export function validateDns(
   errors: FieldErrors,
   path: string,
@@ -78,7 +78,9 @@ export function validateHostnameOverride(errors: FieldErrors, field: string, spe
   errors.invalidEach(field, hostnameOverride, checkDnsSubdomain(hostnameOverride));
 }
 
-/** A pod with users of its own may not share the host's namespaces. The capitals in two of the paths are upstream's. */
+/**
+ * A pod with a user namespace must not share the host's namespaces. The capitals in two of the paths are upstream's.
+ */
 export function validateHostUsers(errors: FieldErrors, path: string, pod: Pod, context: PodValidationContext): void {
   const { spec } = pod;
   if (spec.hostUsers !== false) return;

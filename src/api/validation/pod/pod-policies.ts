@@ -2,7 +2,7 @@ import type { PodSpec } from '../../core/pod-spec.ts';
 import type { FieldErrors } from '../field-error.ts';
 import { checkLabelKey } from '../names.ts';
 
-/** Choices out of a closed set. */
+/** Validates fields with a fixed set of values. */
 export function validatePolicies(errors: FieldErrors, path: string, spec: PodSpec): void {
   validateChoice(errors, `${path}.restartPolicy`, spec.restartPolicy ?? '', ['Always', 'OnFailure', 'Never']);
   validateChoice(errors, `${path}.dnsPolicy`, spec.dnsPolicy ?? '', [
@@ -22,7 +22,7 @@ function validateChoice(errors: FieldErrors, field: string, value: string, suppo
   else errors.oneOf(field, value, supported);
 }
 
-/** What must come true before a pod is scheduled or counts as ready. */
+/** Validates scheduling gates and readiness gates. */
 export function validateGates(errors: FieldErrors, path: string, spec: PodSpec): void {
   for (const [index, { conditionType }] of (spec.readinessGates ?? []).entries()) {
     errors.invalidEach(`${path}.readinessGates[${index}].conditionType`, conditionType, checkLabelKey(conditionType));

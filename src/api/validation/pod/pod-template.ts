@@ -12,8 +12,8 @@ import { matchProfileAnnotations } from './security-context.ts';
 import { validatePodSpec } from './validate-pod.ts';
 
 /**
- * What pods are made of by controllers, defaulted (upstream: core/validation ValidatePodTemplateSpec, whose places have
- * no `metadata`).
+ * Validates a defaulted pod template (upstream: core/validation ValidatePodTemplateSpec, whose paths have no
+ * `metadata`).
  */
 export function validatePodTemplate(
   errors: FieldErrors,
@@ -47,11 +47,11 @@ export function podTemplateWarnings(path: string, template: PodTemplateSpec): st
 }
 
 export interface SelectorRules {
-  /** Missing ones are refused (upstream's DaemonSet lets the template not match instead). */
+  /** A missing selector is an error (in upstream's DaemonSet, the error is that the template does not match). */
   readonly mandatory: boolean;
-  /** What to say of one that selects everything. */
+  /** The error for a selector that matches everything. */
   readonly empty: string;
-  /** What to say beside the faults of one that is wrong. Absent: `invalid label selector`. */
+  /** The error in addition to the faults of an invalid selector. Default: `invalid label selector`. */
   readonly broken?: string;
   /**
    * Any label value is allowed, as in objects that older versions accepted. Such a selector is not compared with the
@@ -61,8 +61,8 @@ export interface SelectorRules {
 }
 
 /**
- * The selector of a controller, and that its template's labels match it. False when the template need not be checked
- * further.
+ * Validates the selector of a controller, and that the labels of its template match it. Returns false if the template
+ * need not be checked further.
  */
 export function validateSelectorAndLabels(
   errors: FieldErrors,
@@ -94,7 +94,7 @@ export function validateSelectorAndLabels(
   return true;
 }
 
-/** Go prints maps by their keys. */
+/** Go prints maps sorted by key. */
 export function sorted(labels: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> | null {
   return labels === undefined
     ? null

@@ -1,7 +1,7 @@
 import type { ClusterPolicy } from '../cluster-policy.ts';
 
 /**
- * A fault that an older version let in, or that a gate did: an object that has it may be written again, others may not
+ * A fault that older versions or feature gates accepted: an object that has it may be updated, other objects must not
  * get it.
  */
 export type OldFault =
@@ -19,11 +19,11 @@ export type OldFault =
   | 'userNamespaceWithDevices';
 
 /**
- * What the validity of a pod depends on besides the pod. `createPodContext` and `createTemplateContext` compute it once
- * for each write; the validators hand it down (upstream: PodValidationOptions).
+ * The context that the validity of a pod depends on. `createPodContext` and `createTemplateContext` compute it once for
+ * each write, and validators pass it on (upstream: PodValidationOptions).
  */
 export interface PodValidationContext {
-  /** A pod has all its defaults. A template gets the rest when a pod is made of it. */
+  /** A pod has all defaults. A template gets the others when a pod is created from it. */
   readonly subject: 'pod' | 'template';
   readonly policy: ClusterPolicy;
   /** Whether the object had this fault before the write. False for a creation. */

@@ -11,13 +11,12 @@ import { checkLabelValue } from '../names.ts';
 import { overlappingPaths } from './overlapping-paths.ts';
 
 /**
- * Something that is accepted and yet hardly what was meant. `field` in upstream's notation; the message is the API
- * server's.
+ * Something that is accepted but probably a mistake. `field` has upstream's notation; the message is the API server's.
  */
 export interface ManifestWarning {
   readonly field: string;
   readonly message: string;
-  /** The message says itself what it is about: the API server writes it without the field. */
+  /** The message already contains its subject: the API server prints it without the field. */
   readonly alone?: true;
 }
 export type Warn = (field: string, message: string, form?: 'alone') => void;
@@ -27,7 +26,7 @@ export const collectWarnings =
   (field, message, form) =>
     void warnings.push({ field, message, ...(form === 'alone' && { alone: true }) });
 
-/** As the API server writes it. */
+/** Formats a warning as the API server does. */
 export const warningText = ({ field, message, alone }: ManifestWarning): string =>
   alone === true ? message : `${field}: ${message}`;
 
@@ -72,7 +71,7 @@ const deadVolumeKinds: readonly (readonly [
   ['rbd', 'deprecated in v1.28, non-functional in v1.31+'],
 ];
 
-/** What `kubectl apply` would print as warnings of a valid, defaulted pod (upstream: api/pod warnings.go). */
+/** The warnings that `kubectl apply` would print for a valid, defaulted pod (upstream: api/pod warnings.go). */
 export function podWarnings(pod: Pod): ManifestWarning[] {
   const warnings: ManifestWarning[] = [];
   const warn = collectWarnings(warnings);
@@ -200,7 +199,7 @@ function warnOfRepeated(warn: Warn, path: string, { key, values }: { key: string
   }
 }
 
-/** An IPv6 address can be written in many ways, of which one is recommended. */
+/** Warns of an IPv6 address that is not in the recommended form. */
 function warnOfAddress(warn: Warn, path: string, address: string): void {
   if (!address.includes(':') || !URL.canParse(`http://[${address}]`)) return;
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
@@ -208,7 +207,7 @@ function warnOfAddress(warn: Warn, path: string, address: string): void {
     warn(path, `IPv6 address ${goQuote(address)} should be in RFC 5952 canonical format (${goQuote(canonical)})`);
 }
 
-/** Bytes have no parts: `100m` of memory is a tenth of a byte. */
+/** Warns of fractions of bytes: `100m` of memory is a tenth of a byte. */
 export function warnOfFractions(warn: Warn, path: string, resources: ResourceList | undefined): void {
   for (const name of ['memory', 'ephemeral-storage', 'storage']) {
     const amount = resources?.[name];
@@ -220,7 +219,10 @@ export function warnOfFractions(warn: Warn, path: string, resources: ResourceLis
   }
 }
 
-/** A variable defined twice: the later one holds, which is meant only where it builds upon the earlier. */
+/**
+ * Warns of a variable that is defined twice. The last definition counts, so this only makes sense if it uses the
+ * earlier one.
+ */
 function warnOfHiddenVariables(warn: Warn, path: string, { env = [] }: AnyContainer): void {
   const seen = new Set<string>();
   for (const [index, { name, value = '', valueFrom }] of env.entries()) {
@@ -271,7 +273,7 @@ function warnOfPorts(warn: Warn, pod: Pod): void {
   }
 }
 
-/** Of two ports with the same number and protocol. */
+/** How two ports with the same number and protocol are related. */
 function portRelation(port: ContainerPort, other: ContainerPort): string | undefined {
   const { hostIP = '', hostPort = 0 } = port;
   const { hostIP: otherIp = '', hostPort: otherPort = 0 } = other;

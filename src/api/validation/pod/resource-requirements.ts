@@ -43,7 +43,7 @@ const countedResources = new Set([
   'services.loadbalancers',
 ]);
 
-/** Kubernetes' own resources: without a domain, or below kubernetes.io. */
+/** Whether the resource belongs to Kubernetes: without a domain, or below kubernetes.io. */
 function isNative(name: string): boolean {
   return !name.includes('/') || name.includes('kubernetes.io/');
 }
@@ -52,7 +52,7 @@ function isExtended(name: string): boolean {
   return !isNative(name) && !name.startsWith('requests.') && checkLabelKey(`requests.${name}`).length === 0;
 }
 
-/** Whether more may be limited than is requested. */
+/** Whether the limit may be higher than the request. */
 function mayOvercommit(name: string): boolean {
   return isNative(name) && !isHugePageResource(name);
 }
@@ -97,7 +97,7 @@ function validateHugePages(
   errors.invalid(field, amount, `${amount} is not positive integer multiple of ${name}`);
 }
 
-/** Whether an amount of huge pages is not a number of whole ones (upstream: usesIndivisibleHugePagesValues). */
+/** Whether an amount is not a multiple of the huge page size (upstream: usesIndivisibleHugePagesValues). */
 export function hasBrokenPages(list: ResourceList | undefined): boolean {
   return Object.entries(list ?? {}).some(([name, amount]) => isHugePageResource(name) && !isWholePages(name, amount));
 }
@@ -112,15 +112,15 @@ function isWholePages(name: string, amount: string): boolean {
 }
 
 export interface ResourceScope {
-  /** Whose resources these are; pods may name fewer. */
+  /** The owner of the resources; pods may have fewer kinds of them. */
   readonly level: 'container' | 'pod';
-  /** Names in `spec.resourceClaims`. */
+  /** The names in `spec.resourceClaims`. */
   readonly claimNames: ReadonlySet<string>;
   /** Huge pages need not be whole, as in objects that older versions accepted. */
   readonly anyHugePages?: boolean;
 }
 
-/** Requests, limits and claims (upstream: validateResourceRequirements). */
+/** Validates requests, limits and claims (upstream: validateResourceRequirements). */
 export function validateResourceRequirements(
   errors: FieldErrors,
   path: string,
@@ -200,13 +200,13 @@ function validateClaims(
 }
 
 interface SeenClaims {
-  /** Names, and names with requests. */
+  /** The used claims, and claims with requests. */
   readonly uses: Set<string>;
-  /** How many requests were named of a claim. */
+  /** The number of requests that are used of each claim. */
   readonly inParts: Map<string, number>;
 }
 
-/** A claim may be used as a whole or request by request, not both. */
+/** A claim may be used either as a whole or by requests. */
 function addClaim(
   errors: FieldErrors,
   field: string,

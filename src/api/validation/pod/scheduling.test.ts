@@ -9,7 +9,7 @@ const required = 'requiredDuringSchedulingIgnoredDuringExecution';
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
 const exists = { key: 'a', operator: 'Exists' };
 
-/** The fields that are refused, without the path that all of them share. */
+/** The paths of the errors, without their common prefix. */
 function refused(changes: Changes, shared: string): string[] {
   return validatePod(buildPod(changes), permissivePolicy).map(({ field }) => field.replace(shared, ''));
 }

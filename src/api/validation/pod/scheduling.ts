@@ -18,7 +18,7 @@ import type { PodValidationContext } from './pod-validation-context.ts';
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
 const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';
 
-/** Where a pod may run. The agent checks it too: it admits by node affinity and tolerations itself. */
+/** Validates affinity. The agent needs this, too, because it admits pods by node affinity and tolerations. */
 export function validateAffinity(
   errors: FieldErrors,
   path: string,
@@ -103,7 +103,7 @@ function validateNodeRequirement(
         errors.required(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'");
       break;
     default:
-      // Decoding lets any text through; this is where it is refused.
+      // Decoding accepts any text, so the operator is checked here.
       errors.invalid(`${path}.operator`, operator, 'not a valid selector operator');
   }
   errors.invalidEach(`${path}.key`, key, checkLabelKey(key));
@@ -200,7 +200,7 @@ function validateMatchKeys(
 }
 
 /**
- * `mayCompare`: with the operators of an alpha gate, as in objects that have them already (upstream:
+ * `mayCompare`: operators of an alpha feature gate are allowed, as in objects that already have them (upstream:
  * AllowTaintTolerationComparisonOperators).
  */
 export function validateTolerations(
@@ -229,7 +229,7 @@ export function validateTolerations(
   }
 }
 
-/** Operators of tolerations behind an alpha gate. */
+/** Operators of tolerations that need an alpha feature gate. */
 const comparingOperators: ReadonlySet<string> = new Set(['Lt', 'Gt']);
 
 /** Upstream: taintTolerationComparisonOperatorsInUse. */

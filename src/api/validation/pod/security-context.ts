@@ -21,7 +21,7 @@ const MAX_PROFILE_PATH_BYTES = 4095;
 const SYSCTL_FORMAT = `^(${SYSCTL_SEGMENT}[\\./])*${SYSCTL_SEGMENT}$`;
 const sysctlPattern = new RegExp(SYSCTL_FORMAT);
 
-/** The pod's security context (upstream: validatePodSpecSecurityContext). */
+/** Validates the pod's security context (upstream: validatePodSpecSecurityContext). */
 export function validatePodSecurityContext(
   errors: FieldErrors,
   path: string,
@@ -49,7 +49,7 @@ export function validatePodSecurityContext(
     'Merge',
     'Strict',
   ]);
-  // The other policy has a gate that is off by default; objects with any policy may have each.
+  // The other policy needs a feature gate that is off by default; objects that already have a policy may use either.
   if (securityContext.seLinuxChangePolicy !== undefined) {
     validateChoice(
       errors,
@@ -76,12 +76,12 @@ function validateProfiles(errors: FieldErrors, path: string, context: PodSecurit
 }
 
 export interface ContainerPrivileges {
-  /** The pod has a user namespace of its own. */
+  /** Whether the pod has its own user namespace. */
   readonly ownUsers: boolean;
   readonly policy: ClusterPolicy;
 }
 
-/** One container's security context. */
+/** Validates the security context of one container. */
 export function validateSecurityContext(
   errors: FieldErrors,
   path: string,
@@ -162,7 +162,7 @@ function validateSysctls(errors: FieldErrors, path: string, spec: PodSpec, conte
   }
 }
 
-/** A sysctl of a namespace that the pod shares with the host (upstream: ValidateHostSysctl). */
+/** The error for a sysctl of a namespace that the pod shares with the host (upstream: ValidateHostSysctl). */
 function hostSysctlComplaint(name: string, { hostNetwork, hostIPC }: PodSpec): string | undefined {
   const namespace = sysctlNamespace(name);
   if (hostNetwork === true && namespace === 'Net') return "may not be specified when 'hostNetwork' is true";
@@ -173,7 +173,10 @@ export function hasHostSysctl(spec: PodSpec): boolean {
   return (spec.securityContext?.sysctls ?? []).some(({ name }) => hostSysctlComplaint(name, spec) !== undefined);
 }
 
-/** The old annotations are well-formed (upstream: ValidateSeccompPodAnnotations, ValidateAppArmorPodAnnotations). */
+/**
+ * Validates the format of the old annotations (upstream: ValidateSeccompPodAnnotations,
+ * ValidateAppArmorPodAnnotations).
+ */
 export function validateProfileTexts(errors: FieldErrors, pod: Pod): void {
   let containers: ReadonlySet<string> | undefined;
   for (const [key, value] of Object.entries(pod.metadata.annotations ?? {})) {
@@ -187,8 +190,8 @@ export function validateProfileTexts(errors: FieldErrors, pod: Pod): void {
 }
 
 /**
- * At their creation, pods and templates have the same in the old annotations as in the fields that replaced them
- * (upstream: validateSeccompAnnotationsAndFields and its sibling).
+ * In new pods and templates, the old annotations must equal the fields that replaced them (upstream:
+ * validateSeccompAnnotationsAndFields and its sibling).
  */
 export function matchProfileAnnotations(errors: FieldErrors, pod: Pod): void {
   const given = pod.metadata.annotations ?? {};

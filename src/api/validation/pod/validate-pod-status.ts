@@ -54,7 +54,7 @@ function validateNomination(errors: FieldErrors, pod: Pod, old: Pod): void {
   if (old.spec.nodeName) errors.forbidden(field, 'may not be set on pods that are already bound to a node');
 }
 
-/** A container that is done and not to be started again stays done. */
+/** A container that has ended and must not restart stays ended. */
 function validateTransitions(errors: FieldErrors, pod: Pod, old: Pod): void {
   const { spec } = old;
   const all = [...spec.containers, ...(spec.initContainers ?? [])];

@@ -5,7 +5,7 @@ import { buildPod } from '../../testing/pod-builder.ts';
 import { permissivePolicy } from '../cluster-policy.ts';
 import { validateEphemeralContainersUpdate, validatePodUpdate, validateResizeUpdate } from './validate-pod-update.ts';
 
-/** From the old pod to the new one, and what is refused: the field and the start of the message. */
+/** The old pod, the new pod, and the expected errors: the field and the start of the message. */
 type Row = readonly [what: string, before: Changes, after: Changes, ...errors: string[]];
 
 function testRows(validate: typeof validatePodUpdate, rows: readonly Row[]): void {

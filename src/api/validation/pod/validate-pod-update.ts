@@ -46,7 +46,8 @@ export function validatePodUpdate(pod: Pod, old: Pod, policy: ClusterPolicy): re
 }
 
 /**
- * Of a write to `ephemeralcontainers`, which has kept everything else (upstream: ValidatePodEphemeralContainersUpdate).
+ * Validates a write to `ephemeralcontainers`; everything else is unchanged (upstream:
+ * ValidatePodEphemeralContainersUpdate).
  */
 export function validateEphemeralContainersUpdate(pod: Pod, old: Pod, policy: ClusterPolicy): readonly FieldError[] {
   const errors = new FieldErrors();
@@ -71,7 +72,7 @@ export function validateEphemeralContainersUpdate(pod: Pod, old: Pod, policy: Cl
   return errors.list;
 }
 
-/** Of a write to `resize` (upstream: ValidatePodResize). */
+/** Validates a write to `resize` (upstream: ValidatePodResize). */
 export function validateResizeUpdate(pod: Pod, old: Pod, policy: ClusterPolicy): readonly FieldError[] {
   const errors = new FieldErrors();
   const never =
@@ -138,7 +139,7 @@ export function validateAnnotationChanges(errors: FieldErrors, pod: Pod, old: Po
   }
 }
 
-/** False when nothing further can be compared. */
+/** Returns false if nothing more can be compared. */
 function validateImages(
   errors: FieldErrors,
   field: string,
@@ -211,7 +212,7 @@ function withoutMutable(errors: FieldErrors, spec: PodSpec, old: PodSpec): PodSp
   return withoutNarrowing(errors, rest, old);
 }
 
-/** While a pod is gated, where it may go can be narrowed. */
+/** While a pod has scheduling gates, its node selection may be restricted further. */
 function withoutNarrowing(errors: FieldErrors, rest: PodSpec, old: PodSpec): PodSpec {
   const selector = rest.nodeSelector ?? {};
   const removed = Object.entries(old.nodeSelector ?? {}).some(([key, value]) => selector[key] !== value);
@@ -246,7 +247,7 @@ function validateNarrowing(errors: FieldErrors, now: NodeAffinity | undefined, b
   }
 }
 
-/** A term without requirements selects nothing; adding some would widen it. */
+/** A term without requirements matches nothing, so adding requirements to it would match more. */
 function onlyAdds(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
   const count = ({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): number =>
     matchExpressions.length + matchFields.length;

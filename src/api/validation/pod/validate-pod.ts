@@ -30,9 +30,8 @@ import { validateVolumes } from './volumes.ts';
 import { validateHostProcess, validateOs } from './windows.ts';
 
 /**
- * What the API server would answer to the creation of this pod: nothing, or every reason why not, in upstream's words
- * and order. The pod must be defaulted. Rules are those of v1.36 with its default feature gates (upstream:
- * core/validation ValidatePodCreate).
+ * Validates a new pod as the API server does, with upstream's messages in its order. The pod must be defaulted. The
+ * rules are those of v1.36 with default feature gates (upstream: core/validation ValidatePodCreate).
  */
 export function validatePod(pod: Pod, policy: ClusterPolicy): FieldError[] {
   const errors = new FieldErrors();
@@ -45,7 +44,7 @@ export function validatePod(pod: Pod, policy: ClusterPolicy): FieldError[] {
   return errors.list;
 }
 
-/** What holds for a pod at any time of its life, not only at its creation (upstream: validatePodMetadataAndSpec). */
+/** The rules for a pod at any time, not only when it is created (upstream: validatePodMetadataAndSpec). */
 export function validateLivingPod(errors: FieldErrors, pod: Pod, context: PodValidationContext): void {
   validateObjectMeta(errors, 'metadata', pod.metadata);
   validatePodAnnotations(errors, pod, context);
@@ -55,7 +54,7 @@ export function validateLivingPod(errors: FieldErrors, pod: Pod, context: PodVal
     if (kind !== 'ephemeral') validateImagePadding(errors, path, container);
 }
 
-/** Of pods and of templates of pods. Places begin with `spec`. */
+/** The rules for pods and templates. Paths begin with `spec`. */
 export function validatePodSpec(errors: FieldErrors, pod: Pod, context: PodValidationContext): void {
   const { spec } = pod;
   const path = 'spec';
@@ -154,7 +153,7 @@ function validateResourceClaim(errors: FieldErrors, path: string, claim: PodReso
     );
 }
 
-/** Resources of the pod as a whole must cover what its containers ask for. */
+/** Pod-level resources must cover the requests of the containers. */
 function validatePodResources(errors: FieldErrors, path: string, pod: Pod, scope: ResourceScope): void {
   const { resources } = pod.spec;
   if (resources === undefined) return;
@@ -194,8 +193,7 @@ function validatePodResources(errors: FieldErrors, path: string, pod: Pod, scope
 }
 
 /**
- * In templates a port of the host may be missing: it is filled in when a pod is made (upstream:
- * validatePodHostNetworkDeps).
+ * In templates, host ports may be missing: they are set when a pod is created (upstream: validatePodHostNetworkDeps).
  */
 function validateHostPorts(errors: FieldErrors, path: string, spec: PodSpec, { subject }: PodValidationContext): void {
   if (spec.hostNetwork !== true) return;

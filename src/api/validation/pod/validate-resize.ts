@@ -75,7 +75,7 @@ function isAnyRemoved(before: ResourceList = {}, after: ResourceList = {}): bool
   return Object.keys(before).some((name) => !Object.hasOwn(after, name));
 }
 
-/** Everything but CPU and memory. */
+/** All resources except CPU and memory. */
 function others(resources: ResourceRequirements | undefined): ResourceRequirements {
   const without = (list: ResourceList = {}): ResourceList =>
     Object.fromEntries(Object.entries(list).filter(([name]) => !resizableNames.some((own) => own === name)));

@@ -3,7 +3,7 @@ import { validateFieldRef, validateResourceFieldRef, volumeFields } from './env.
 import type { FieldErrors } from '../field-error.ts';
 import { validateFileMode, validateLocalPath } from './paths.ts';
 
-/** Files that volumes write: one key or one field each. */
+/** Checks items of volumes with files: each has one key or field. */
 export function requireText(errors: FieldErrors, field: string, text: string | undefined): void {
   if (!text) errors.required(field);
 }

@@ -8,7 +8,7 @@ import { hasStrayTokenPath, validateProjected } from './volume-projected.ts';
 type Context = Parameters<typeof validateProjected>[3];
 const context = { hadBefore: () => false, policy: permissivePolicy } as unknown as Context;
 
-/** The errors of a projected volume `v`, and of its sources without `v.sources`. */
+/** The errors of a projected volume `v`, without `v.sources`. */
 function faults(
   sources: readonly VolumeProjection[],
   more: Partial<ProjectedVolumeSource> = {},

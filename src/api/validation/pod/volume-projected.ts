@@ -21,7 +21,7 @@ const LONGEST_CERTIFICATE_SECONDS = 91 * 24 * 3600;
 const LONGEST_KUBERNETES_CERTIFICATE_SECONDS = 24 * 3600;
 const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
 
-/** Several sources in one folder: no two may write the same path (upstream: validateProjectionSources). */
+/** Validates several sources in one folder: their paths must differ (upstream: validateProjectionSources). */
 export function validateProjected(
   errors: FieldErrors,
   path: string,
@@ -68,7 +68,7 @@ function validateNamed(errors: FieldErrors, path: string, source: VolumeProjecti
   }
 }
 
-/** Upstream reports the token's path at the volume, not at the source. */
+/** As in upstream, errors of the token's path have the path of the volume, not of the source. */
 function validateToken(
   errors: FieldErrors,
   path: string,

@@ -6,7 +6,7 @@ import type { Volume } from '../../core/volume.ts';
 
 type Kind = keyof typeof remoteSources;
 
-/** The errors of one source, without `v.` in front of their fields; `v` is the volume itself. */
+/** The errors of one source, without the prefix `v.` of their fields; `v` is the volume itself. */
 function faults(kind: Kind, source: object): string[] {
   const errors = new FieldErrors();
   remoteSources[kind].check(errors, 'v', { name: 'x', [kind]: source } as Volume);
@@ -14,7 +14,7 @@ function faults(kind: Kind, source: object): string[] {
 }
 const required = (...fields: string[]): string[] => fields.map((field) => `${field}: Required value`);
 
-/** Each with what makes it valid, and with the fields that it cannot do without. */
+/** Each source with a valid value and its required fields. */
 const sources: readonly (readonly [Kind, Readonly<Record<string, unknown>>, readonly string[]])[] = [
   ['gitRepo', { repository: 'r', directory: 'd' }, ['repository']],
   ['gcePersistentDisk', { pdName: 'd', partition: 1 }, ['pdName']],

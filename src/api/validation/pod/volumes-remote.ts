@@ -28,7 +28,7 @@ type RemoteName =
   | 'scaleIO'
   | 'csi';
 
-/** Checks for sources whose storage is elsewhere (upstream: the validate...VolumeSource functions). */
+/** Checks of sources with storage outside of the node (upstream: the validate...VolumeSource functions). */
 export const remoteSources: Readonly<Record<RemoteName, { readonly check: Check }>> = {
   gitRepo: {
     check: (errors, path, { gitRepo }) => {

@@ -19,14 +19,14 @@ import { remoteSources } from './volumes-remote.ts';
 
 type SourceName = Exclude<keyof Volume, 'name'>;
 interface SourceCheck {
-  /** Where upstream reports a second source of this kind, when it is not the field itself. */
+  /** The path at which upstream reports a second source, if it is not the field itself. */
   readonly secondField?: string;
-  /** Where upstream reports errors inside, when it is not the field itself. */
+  /** The path at which upstream reports errors of the source, if it is not the field itself. */
   readonly errorField?: string;
   readonly check: (errors: FieldErrors, path: string, volume: Volume, context: PodValidationContext) => void;
 }
 
-/** Every source, in the order in which upstream looks for them: the first one counts, others are one too many. */
+/** All sources in upstream's order: the first one counts, and any other is an error. */
 const sources: Readonly<Record<SourceName, SourceCheck>> = {
   emptyDir: {
     check: (errors, path, { emptyDir }) => validateSizeLimit(errors, `${path}.sizeLimit`, emptyDir?.sizeLimit),
@@ -73,16 +73,14 @@ const sources: Readonly<Record<SourceName, SourceCheck>> = {
 };
 const sourceNames = Object.keys(sources) as SourceName[];
 
-/**
- * All volumes; the result holds those that are right, which is what mounts may refer to (upstream: ValidateVolumes).
- */
+/** Validates all volumes. Returns the valid ones, which mounts may use (upstream: ValidateVolumes). */
 export function validateVolumes(
   errors: FieldErrors,
   path: string,
   { spec: { volumes = [] }, metadata }: Pod,
   context: PodValidationContext,
 ): ReadonlyMap<string, Volume> {
-  // Claims of ephemeral volumes are called after the pod; what a template says of its pods' names does not count.
+  // The names of claims for ephemeral volumes contain the pod's name. A template has no pod name yet.
   const podName = context.subject === 'pod' ? metadata.name : '';
   const valid = new Map<string, Volume>();
   const createdClaims = new Set(
@@ -179,7 +177,7 @@ function validateDownwardApi(errors: FieldErrors, path: string, source: Downward
   for (const item of source.items ?? []) validateDownwardFile(errors, path, item);
 }
 
-/** Who makes pods of a template may set the image later. */
+/** In templates the image may be set later. */
 function validateImage(
   errors: FieldErrors,
   path: string,

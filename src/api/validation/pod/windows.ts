@@ -1,6 +1,6 @@
 /**
- * Which operating system a pod is for, and the fields that only one of them has. Such pods are judged here as
- * everywhere, though they do not run on this node.
+ * The operating system of a pod, and the fields that only one system has. Pods for Windows are validated, but do not
+ * run on this node.
  */
 import { lookupTable } from '../../../base/lookup.ts';
 import type { PodSpec } from '../../core/pod-spec.ts';
@@ -68,7 +68,7 @@ function checkUserName(name: string): string[] {
   return complaints;
 }
 
-/** Upstream: validateWindowsHostProcessPod, which looks at pods of any system. */
+/** Upstream: validateWindowsHostProcessPod, which checks pods of all systems. */
 export function validateHostProcess(
   errors: FieldErrors,
   path: string,
@@ -101,7 +101,7 @@ export function validateHostProcess(
   if (!allowPrivileged) errors.forbidden(path, 'hostProcess containers are disallowed by cluster policy');
 }
 
-/** Windows-only fields on a Linux pod, and the other way round. */
+/** Rejects Windows-only fields of a Linux pod, and Linux-only fields of a Windows pod. */
 export function validateOs(errors: FieldErrors, path: string, spec: PodSpec): void {
   const name: string | undefined = spec.os?.name;
   if (name === undefined) return;
@@ -123,8 +123,8 @@ function validateLinux(errors: FieldErrors, path: string, spec: PodSpec): void {
 
 const noMeta = { name: '', namespace: '', uid: '' };
 /**
- * With a slash: of the spec itself. Upstream holds the first two as plain booleans and sysctls as a list, so that false
- * and empty say nothing.
+ * Fields with a leading slash belong to the spec. Upstream has plain booleans for the first two and a list for sysctls,
+ * so false and empty count as absent.
  */
 const podFieldsForbiddenOnWindows = [
   'appArmorProfile',

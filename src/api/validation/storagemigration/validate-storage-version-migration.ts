@@ -32,14 +32,14 @@ function validateSpec(errors: FieldErrors, { resource: { group, resource } }: St
   if (group !== '') joined(errors, `${path}.group`, group, checkDnsSubdomain(group));
 }
 
-/** All complaints about one value are one error. */
+/** Reports all errors of one value as one error. */
 function joined(errors: FieldErrors, path: string, value: string, complaints: readonly string[]): void {
   if (complaints.length > 0) errors.invalid(path, value, complaints.join(','));
 }
 
 const wholeNumber = /^[1-9]\d*$/;
 
-/** A verdict and the version where the migration began stay (upstream: ValidateStorageVersionMigrationStatusUpdate). */
+/** The result and the initial version are immutable (upstream: ValidateStorageVersionMigrationStatusUpdate). */
 export function validateStorageVersionMigrationStatus(
   { status = {} }: StorageVersionMigration,
   { status: old = {} }: StorageVersionMigration,

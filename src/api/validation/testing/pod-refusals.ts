@@ -1,4 +1,4 @@
-// Invalid pods as tables: what is changed of a valid pod, and the errors that come of it.
+// Tables of invalid pods: the changes of a valid pod, and the expected errors.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { buildPod } from '../../testing/pod-builder.ts';
@@ -28,7 +28,7 @@ export const port = 'must be between 1 and 65535, inclusive';
 export const mode = 'must be a number between 0 and 0777 (octal), both inclusive';
 export const id = 'must be between 0 and 2147483647, inclusive';
 
-/** One test per row. `atLeast` rows in all, so that a table cannot be cut short unnoticed. */
+/** One test per row. `atLeast` is the minimum number of rows, so that a truncated table is noticed. */
 export function testRefusals(groups: Readonly<Record<string, readonly Case[]>>, atLeast: number): void {
   for (const [group, cases] of Object.entries(groups)) {
     describe(`validatePod refuses wrong ${group}`, () => {

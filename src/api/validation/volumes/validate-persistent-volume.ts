@@ -56,7 +56,7 @@ export function validatePersistentVolume(volume: PersistentVolume): FieldError[]
   return errors.list;
 }
 
-/** `anyValue`: label values in the node affinity may be anything, as in volumes that older versions let in. */
+/** `anyValue`: any label value is allowed in the node affinity, as in volumes that older versions accepted. */
 export function validateWholeVolume(
   errors: FieldErrors,
   { metadata, spec }: PersistentVolume,

@@ -1,4 +1,4 @@
-/** Rules of storage.k8s.io/v1, but for CSI drivers (upstream: storage/validation). Objects are defaulted. */
+/** Rules of storage.k8s.io/v1, except for CSI drivers (upstream: storage/validation). Objects are defaulted. */
 import type { PersistentVolumeSpec } from '../../core/persistent-volume.ts';
 import type { CSIDriver } from '../../storage/csi-driver.ts';
 import type { CSINode, CSINodeDriver } from '../../storage/csi-node.ts';
@@ -37,7 +37,7 @@ export function validateProvisioner(errors: FieldErrors, field: string, provisio
   else errors.invalidEach(field, provisioner.toLowerCase(), checkLabelKey(provisioner.toLowerCase()));
 }
 
-/** Of provisioners and of attributes. */
+/** Validates the parameters of provisioners and of attributes classes. */
 export function validateParameters(errors: FieldErrors, parameters: Readonly<Record<string, string>>): void {
   const names = Object.keys(parameters);
   if (names.length > MAX_PARAMETERS) return errors.tooLong('parameters', MAX_PARAMETERS);
@@ -106,7 +106,7 @@ function validateNodeDriver(
   }
 }
 
-/** A driver that stays may only change how many volumes it takes. */
+/** An existing driver may only change the number of volumes. */
 export function validateCsiNodeUpdate(node: CSINode, old: CSINode): FieldError[] {
   const errors = new FieldErrors();
   errors.list.push(...validateCsiNode(node));
@@ -119,7 +119,7 @@ export function validateCsiNodeUpdate(node: CSINode, old: CSINode): FieldError[]
   return errors.list;
 }
 
-/** The first name is upstream's slip. */
+/** The first name is a mistake of upstream. */
 export function validateCsiDriverUpdate(driver: CSIDriver, old: CSIDriver): FieldError[] {
   const errors = new FieldErrors();
   validateCsiDriverSpec(errors, driver.spec);
@@ -168,7 +168,7 @@ function validateAttachmentSource(
   else if (inlineVolumeSpec !== undefined) validateInline(errors, `${path}.inlineVolumeSpec`, inlineVolumeSpec);
 }
 
-/** A volume in a pod that was one of a cloud and is served by CSI now. */
+/** Validates a volume of a cloud in a pod that CSI serves now. */
 function validateInline(errors: FieldErrors, path: string, spec: PersistentVolumeSpec): void {
   for (const field of ['claimRef', 'capacity', 'nodeAffinity', 'storageClassName'] as const) {
     if (!semanticEqual(spec[field], undefined))

@@ -21,7 +21,7 @@ const resizeStates = [
   'NodeResizeInfeasible',
 ];
 
-/** All fields of the spec but the source of the volume. */
+/** All fields of the spec except the volume source. */
 const otherFields: ReadonlySet<string> = new Set([
   'capacity',
   'accessModes',
@@ -128,7 +128,7 @@ function withStorageOf(
   return { ...resources, requests: { ...resources.requests, storage } };
 }
 
-/** A request may shrink again as long as the volume has not grown to it. */
+/** A request may become smaller while the volume has not been expanded to it. */
 function validateShrinking(errors: FieldErrors, { spec }: PersistentVolumeClaim, old: PersistentVolumeClaim): void {
   const now = spec.resources?.requests?.['storage'] ?? '0';
   const before = old.spec.resources?.requests?.['storage'] ?? '0';

@@ -14,7 +14,7 @@ import { checkDnsLabel, checkDnsSubdomain } from '../names.ts';
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 
-/** The claim that an ephemeral volume brings along (upstream: ValidatePersistentVolumeClaimTemplate). */
+/** Validates the claim template of an ephemeral volume (upstream: ValidatePersistentVolumeClaimTemplate). */
 export function validateClaimTemplate(
   errors: FieldErrors,
   path: string,
@@ -39,9 +39,9 @@ export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): Fie
 
 /** Faults of a stored claim that older versions accepted. */
 export interface ClaimLeniency {
-  /** Of label values in the selector. */
+  /** Any label value is allowed in the selector. */
   readonly anyValue?: boolean;
-  /** Of the group of what the volume is made from. */
+  /** Any API group is allowed in the data source. */
   readonly anyGroup?: boolean;
 }
 
@@ -92,7 +92,7 @@ export function validateClaimSpec(
     );
 }
 
-/** Upstream prints the field itself where others print the value. */
+/** Upstream prints the field name in place of the value. */
 function validateSourcePair(
   errors: FieldErrors,
   path: string,

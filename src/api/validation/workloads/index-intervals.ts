@@ -1,11 +1,14 @@
-/** Indexes of an Indexed job as text: `1,3-5,7`, growing (upstream: batch/validation validateIndexesFormat). */
+/**
+ * The indexes of an Indexed job as text: `1,3-5,7`, in ascending order (upstream: batch/validation
+ * validateIndexesFormat).
+ */
 
 interface Interval {
   readonly first: number;
   readonly last: number;
 }
 
-/** How many indexes the text names, or what is wrong with it. */
+/** The number of indexes in the text, or its error. */
 export function countIndexes(text: string, completions: number): number | string {
   if (text === '') return 0;
   let total = 0;
@@ -21,7 +24,7 @@ export function countIndexes(text: string, completions: number): number | string
   return total;
 }
 
-/** The first index that both texts name; what is not an interval is passed over. */
+/** The first index that both texts contain; invalid intervals are ignored. */
 export function firstCommonIndex(one: string, other: string, completions: number): number | undefined {
   const left = validIntervals(one, completions);
   const right = validIntervals(other, completions);

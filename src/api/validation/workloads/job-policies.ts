@@ -22,7 +22,7 @@ function validateChoice(errors: FieldErrors, field: string, value: string, choic
   else errors.oneOf(field, value, choices);
 }
 
-/** Which failures of pods count, and as what (upstream: batch/validation validatePodFailurePolicy). */
+/** Validates the pod failure policy (upstream: batch/validation validatePodFailurePolicy). */
 export function validateFailurePolicy(errors: FieldErrors, path: string, spec: JobSpec): void {
   const rules = spec.podFailurePolicy?.rules ?? [];
   if (rules.length > MAX_RULES) errors.tooMany(`${path}.rules`, rules.length, MAX_RULES);
@@ -97,7 +97,7 @@ function validateExitCodes(
     errors.invalid(field, values, 'must be ordered');
 }
 
-/** When an Indexed job has succeeded before all its indexes have (upstream: batch/validation validateSuccessPolicy). */
+/** Validates the success policy of an Indexed job (upstream: batch/validation validateSuccessPolicy). */
 export function validateSuccessPolicy(
   errors: FieldErrors,
   path: string,

@@ -8,11 +8,14 @@ import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 export interface AlwaysRunning {
   readonly controller: 'ReplicaSet' | 'DaemonSet' | 'StatefulSet' | 'ReplicationController';
   readonly context: PodValidationContext;
-  /** The template as the controller completes it; undefined: what is in it is not checked. Absent: the template. */
+  /**
+   * The template as the controller completes it; undefined: its content is not checked. Absent: the template of the
+   * object.
+   */
   readonly checked?: PodTemplateSpec | undefined;
 }
 
-/** A template of pods that never end by themselves. */
+/** Validates a template of pods that always run. */
 export function validateAlwaysRunningTemplate(
   errors: FieldErrors,
   template: PodTemplateSpec,
@@ -29,7 +32,7 @@ export function validateAlwaysRunningTemplate(
     );
 }
 
-/** Numbers of a status that count something. */
+/** Checks that the counts of a status are not negative. */
 export function validateCounts<Status extends object>(
   errors: FieldErrors,
   status: Status,
@@ -47,7 +50,7 @@ interface ReplicaCounts {
   readonly availableReplicas?: number;
 }
 
-/** No part is greater than the whole; `part` is the one that only this kind has. */
+/** Checks that no count exceeds the total; `part` is the count that only this kind has. */
 export function validateShares<Part extends string>(
   errors: FieldErrors,
   status: ReplicaCounts & { readonly [Key in Part]?: number },
@@ -65,7 +68,7 @@ export function validateShares<Part extends string>(
     errors.invalid('status.availableReplicas', availableReplicas, 'cannot be greater than readyReplicas');
 }
 
-/** How often names of children were taken already: they are made from it, so it never goes back. */
+/** Checks the collision count: names of children depend on it, so it must not decrease. */
 export function validateCollisions(errors: FieldErrors, count: number | undefined, old: number | undefined): void {
   if (old !== undefined && (count === undefined || count < old))
     errors.invalid('status.collisionCount', count ?? 0, 'cannot be decremented');

@@ -8,7 +8,7 @@ import { createTemplateContext } from '../pod/old-faults.ts';
 import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 import { validateJobSpec } from './validate-job.ts';
 
-/** Jobs are called after it, with a dash and ten digits. */
+/** The names of Jobs append a dash and ten digits. */
 const LONGEST_NAME = 52;
 
 /** Validates a defaulted one, except its metadata (upstream: batch/validation ValidateCronJobCreate). */

@@ -14,7 +14,7 @@ import { validateMetricSpec } from './validate-metric-spec.ts';
 const LONGEST_PERIOD_SECONDS = 1800;
 const LONGEST_WINDOW_SECONDS = 3600;
 
-/** Which API versions references may leave out or get wrong. */
+/** Which API versions may be missing or invalid in references. */
 interface ReferenceRules {
   readonly mayBeWrong?: boolean;
   readonly mayLackGroup?: boolean;
@@ -28,7 +28,10 @@ export function validateHorizontalPodAutoscaler({ spec }: HorizontalPodAutoscale
   return validateSpec(spec, undefined);
 }
 
-/** A reference that an older API server accepted may stay (upstream: validationOptionsForHorizontalPodAutoscaler). */
+/**
+ * An invalid reference that an older API server accepted may stay (upstream:
+ * validationOptionsForHorizontalPodAutoscaler).
+ */
 export function validateHorizontalPodAutoscalerUpdate(
   { spec }: HorizontalPodAutoscaler,
   { spec: old }: HorizontalPodAutoscaler,

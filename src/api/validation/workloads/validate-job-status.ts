@@ -30,7 +30,7 @@ function factsOf({ status }: Job): Facts {
 }
 
 /**
- * A new status. What was wrong before and is not changed now is let through, so that old jobs do not get stuck
+ * Validates a new status. Faults that existed before and are unchanged are accepted, so that old jobs are not blocked
  * (upstream: batch/validation ValidateJobStatusUpdate with the options of registry/batch/job
  * getStatusValidationOptions).
  */
@@ -57,7 +57,7 @@ export function validateJobStatus(job: Job, old: Job): FieldError[] {
   return errors.list;
 }
 
-/** A pod is counted once. */
+/** Each pod may be counted only once. */
 function validateUncounted(errors: FieldErrors, { uncountedTerminatedPods }: JobStatus): void {
   const seen = new Set<string>();
   for (const kind of ['succeeded', 'failed'] as const) {
@@ -76,7 +76,7 @@ interface Change {
   readonly changed: (...fields: readonly (keyof JobStatus)[]) => boolean;
 }
 
-/** Success and failure exclude each other, and each is announced before it is final. */
+/** A job cannot both succeed and fail, and each must be announced before it is final. */
 function validateOutcome(
   errors: FieldErrors,
   { status, now, was, changed }: Change & { readonly status: JobStatus },
@@ -115,7 +115,7 @@ function validateOutcome(
     );
 }
 
-/** A finished job has nothing left to do. */
+/** A finished job must have no active pods. */
 function validateFinish(
   errors: FieldErrors,
   { spec, status = {} }: Job,

@@ -18,7 +18,7 @@ import type { PodValidationContext } from '../pod/pod-validation-context.ts';
 
 const MAX_PARALLELISM = 100_000;
 const MAX_FAILED = 100_000;
-/** Above so many completions, failures per index are limited. */
+/** Above this number of completions, failures per index are limited. */
 const MANY_COMPLETIONS = 100_000;
 const LIMIT_FOR_MANY = 10_000;
 const MAX_MANAGED_BY_BYTES = 63;
@@ -84,7 +84,7 @@ function validateSelector(errors: FieldErrors, { selector, template }: JobSpec, 
     );
 }
 
-/** The places are those of a Job: `spec.x`. */
+/** Paths are those of a Job: `spec.x`. */
 export function validateJobSpec(errors: FieldErrors, spec: JobSpec, context: PodValidationContext): void {
   for (const field of [
     'parallelism',
@@ -166,7 +166,7 @@ function validateIndexed(
     errors.invalid('spec.maxFailedIndexes', maxFailedIndexes, detail);
 }
 
-/** Pods of a job end; `Always`, which is also what a template without a word gets, would not let them. */
+/** The pods of a job must end, so `Always` is rejected, which is also the default of templates. */
 function validateRestartPolicy(errors: FieldErrors, { template, podFailurePolicy }: JobSpec): void {
   const field = 'spec.template.spec.restartPolicy';
   const policy: string = template.spec.restartPolicy ?? '';
@@ -197,7 +197,7 @@ export function validateJobUpdate(job: Job, old: Job, policy: ClusterPolicy): Fi
   return errors.list;
 }
 
-/** An Indexed job may grow and shrink, but its completions only along with its parallelism. */
+/** The completions of an Indexed job may change only together with its parallelism. */
 function validateCompletionsUpdate(errors: FieldErrors, spec: JobSpec, old: JobSpec): void {
   const field = 'spec.completions';
   if (spec.completionMode !== 'Indexed') validateImmutable(errors, field, spec.completions, old.completions);
@@ -209,7 +209,9 @@ function validateCompletionsUpdate(errors: FieldErrors, spec: JobSpec, old: JobS
     errors.invalid(field, spec.completions, 'can only be modified in tandem with spec.parallelism');
 }
 
-/** While a job is suspended and none of its pods runs, where they will run and what they will get may still change. */
+/**
+ * While a job is suspended and none of its pods runs, scheduling directives and resources of the template may change.
+ */
 function validateTemplateUpdate(errors: FieldErrors, spec: JobSpec, { spec: oldSpec, status }: Job): void {
   const suspended = oldSpec.suspend === true;
   const resting = (status?.conditions ?? []).some(

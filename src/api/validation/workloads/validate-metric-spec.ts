@@ -10,7 +10,7 @@ import type { FieldErrors } from '../field-error.ts';
 import { checkDnsLabel, checkPathSegment } from '../names.ts';
 import { validateLimitName } from '../resource-names.ts';
 
-/** Sources in the order in which upstream looks for them: only the first is looked into. */
+/** The metric sources in upstream's order: only the first one is validated. */
 const sources = ['object', 'external', 'pods', 'resource', 'containerResource'] as const;
 type Source = (typeof sources)[number];
 
@@ -22,7 +22,7 @@ const sourceOf: Readonly<Record<(typeof metricSourceTypes)[number], Source>> = {
   Resource: 'resource',
 };
 
-/** Upstream: validateMetricSpec. `checkReference` says what is wrong with the object that a metric is about. */
+/** Upstream: validateMetricSpec. `checkReference` validates the object of a metric. */
 export function validateMetricSpec(
   errors: FieldErrors,
   field: string,

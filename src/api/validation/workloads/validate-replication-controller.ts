@@ -64,7 +64,7 @@ export function validateReplicationControllerStatus({ status = { replicas: 0 } }
   return errors.list;
 }
 
-/** A defaulted template that stands alone, without its metadata. `old`: what it replaces. */
+/** Validates a defaulted PodTemplate object, except its metadata. `old`: the object it replaces. */
 export function validateStoredPodTemplate(
   { template }: PodTemplate,
   old: PodTemplate | undefined,

@@ -100,7 +100,7 @@ function validatePolicies(errors: FieldErrors, spec: StatefulSetSpec): void {
       errors.oneOf(`spec.persistentVolumeClaimRetentionPolicy.${when}`, retention[when] ?? '', ['Retain', 'Delete']);
 }
 
-/** Upstream prints its internal form, whose fields have Go's names. */
+/** Upstream prints its internal type, whose field names start with a capital. */
 function rollingForm(rolling: RollingUpdateStatefulSetStrategy | undefined): object | null {
   if (rolling === undefined) return null;
   return { Partition: rolling.partition ?? 0, MaxUnavailable: rolling.maxUnavailable ?? null };
@@ -115,7 +115,7 @@ function validateRolling(errors: FieldErrors, at: string, rolling: RollingUpdate
   validateAtMostAll(errors, `${at}.maxUnavailable`, most);
 }
 
-/** The template as pods will have it: host name, subdomain and claimed volumes are the controller's to set. */
+/** The template as pods will have it, with host name, subdomain and claimed volumes from the controller. */
 function podsTemplate({ template, volumeClaimTemplates = [] }: StatefulSetSpec): PodTemplateSpec {
   const { hostname: _hostname, subdomain: _subdomain, volumes = [], ...spec } = template.spec;
   const claimed = new Map(

@@ -38,8 +38,8 @@ interface Appearance {
  *   written before it had this name, within one tick and in another folder. A write is in the event stream before it is
  *   visible, so one more reading of the stream decides;
  * - everything else, and every `change`: not settled, because it may still be written. The consumer waits a moment.
- * If a name refers to another file than before that was not moved there, the earlier file was removed in between. Both
- * events may arrive when the name exists again. A file is watched through its folder, so replacing it by rename does
+ * If a name has another inode than before, and no file was moved to it, the earlier file was removed in between. The
+ * events of both may arrive after the new file exists. A file is watched through its folder, so replacing it by rename does
  * not lose it.
  */
 export function watchHostPath(path: string, handlers: WatchHandlers): () => void {

@@ -4,8 +4,8 @@ import type { MountInfo } from '../../../base/mount-info.ts';
 import { fromErrno } from '../linux-errors.ts';
 
 /**
- * Reads the mount table as of after each call. The kernel takes about 5 µs per line, and a node of a hundred pods has
- * five hundred lines. Invariants:
+ * Reads the mount table. Each result is at least as new as the call that returned it. The kernel takes about 5 µs per
+ * line, and a node of a hundred pods has five hundred lines. Invariants:
  * 1. Callers during a read share the next read. They do not use the current one, which may have passed the line of a
  *    mount that the caller has just made.
  * 2. A line that was in the previous read is not parsed again.

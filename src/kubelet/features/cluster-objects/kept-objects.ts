@@ -57,7 +57,7 @@ export class KeptObjects {
   }
 }
 
-/** Whether the content of a file is such an object. */
+/** Whether the parsed content of a file is an API object. */
 export function isKeptObject(value: unknown): value is ApiObject {
   if (typeof value !== 'object' || value === null || !('metadata' in value)) return false;
   const { metadata } = value;

@@ -1,4 +1,4 @@
-/** A network namespace that stands for a node, with a bridge and pods on it, and one for a machine outside. */
+/** A network namespace for a node, with a bridge and pods on it, and one for a machine outside. */
 import { runCommand, tryCommand } from '../../../../src/up/commands.ts';
 
 const ip = (...args: string[]): Promise<string> => runCommand(['ip', ...args]);
@@ -13,13 +13,13 @@ export interface PodNetwork {
   readonly node: NetworkEnd;
   readonly bridge: string;
   readonly outside: NetworkEnd;
-  /** In the order of their addresses, from .2 on. */
+  /** In the order of their addresses, starting at .2. */
   readonly pods: readonly NetworkEnd[];
   inNode(...argv: string[]): Promise<string>;
   remove(): Promise<void>;
 }
 
-/** `id`: at most eight characters, of this test alone. */
+/** `id`: at most eight characters, unique to this test. */
 export async function createPodNetwork(id: string, pods: number): Promise<PodNetwork> {
   const space = (name: string): string => `kts${id}${name}`;
   const node: NetworkEnd = { space: space('n'), v4: '10.84.0.1', v6: 'fd00:84::1' };

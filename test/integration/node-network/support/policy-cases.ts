@@ -7,7 +7,7 @@ export const PODS = ['x/a', 'x/b', 'y/a', 'y/b'] as const;
 export type PodName = (typeof PODS)[number];
 export type EndName = PodName | 'outside' | 'node';
 
-/** Policies are of the namespace x unless they say otherwise. */
+/** A policy in the namespace x, unless another one is given. */
 export const policy = (name: string, spec: Partial<NetworkPolicy['spec']>, namespace = 'x'): NetworkPolicy => ({
   metadata: { name, namespace, uid: name },
   spec: { podSelector: {}, ...spec },
@@ -23,10 +23,10 @@ const both = { policyTypes: ['Ingress', 'Egress'] as NetworkPolicy['spec']['poli
 export const ingress = { policyTypes: ['Ingress'] as NetworkPolicy['spec']['policyTypes'] };
 export const egress = { policyTypes: ['Egress'] as NetworkPolicy['spec']['policyTypes'] };
 
-/** What the cases change, and where its pods are. */
+/** What the cases change, and the addresses of its pods. */
 interface CaseWorld {
   readonly endOf: (name: EndName) => NetworkEnd;
-  /** The block around the IPv4 address of an end. */
+  /** The range around the IPv4 address of an end. */
   readonly blockOf: (name: EndName, length?: number) => string;
   readonly setPod: (name: PodName, labels?: Labels) => void;
   readonly setNamespace: (name: string, labels?: Labels) => void;
@@ -40,7 +40,7 @@ export interface PolicyCase {
   /** `FROM TO [PROTOCOL/PORT]`. */
   readonly allows: readonly string[];
   readonly denies: readonly string[];
-  /** What changes afterwards; then `later` holds. */
+  /** A later change, after which `later` applies. */
   readonly change?: () => void;
   readonly later?: { readonly allows: readonly string[]; readonly denies: readonly string[] };
 }

@@ -1,9 +1,9 @@
-/** A process in a network namespace that serves its name over TCP and UDP, and reaches others on demand. */
+/** A process in a network namespace that serves its name over TCP and UDP, and connects to others on request. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** Reads `{ id, ask, ... }` lines, answers `{ id, answer }`. */
+/** Reads lines of the form `{ id, ask, ... }` and answers `{ id, answer }`. */
 const AGENT = `
 const net = require('node:net');
 const dgram = require('node:dgram');
@@ -11,7 +11,7 @@ const [name, tcp, udp] = process.argv.slice(-3);
 const say = (value) => process.stdout.write(JSON.stringify(value) + '\\n');
 const open = new Map();
 const ready = [];
-// Each line that a client sends comes back; the first thing a client hears is the name, and the address that it is seen by.
+// Each line of a client is echoed; first the client gets the name and its own address as the server sees it.
 for (const port of tcp.split(','))
   ready.push(new Promise((done) => net.createServer((socket) => {
     socket.on('error', () => {});
@@ -61,11 +61,11 @@ Promise.all(ready).then(() => say({ id: 0, answer: 'ready' }));
 `;
 
 export interface ProbeAgent {
-  /** What the other side said of itself and us, `timeout`, or the error's code. */
+  /** What the other side returned about itself and us, `timeout`, or the error code. */
   reach(protocol: 'tcp' | 'udp', to: string, port: number, waitMs: number): Promise<string>;
-  /** Over UDP, from that port. */
+  /** Connects over UDP from this port. */
   reachFrom(from: number, to: string, port: number, waitMs: number): Promise<string>;
-  /** Opens a connection that stays; returns as `reach`. */
+  /** Opens a connection that stays open; returns the same as `reach`. */
   open(key: string, to: string, port: number): Promise<string>;
   /** Sends a line over it: `back` when it returns. */
   echo(key: string, text: string, waitMs: number): Promise<string>;
