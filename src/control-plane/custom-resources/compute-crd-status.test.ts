@@ -91,6 +91,20 @@ test('a schema that is not structural is named, until it is', () => {
   assert.equal(shown(settled({ ...given, status: found.status })).length, 2);
 });
 
+test('the schemas of a definition that was judged structural are not read again', () => {
+  const before = settled(definition('A'));
+  const schema = Object.defineProperty({}, 'openAPIV3Schema', { get: () => assert.fail('was read') });
+  const again = {
+    ...before,
+    spec: { ...before.spec, versions: [{ name: 'v1', served: true, storage: true, schema }] },
+  };
+  assert.equal(computeCrdStatus(again, [], NOW), undefined);
+  assert.throws(
+    () => computeCrdStatus({ ...again, status: definition('A').status ?? before.status }, [], NOW),
+    /was read/,
+  );
+});
+
 test('groups of the community say whether they were approved', () => {
   const given = definition('A', { group: 'x.k8s.io' });
   const approved = (value: string): string | undefined =>

@@ -50,7 +50,8 @@ export function computeCrdStatus(
   let conditions = setCondition(before.conditions, accepted, nowText);
   const established = establishedCondition(definition, conflict === undefined);
   if (established !== undefined) conditions = setCondition(conditions, established, nowText);
-  conditions = withOptional(conditions, 'NonStructuralSchema', nonStructural(definition), nowText);
+  if (mayBeNonStructural(before.conditions))
+    conditions = withOptional(conditions, 'NonStructuralSchema', nonStructural(definition), nowText);
   conditions = withOptional(conditions, 'KubernetesAPIApprovalPolicyConformant', approval(definition), nowText);
   const next = { ...before, conditions, acceptedNames: names };
   return JSON.stringify(next) === JSON.stringify(before) ? undefined : next;
@@ -73,6 +74,15 @@ function withOptional(
 ): CustomResourceDefinitionCondition[] {
   if (condition !== undefined) return setCondition(conditions, condition, nowText);
   return conditions.some((each) => each.type === type) ? conditions.filter((each) => each.type !== type) : conditions;
+}
+
+/**
+ * Writes are refused unless their schemas are structural or unchanged, so a definition that was once judged structural
+ * stays so. Without this, a start would read and check the schemas of all definitions.
+ */
+function mayBeNonStructural(known: readonly CustomResourceDefinitionCondition[]): boolean {
+  const has = (type: CrdConditionType): boolean => known.some((each) => each.type === type);
+  return has('NonStructuralSchema') || !has('NamesAccepted');
 }
 
 /** Cached results of schema checks; definitions share immutable schemas with the cache. */
