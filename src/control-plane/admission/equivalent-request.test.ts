@@ -82,6 +82,16 @@ describe('a request in another version than that of the rules', () => {
     assert.deepEqual(await objectInVersion(ring('v1', { size: 4 }), v1, v2), ring('v2', { width: 4 }));
   });
 
+  it('fails with an internal error if it cannot be converted', async () => {
+    const { v1, v2 } = versions();
+    const toStored = (): Promise<ApiObject> => Promise.reject(new Error('the webhook is away'));
+    const broken = { ...v2, storedAs: { ...v2.storedAs, toStored } } as unknown as ResourceDefinition;
+    await assert.rejects(inVersion(request(broken, ring('v2', {})), v1), {
+      reason: 'InternalError',
+      message: 'Internal error occurred: the webhook is away',
+    });
+  });
+
   it('is not converted in its own version', async () => {
     const { v2 } = versions();
     const attributes = request(v2, ring('v2', {}));

@@ -1,4 +1,5 @@
 import type { ApiObject } from '../../api/client/resource-type.ts';
+import { internalError } from '../../api/status/api-status-error.ts';
 import type { AdmissionAttributes } from '../model/admission.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
 
@@ -18,7 +19,7 @@ export function matchedVersion(
   return definition.siblings?.().find((sibling) => matches({ ...attributes, definition: sibling }));
 }
 
-/** Converts the request to another version of its kind. */
+/** Converts the request to another version of its kind. Throws `InternalError` if the conversion fails. */
 export async function inVersion(
   attributes: AdmissionAttributes,
   definition: ResourceDefinition,
@@ -29,13 +30,17 @@ export async function inVersion(
     each && objectInVersion(each, own, definition);
   // The body of such a subresource has a separate kind, which is the same in all versions.
   const isWhole = own.views?.find(({ name }) => name === subresource)?.kind === undefined;
-  return {
-    ...attributes,
-    definition,
-    requested: own,
-    object: isWhole ? await shown(object) : object,
-    oldObject: await shown(oldObject),
-  };
+  try {
+    return {
+      ...attributes,
+      definition,
+      requested: own,
+      object: isWhole ? await shown(object) : object,
+      oldObject: await shown(oldObject),
+    };
+  } catch (error) {
+    throw internalError(error);
+  }
 }
 
 /** Converts an object to another version, via the stored version. */
