@@ -57,7 +57,7 @@ export function createClientCertificateJudge({
       bundle = current;
       known.clear();
     }
-    const fingerprint = createHash('sha256').update(der).digest('hex');
+    const fingerprint = fingerprintOf(der);
     const found = known.get(fingerprint);
     if (found !== undefined) return found;
     const judged = judge(der, fingerprint, trusted);
@@ -70,6 +70,18 @@ export function createClientCertificateJudge({
     const now = nowMs();
     return verdict.outcome === 'user' && (now < fromMs || now > toMs) ? expired(now, fromMs, toMs) : verdict;
   };
+}
+
+const fingerprints = new WeakMap<Uint8Array, string>();
+
+/** The SHA-256 of a certificate. All requests of a connection present the same bytes, which nothing changes. */
+function fingerprintOf(der: Uint8Array): string {
+  let fingerprint = fingerprints.get(der);
+  if (fingerprint === undefined) {
+    fingerprint = createHash('sha256').update(der).digest('hex');
+    fingerprints.set(der, fingerprint);
+  }
+  return fingerprint;
 }
 
 /** Formats a time as Go does. */
