@@ -69,7 +69,9 @@ describe('kubectl delete', { concurrency: 4 }, () => {
     const { run, refused } = await scopedKubectl(cluster, 'grace');
     const pod = (name: string, node: string): string =>
       `kind: Pod\napiVersion: v1\nmetadata: {name: ${name}, labels: {app: ${name}}}\nspec: {nodeName: ${node}, terminationGracePeriodSeconds: 600, containers: [{name: c, image: x}]}`;
-    // There is no confirmation of the end of pods on a node that is not there.
+    // No kubelet confirms the end of pods on this node. The node exists, because the pod garbage collector deletes the
+    // pods of a missing node after 40 seconds.
+    await run('apply -f -', 'kind: Node\napiVersion: v1\nmetadata: {name: nowhere}\nspec: {unschedulable: true}');
     await run('apply -f -', ['one', 'two', 'three'].map((name) => pod(name, 'nowhere')).join('\n---\n'));
     await run('delete pod one --wait=false');
     assert.equal(await run('get pod one -o jsonpath={.metadata.deletionGracePeriodSeconds}'), '600');
@@ -89,6 +91,7 @@ describe('kubectl delete', { concurrency: 4 }, () => {
     await run('delete -f - --ignore-not-found', pod('four', 'fake-0'));
     await run('delete pods --all');
     assert.equal(await run('get pods -o name'), '');
+    await run('delete node nowhere');
   });
 
   it('waits for what finalizers hold, and lets no client add one', async () => {
