@@ -83,7 +83,7 @@ export function isOutward(text: string): boolean {
 
 function ipv4Scope(bytes: IpBytes): AddressScope {
   const [first = 0, second = 0, third = 0] = bytes;
-  // All of 0.0.0.0/8 is this network, and 0.0.0.0 this machine where it is dialed.
+  // 0.0.0.0/8 means "this network". A connection to 0.0.0.0 reaches this machine.
   if (first === 0) return 'unspecified';
   if (first === 127) return 'loopback';
   if (first === 169 && second === 254) return 'link-local';

@@ -27,7 +27,7 @@ const SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
 const SESSION_MEMORY_MEGABYTES = 64;
 /** Used until the server sends its limit; 100 is the limit of Kubernetes' API server. */
 const STREAMS_BEFORE_SETTINGS = 100;
-/** How often data is checked for within the idle time. */
+/** The number of checks for data during the idle time. */
 const CHECKS = 6;
 
 /**

@@ -183,7 +183,7 @@ function extensionsOf(template: CertificateTemplate, issuer: Certificate | undef
           ),
         ]
       : []),
-    // Critical where nothing else says whose the certificate is (RFC 5280).
+    // Critical if the certificate has no subject (RFC 5280).
     ...(hasNames(altNames)
       ? [
           extension(

@@ -63,7 +63,7 @@ export async function bridgeCommand({
       session.close();
     },
   });
-  // Nothing comes back on these, but their end is seen by who reads.
+  // The peer sends no data on these streams; reading them detects their end.
   stdin?.resume();
   resize?.resume();
   stdin?.on('drain', input.resume);

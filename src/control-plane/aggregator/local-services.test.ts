@@ -6,7 +6,7 @@ import { AUTO_MANAGED_LABEL, localServices, planService } from './local-services
 import type { LocalService } from './local-services.ts';
 
 const kind = (group: string, version: string, rest: object = {}): ResourceDefinition =>
-  // Only what is read here.
+  // Only the fields that this test reads.
   ({ type: { group, version }, ...rest }) as ResourceDefinition;
 
 test('each version that is served here has one APIService, with upstream’s priorities', () => {

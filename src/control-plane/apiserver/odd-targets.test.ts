@@ -1,4 +1,4 @@
-// What is authorized is what is served, whatever request lines, hosts and pseudo-headers say.
+// The server serves exactly what it has authorized, for all request lines, hosts and pseudo-headers.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
@@ -189,7 +189,7 @@ describe('thousands of odd requests to the API server', () => {
     );
   }
 
-  // Made once, as it is what costs most of a connection.
+  // Created once, because it is the largest cost of a connection.
   const secureContext = createSecureContext();
 
   it('odd requests are served over HTTP/1.1 as they were authorized', async () => {

@@ -41,6 +41,6 @@ export function pruned(object: ApiObject, root: SchemaNode): ApiObject {
 
 /** Returns the object with defaults and pruned, as the server would have stored it. */
 export function normalise(object: ApiObject, root: SchemaNode): ApiObject {
-  // Metadata is kept as it is, and so an object stays one.
+  // Metadata is not pruned, so the result is still an object.
   return applySchemaDefaults(pruned(object, root), root);
 }

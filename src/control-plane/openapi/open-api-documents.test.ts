@@ -96,7 +96,7 @@ async function read(path: string): Promise<Document> {
 const v2 = (): Promise<Document> => read('/openapi/v2');
 const core = async (): Promise<Readonly<Record<string, OpenApiSchema>>> =>
   (await read('/openapi/v3/api/v1')).components.schemas;
-/** Removes what is only for readers. */
+/** Removes fields that are only for people. */
 const bare = (schema: OpenApiSchema | undefined): OpenApiSchema => ({ ...schema, description: undefined });
 const withoutUndefined = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 

@@ -53,7 +53,7 @@ function renderField(context: RenderContext, owner: ObjectSchema, name: string, 
   const description = describeField(owner, name, schema);
   const rendered = renderSchema(context, schema);
   const extra = extensionsOf(context.names, schema);
-  // Nothing may stand beside a reference in version 3, so it is wrapped.
+  // In version 3 a reference cannot have other fields, so it is wrapped.
   if (
     rendered.$ref !== undefined &&
     context.dialect.version === 3 &&

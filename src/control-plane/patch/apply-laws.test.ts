@@ -204,7 +204,7 @@ test('a field that the applier omits is removed exactly when it has no other own
         const below = (fields: FieldSet | undefined): boolean =>
           pathsOf(fields).some((other) => path.every((element, index) => other[index] === element));
         const theirs = others.some(({ fields }) => hasPath(fields, path));
-        // Containers stay for what is in them, and elements of others go with their container.
+        // A container stays while it has content, and elements of other managers are removed with their container.
         if (below(nextFields) || others.some(({ fields }) => below(fields) && !hasPath(fields, path))) continue;
         const parentGone = path.some((_, length) => length > 0 && !hasPath(there, path.slice(0, length)));
         assert.equal(hasPath(there, path), theirs && !parentGone, path.join('/'));

@@ -91,8 +91,7 @@ function interleave(
       l++;
     } else if (s < shared.length && ours !== shared[s]) l++;
     else {
-      // Either all that both have was taken already, or the next of it stands here in the live list but not yet in the
-      // configuration.
+      // Either all common elements were taken already, or the next one is at this position of the live list and later in the configuration.
       if (s === shared.length) l++;
       takeApplied();
     }

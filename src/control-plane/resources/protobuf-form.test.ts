@@ -36,7 +36,7 @@ function withoutEmpty(value: unknown, schema: Schema): unknown {
   return Object.fromEntries(
     entries((name) => schema.fields[name]?.schema).filter(([name, inner]) => {
       const field = schema.fields[name];
-      // Of objects in objects, as of all, a message does not say the kind.
+      // A message does not contain the kind, also for nested objects.
       if ((name === 'kind' || name === 'apiVersion') && field?.number === undefined) return false;
       return field === undefined || field.required || !isEmpty(inner, field);
     }),

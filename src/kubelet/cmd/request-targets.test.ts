@@ -1,4 +1,4 @@
-// What is judged is what is routed, whatever a request line and a Host header say, on every server of the agent.
+// Every server of the agent authorizes and routes the same request, for all request lines and Host headers.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
@@ -206,7 +206,7 @@ function assertRoutedAsSent(
 }
 
 describe('thousands of odd requests', () => {
-  // Made once, as it is what costs most of a connection.
+  // Created once, because it is the largest cost of a connection.
   const secureContext = createSecureContext();
   const folder = mkdtempSync(join(tmpdir(), 'request-targets-'));
   const closing: (() => Promise<void>)[] = [];

@@ -67,7 +67,7 @@ export interface NetworkChoices {
   readonly pods: 'here' | 'everywhere' | 'elsewhere';
   /** The ports that the agent serves on the node's address. Services cannot use them. */
   readonly nodePorts: readonly number[];
-  /** Further flags, behind ours. */
+  /** Further flags, added after our own. */
   readonly args: readonly string[];
 }
 

@@ -84,7 +84,7 @@ export class AdmissionFixture {
       if (plugin.mutate !== undefined && plugin.handles(attributes))
         attributes = { ...attributes, object: await plugin.mutate(attributes) };
       if (plugin.handles(attributes)) await plugin.validate?.(attributes);
-      // What it was given, it gives back as of the same kind.
+      // It returns the same object with the same type.
       return { object: attributes.object as T | undefined, refusal: '', error: undefined, ...notes };
     } catch (error) {
       if (!(error instanceof ApiStatusError)) throw error;

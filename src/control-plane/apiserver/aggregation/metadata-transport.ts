@@ -148,7 +148,7 @@ function checkBookmark(object: unknown): object {
   return { metadata: { resourceVersion } };
 }
 
-/** What is used of the server's Status. `details.name` says which object a NotFound is about. */
+/** The fields of the server's Status that are used. `details.name` says which object a NotFound is about. */
 function checkStatus(status: unknown, code: number): Status {
   const { message, reason, details } = isRecord(status) ? status : {};
   const { name, retryAfterSeconds } = isRecord(details) ? details : {};

@@ -9,7 +9,7 @@ const ASK_AGAIN_MS = 10_000;
 
 export interface ProviderOptions {
   readonly issuerUrl: string;
-  /** The URL of the provider's discovery document, if it is not below its URL. */
+  /** The URL of the discovery document, if it is not at the default path below the issuer's URL. */
   readonly discoveryUrl?: string;
   /** Makes a GET request with a time limit. */
   readonly fetchJson: (url: string) => Promise<HttpJsonAnswer>;

@@ -75,7 +75,7 @@ it('dependents of an object of an aggregated server go within a minute after it'
     both: { references: [seaOwner('Boat', 'b'), seaOwner('Sea', 'none')] },
     never: { references: [seaOwner('Boat', 'none')] },
     renewed: { references: [seaOwner('Sea', 'renewed')] },
-    // A node cannot belong to what is in a namespace.
+    // A cluster-scoped object cannot have a namespaced owner.
     node: { type: nodes, references: [seaOwner('Boat', 'none')] },
   });
   assert.deepEqual(names(world), ['both', 'node', 'one', 'two', 'wide']);

@@ -26,7 +26,7 @@ function defaultNode(node: Node): Node {
 function pairRanges(spec: NodeSpec): NodeSpec {
   const [first] = spec.podCIDRs ?? [];
   if (!spec.podCIDR) return first === undefined ? spec : { ...spec, podCIDR: first };
-  // A writer who knows of one range only has changed it.
+  // A client that only knows the single field has changed it.
   return spec.podCIDR === first ? spec : { ...spec, podCIDRs: [spec.podCIDR] };
 }
 

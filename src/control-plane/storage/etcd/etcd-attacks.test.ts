@@ -1,4 +1,4 @@
-// An etcd that answers what was not asked, over real gRPC.
+// An etcd that sends wrong responses over real gRPC.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Server, ServerCredentials } from '@grpc/grpc-js';

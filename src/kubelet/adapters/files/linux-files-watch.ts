@@ -144,7 +144,7 @@ class PathWatch {
     if (!this.#over) this.#handlers.onChange(name, settled, removed);
   }
 
-  /** Whether the earlier file is neither `info`, the current one, nor under another name in the folder. */
+  /** Whether the earlier file is gone: the current file `info` is another one, and it has no other name in the folder. */
   async #isNoMore(file: Identity, info: BigIntStats | undefined): Promise<boolean> {
     if (info !== undefined && isSame(file, info)) return false;
     for (const name of await readdir(this.#folder)) {

@@ -1,6 +1,6 @@
 import type { ApiObject, ObjectKey } from '../../../api/client/resource-type.ts';
 
-/** What is known without a request: the object, that it does not exist, or nothing. */
+/** The result without a request: the object, the fact that it does not exist, or unknown. */
 export type Known<T> = { readonly known: true; readonly object: T | undefined } | { readonly known: false };
 
 /**

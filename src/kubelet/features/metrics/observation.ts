@@ -89,8 +89,8 @@ const hookFamilies = {
 } as const;
 
 /** Counts lifecycle hooks that did not run as configured. */
-export function observeHooks({ metrics }: Observation): (oddity: keyof typeof hookFamilies) => void {
-  return (oddity) => metrics.main.count(hookFamilies[oddity]);
+export function observeHooks({ metrics }: Observation): (kind: keyof typeof hookFamilies) => void {
+  return (kind) => metrics.main.count(hookFamilies[kind]);
 }
 
 /** Records when PLEG was last active, on the wall clock. `lastActiveMs` is monotonic. */

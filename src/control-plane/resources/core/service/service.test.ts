@@ -202,7 +202,7 @@ test('a second address is given back by the word SingleStack alone', () => {
   const why = 'spec.ipFamilyPolicy: Invalid value: "PreferDualStack": must be \'SingleStack\' to release the secondary';
   assert.deepEqual(services.updateRefusals(one, both), [`${why} cluster IP`, `${why} IP family`]);
   assert.deepEqual(services.updateRefusals({ ...one, 'spec.ipFamilyPolicy': 'SingleStack' }, both), []);
-  // A writer who knows of one address only leaves both.
+  // A client that only knows the single field keeps both addresses.
   assert.deepEqual(services.updateRefusals({ ...both, 'spec.clusterIPs': undefined }, both), []);
 });
 
