@@ -116,8 +116,7 @@ export const docs: readonly TypeDocs[] = [
   describe(VolumeMountSchema, 'Mounts a volume in a container.', {
     name: 'The name of the volume in the pod.',
     readOnly: 'Whether the mount is read-only. Default false.',
-    recursiveReadOnly:
-      'Whether mounts below a read-only mount are read-only too: Disabled, IfPossible or Enabled. Default Disabled.',
+    recursiveReadOnly: 'Whether mounts below a read-only mount are read-only too. Default Disabled.',
     mountPath: 'The path in the container.',
     subPath: 'The path in the volume to mount. Default: the root of the volume.',
     mountPropagation: 'Whether later mounts propagate: None, HostToContainer or Bidirectional. Default None.',

@@ -53,7 +53,7 @@ export const docs: readonly TypeDocs[] = [
   }),
   describe(PersistentVolumeSpecSchema, 'The properties of a volume.', {
     capacity: 'The size of the volume.',
-    accessModes: 'The access modes of the volume: ReadWriteOnce, ReadOnlyMany, ReadWriteMany or ReadWriteOncePod.',
+    accessModes: 'The access modes of the volume.',
     claimRef: 'The claim to which the volume is bound.',
     persistentVolumeReclaimPolicy:
       'What happens to the volume when its claim is deleted: Retain or Delete. Default Retain; Delete for volumes that a StorageClass created.',

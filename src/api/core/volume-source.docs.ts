@@ -118,7 +118,7 @@ export const docs: readonly TypeDocs[] = [
     nodePublishSecretRef: 'The Secret that is passed to the driver.',
   }),
   describe(PersistentVolumeClaimSpecSchema, 'The requested storage.', {
-    accessModes: 'The required access modes: ReadWriteOnce, ReadOnlyMany, ReadWriteMany or ReadWriteOncePod.',
+    accessModes: 'The required access modes.',
     selector: 'The required labels of the volume.',
     resources: 'The requested size.',
     volumeName: 'The name of the bound volume.',
