@@ -157,7 +157,12 @@ class ObjectRegistry implements Registry {
     options: unknown,
   ): Promise<ServedList> {
     // A deletion does not check whether an object is initialized, and this deletes many objects.
-    const list = await this.list(request, { ...selection, includeUninitialized: true });
+    const all = await this.list(request, { ...selection, includeUninitialized: true });
+    const { refuseDeletion } = request.definition.rules;
+    const list = {
+      ...all,
+      items: all.items.filter(({ object }) => refuseDeletion?.(object.metadata.name) === undefined),
+    };
     for (const [index, { object }] of list.items.entries()) {
       const { name, namespace } = object.metadata;
       // A dry run never waits, so it needs explicit pauses.

@@ -157,15 +157,16 @@ describe('the registry deletes', () => {
     const { registry, request, create, stop } = await startRegistry([], {
       kinds: [kept as unknown as ResourceDefinition],
     });
-    for (const name of ['a', 'b']) await create({ name }, kept);
+    for (const name of ['a', 'b', 'c']) await create({ name }, kept);
     await assert.rejects(registry.delete(request(kept, 'a'), {}), (error) =>
       /^widgets\.test\.io "a" is forbidden: it is needed$/.test(isApiError(error, 'Forbidden') ? error.message : ''),
     );
     await registry.delete(request(kept, 'b'), {});
-    const { items } = await registry.list(request(kept), {});
+    const deleted = await registry.deleteCollection(request(kept), {}, {});
+    const left = await registry.list(request(kept), {});
     assert.deepEqual(
-      items.map(({ object }) => object.metadata.name),
-      ['a'],
+      [deleted, left].map(({ items }) => items.map(({ object }) => object.metadata.name)),
+      [['c'], ['a']],
     );
     await stop();
   });

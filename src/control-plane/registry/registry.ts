@@ -26,6 +26,7 @@ export interface Registry {
    * returned then. Otherwise a Status that names the object is returned, or the object for kinds with `returnsDeleted`.
    */
   delete(request: ResourceRequest, options: unknown): Promise<Served & { readonly gone: boolean }>;
+  /** Deletes the selected objects, except those that their kind never deletes. Returns the deleted objects. */
   deleteCollection(request: ResourceRequest, selection: ListOptions, options: unknown): Promise<ServedList>;
 }
 
