@@ -4,6 +4,7 @@
  */
 import { isRecord } from '../../base/json-record.ts';
 import { array, boolean, double, field, int64, map, object, opaque, pointer, string } from '../schema/schema.ts';
+import { isCanonicalSchema, isKnownCanonical } from '../structural/canonical-schema.ts';
 import type { ObjectSchema, OpaqueMessage, OpaqueSchema } from '../schema/schema.ts';
 
 type Message = Readonly<Record<string, unknown>>;
@@ -17,6 +18,7 @@ export const jsonSchemaProps: OpaqueSchema = {
     get schema(): ObjectSchema {
       return JSONSchemaPropsSchema;
     },
+    canonical: { check: isCanonicalSchema, isKnown: isKnownCanonical },
     formOf: () => JSONSchemaPropsSchema,
     toMessage: asObject,
     fromMessage: (message) => message,

@@ -79,7 +79,9 @@ function cleanerOf(schema: Schema): Clean | undefined {
     case 'opaque': {
       const { message } = schema;
       // A recursive type: its fields are computed when they are needed.
-      return message === undefined ? undefined : (value) => cleanerOf(message.formOf(value))?.(value) ?? value;
+      if (message === undefined) return undefined;
+      return (value) =>
+        message.canonical?.isKnown(value) === true ? value : (cleanerOf(message.formOf(value))?.(value) ?? value);
     }
     case 'string':
     case 'number':

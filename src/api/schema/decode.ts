@@ -152,6 +152,9 @@ class Decoder {
 
   /** A recursive type: its depth and number of values are limited for the whole body. */
   #recursive(message: OpaqueMessage, input: unknown): unknown {
+    // Only the outermost value is checked, so that each part is checked once.
+    const isOutermost = this.#maxDepth !== Number.POSITIVE_INFINITY;
+    if (isOutermost && message.canonical?.check(input) === true) return input;
     const [maxDepth, values, isQuiet] = [this.#maxDepth, this.#values, this.#isQuiet];
     this.#isQuiet ||= message.isQuiet === true;
     this.#maxDepth = Number.POSITIVE_INFINITY;

@@ -105,10 +105,19 @@ export interface OpaqueMessage {
   readonly schema: ObjectSchema;
   /** Unknown and duplicate fields in it are dropped silently, as in a Go type with its own JSON decoder. */
   readonly isQuiet?: true;
+  /** Recognises values that decoding returns unchanged. */
+  readonly canonical?: CanonicalForm;
   /** Returns the schema for the JSON form of this value. */
   formOf(value: unknown): Schema;
   toMessage(value: unknown): object;
   fromMessage(message: Readonly<Record<string, unknown>>): unknown;
+}
+
+/** Values that consist only of known fields, with neither zero values nor null. They need no copy. */
+export interface CanonicalForm {
+  check(value: unknown): boolean;
+  /** Whether `check` accepted this value before. */
+  isKnown(value: unknown): boolean;
 }
 
 export interface Field<S extends Schema = Schema, Required extends boolean = boolean> {

@@ -1,5 +1,7 @@
 /** JSONSchemaProps of apiextensions.k8s.io/v1, in their JSON form (upstream: types_jsonschema.go). */
 import { isRecord } from '../../base/json-record.ts';
+import { isCanonicalSchema } from './canonical-schema.ts';
+
 export interface JsonSchema {
   readonly id?: string;
   readonly $schema?: string;
@@ -206,6 +208,7 @@ const alreadyRead = new WeakMap<object, ReadSchema>();
 export function readJsonSchema(value: unknown): ReadSchema {
   const before = isRecord(value) ? alreadyRead.get(value) : undefined;
   if (before !== undefined) return before;
+  if (isCanonicalSchema(value)) return { schema: value as JsonSchema, problems: [] };
   const problems: SchemaProblem[] = [];
   // The readers below set each field.
   const schema = (readNode(value, '', problems) ?? {}) as JsonSchema;
