@@ -112,6 +112,20 @@ describe('the controller of custom resource definitions', () => {
     await world.controller.stop();
   });
 
+  it('writes a status without the schemas, which the server keeps', async () => {
+    const world = new Fixture();
+    const ring = definition('Ring');
+    world.put(ring);
+    world.controller.start();
+    await world.settle();
+    const written = world.api.calls.filter(({ verb }) => verb === 'update').map(({ body }) => body);
+    const { schema: _, ...version } = ring.spec.versions[0] ?? {};
+    assert.partialDeepStrictEqual(written, [{ spec: { ...ring.spec, versions: [version] } }]);
+    assert.ok(!JSON.stringify(written).includes('openAPIV3Schema'));
+    assert.deepEqual(world.find('rings.shop.io')?.spec, ring.spec);
+    await world.controller.stop();
+  });
+
   it('accepts names when the definition that had them is gone', async () => {
     const world = new Fixture();
     world.controller.start();

@@ -170,9 +170,15 @@ class CrdSyncer {
 
   async #writeStatus(definition: CustomResourceDefinition): Promise<void> {
     await this.#options.client
-      .update(customResourceDefinitions, definition, { subresource: 'status' })
+      .update(customResourceDefinitions, withoutSchemas(definition), { subresource: 'status' })
       .then(() => undefined, unlessGone);
   }
+}
+
+/** A write of the status keeps the stored spec, so the server need not read the schemas, which may be long. */
+function withoutSchemas(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { spec } = definition;
+  return { ...definition, spec: { ...spec, versions: spec.versions.map(({ schema: _, ...version }) => version) } };
 }
 
 function unlessGone(error: unknown): void {
