@@ -13,6 +13,8 @@ const json = JSON as unknown as SourceJson;
  * string of digits only, such as an id.
  */
 const longDigits = /(?:^|[\s:,[])-?\d{16,19}(?:[\s,}\]]|$)/;
+/** Engines find this much faster than `longDigits`, and few texts have it. */
+const sixteenDigits = /\d{16}/;
 const wholeNumber = /^-?\d{16,19}$/;
 const LARGEST = 2n ** 63n - 1n;
 
@@ -34,7 +36,7 @@ Object.defineProperty(BigInt.prototype, 'toJSON', {
  * for texts with long numbers, and equally fast for others. Nesting is limited by the stack.
  */
 export function parseExactJson(text: string): unknown {
-  if (!longDigits.test(text)) return JSON.parse(text);
+  if (!sixteenDigits.test(text) || !longDigits.test(text)) return JSON.parse(text);
   return json.parse(text, (_key, value: unknown, { source }) => {
     if (typeof value !== 'number' || Number.isSafeInteger(value) || source === undefined) return value;
     return wholeNumber.test(source) ? (exactly(BigInt(source)) ?? value) : value;

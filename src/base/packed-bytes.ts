@@ -1,7 +1,8 @@
-import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { unsharedCopy } from './unshared-copy.ts';
 
-const settings = { level: constants.Z_BEST_SPEED };
+/** Zstandard takes half the processor time of Deflate for the same length. */
+const settings = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 /** The length below which bytes are not compressed. */
 const SHORT = 4096;
 
@@ -14,7 +15,9 @@ export class PackedBytes {
   constructor(content: string | Uint8Array) {
     const bytes = typeof content === 'string' ? Buffer.from(content) : content;
     this.#isShort = bytes.length < SHORT;
-    this.#kept = unsharedCopy(this.#isShort ? bytes : deflateRawSync(bytes, settings));
+    this.#kept = unsharedCopy(
+      this.#isShort ? bytes : zstdCompressSync(bytes, { ...settings, pledgedSrcSize: bytes.length }),
+    );
   }
 
   /** The memory that this object holds. */
@@ -26,7 +29,7 @@ export class PackedBytes {
     if (this.#isShort) return this.#kept;
     let bytes = this.#unpacked?.deref();
     if (bytes === undefined) {
-      bytes = inflateRawSync(this.#kept);
+      bytes = zstdDecompressSync(this.#kept);
       this.#unpacked = new WeakRef(bytes);
     }
     return bytes;
