@@ -19,8 +19,8 @@ const unsupported = [
 
 /** A keyword that is not allowed in a structural schema (upstream: schema/convert.go). */
 export function unsupportedKeyword(schema: JsonSchema): string | undefined {
-  const found = unsupported.find(([key]) => schema[key] !== undefined);
-  if (found !== undefined) return `OpenAPIV3Schema '${found[1]}' is not supported`;
+  for (const [key, name] of unsupported)
+    if (schema[key] !== undefined) return `OpenAPIV3Schema '${name}' is not supported`;
   if (isList(schema.items)) return "OpenAPIV3Schema 'items' must be a schema, but is an array";
   for (const inner of innerSchemas(schema)) {
     const problem = unsupportedKeyword(inner);
@@ -31,17 +31,16 @@ export function unsupportedKeyword(schema: JsonSchema): string | undefined {
 
 /** The direct sub-schemas, including those in alternatives. */
 export function innerSchemas(schema: JsonSchema): readonly JsonSchema[] {
-  const { properties = {}, allOf = [], anyOf = [], oneOf = [], not } = schema;
-  const [items, additional] = [itemsOf(schema), additionalOf(schema)];
-  return [
-    ...Object.values(properties),
-    ...(items === undefined ? [] : [items]),
-    ...(additional === undefined ? [] : [additional]),
-    ...allOf,
-    ...anyOf,
-    ...oneOf,
-    ...(not === undefined ? [] : [not]),
-  ];
+  const { properties, allOf, anyOf, oneOf, not } = schema;
+  const inner = properties === undefined ? [] : Object.values(properties);
+  // A schema has many parts without any, so nothing is created for what is absent.
+  const add = (...more: readonly (JsonSchema | undefined)[]): void => {
+    for (const each of more) if (each !== undefined) inner.push(each);
+  };
+  add(itemsOf(schema), additionalOf(schema));
+  for (const list of [allOf, anyOf, oneOf]) if (list !== undefined) add(...list);
+  add(not);
+  return inner;
 }
 
 /** The schemas without errors. A definition is validated when it is written, and judged again for its conditions. */

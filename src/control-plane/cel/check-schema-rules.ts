@@ -31,12 +31,26 @@ const UNITS_PER_CHARACTER = 100;
  * ValidateCustomResourceDefinitionOpenAPISchema). It yields to the event loop between rules.
  */
 export async function checkSchemaRules(schema: JsonSchema, path: string): Promise<readonly FieldError[]> {
+  if (!hasRules(schema)) return [];
   const check = new RuleCheck();
   const root = { schema, path, isRoot: true, cardinality: 1, uncorrelated: undefined };
   for (const each of schemasBelow(root)) await check.rulesOf(each);
   check.total(path);
   if (check.errors.list.length === 0) await checkDefaults(check.errors, root);
   return check.errors.list;
+}
+
+/** Whether any schema of the structure has rules. Most definitions have none. */
+function hasRules(schema: JsonSchema): boolean {
+  if (schema['x-kubernetes-validations'] !== undefined) return true;
+  const { properties } = schema;
+  if (properties !== undefined)
+    for (const name of Object.keys(properties)) {
+      const property = properties[name];
+      if (property !== undefined && hasRules(property)) return true;
+    }
+  const [items, additional] = [itemsOf(schema), additionalOf(schema)];
+  return (items !== undefined && hasRules(items)) || (additional !== undefined && hasRules(additional));
 }
 
 /** Generates every schema of the structure, inner ones first. */
