@@ -26,6 +26,8 @@ export interface ObjectLister<T extends ApiObject> {
   readonly size: number;
 }
 
+const nothing: readonly never[] = [];
+
 class LiveIndex<T> implements ObjectIndex<T> {
   readonly #by: IndexBy<T>;
   readonly #groups = new Map<string, Map<string, T>>();
@@ -36,7 +38,7 @@ class LiveIndex<T> implements ObjectIndex<T> {
 
   get(value: string): readonly T[] {
     const group = this.#groups.get(value);
-    return group === undefined ? [] : [...group.values()];
+    return group === undefined ? nothing : [...group.values()];
   }
 
   count(value: string): number {

@@ -6,7 +6,7 @@ import type { Logger } from '../../base/log.ts';
 import { RateLimitingQueue } from '../controller-runtime/rate-limiting-queue.ts';
 import type { Definitions } from '../model/definitions.ts';
 import type { ObjectReader } from '../model/object-reader.ts';
-import { AUTO_MANAGED_LABEL, localServices, planService } from './local-services.ts';
+import { AUTO_MANAGED_LABEL, localServices, planService, withServices } from './local-services.ts';
 import type { LocalService } from './local-services.ts';
 
 export interface LocalServicesOptions {
@@ -34,7 +34,9 @@ export function createLocalServicesKeeper(options: LocalServicesOptions): { star
     start: () => {
       ends.push(
         definitions.onChange(({ removed, added }) => {
-          known = undefined;
+          // While custom kinds are only added, as in an installation of many, nothing is computed again.
+          if (removed.length > 0) known = undefined;
+          else if (known !== undefined) known = withServices(known, added);
           for (const { type } of [...removed, ...added]) queue.add(`${type.version}.${type.group}`);
         }),
         reader.onChange(apiServices, (before, after) => queue.add((after ?? before)?.metadata.name ?? '')),

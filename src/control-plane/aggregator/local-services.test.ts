@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { APIService } from '../../api/apiregistration/api-service.ts';
 import type { ResourceDefinition } from '../model/resource-definition.ts';
-import { AUTO_MANAGED_LABEL, localServices, planService } from './local-services.ts';
+import { AUTO_MANAGED_LABEL, localServices, planService, withServices } from './local-services.ts';
 import type { LocalService } from './local-services.ts';
 
 const kind = (group: string, version: string, rest: object = {}): ResourceDefinition =>
@@ -35,6 +35,16 @@ test('each version that is served here has one APIService, with upstream’s pri
       ['v1.example.com', 'true', 1000, 100],
     ],
   );
+});
+
+test('more definitions add only versions that are not known yet', () => {
+  const isCustom = { readBody: () => undefined };
+  const known = localServices([kind('apps', 'v1'), kind('example.com', 'v1', isCustom)]);
+  const storage = kind('example.com', '', { isInternal: true });
+  assert.equal(withServices(known, [storage, kind('apps', 'v1'), kind('example.com', 'v1', isCustom)]), known);
+  const more = [kind('example.com', 'v2', isCustom)];
+  const all = [kind('apps', 'v1'), kind('example.com', 'v1', isCustom), ...more];
+  assert.deepEqual(withServices(known, more), localServices(all));
 });
 
 const desired = (management: LocalService['management']): LocalService => ({

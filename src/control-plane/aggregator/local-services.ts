@@ -71,11 +71,19 @@ const unregistered = new Set(['apiregistration.k8s.io']);
 
 /** The APIServices of all APIs served here. */
 export function localServices(definitions: readonly ResourceDefinition[]): ReadonlyMap<string, LocalService> {
+  return withServices(new Map(), definitions);
+}
+
+/** Adds the APIServices of more definitions. Returns the same map if they need no others. */
+export function withServices(
+  known: ReadonlyMap<string, LocalService>,
+  definitions: readonly ResourceDefinition[],
+): ReadonlyMap<string, LocalService> {
   const found = new Map<string, LocalService>();
   for (const { type, isInternal, readBody } of definitions) {
     const { group, version } = type;
     const name = `${version}.${group}`;
-    if (isInternal === true || unregistered.has(group) || found.has(name)) continue;
+    if (isInternal === true || unregistered.has(group) || known.has(name) || found.has(name)) continue;
     const isCustom = readBody !== undefined;
     const isMetrics = group === 'metrics.k8s.io';
     const priority = isCustom ? customPriority : isMetrics ? metricsPriority : priorityOf(group, version);
@@ -90,7 +98,7 @@ export function localServices(definitions: readonly ResourceDefinition[]): Reado
       },
     });
   }
-  return found;
+  return found.size === 0 ? known : new Map([...known, ...found]);
 }
 
 export type ServiceStep = 'create' | 'update' | 'delete' | 'none';

@@ -56,13 +56,15 @@ export class OwnerGraph {
 
   /** Returns objects with an owner reference to this kind, whether or not the owner exists. */
   dependentsOfKind({ group, kind }: ResourceType): readonly GraphNode[] {
-    return this.#nodes(({ byOwnerKind }) => byOwnerKind.get(`${group}/${kind}`));
+    const owner = `${group}/${kind}`;
+    return this.#nodes(({ byOwnerKind }) => byOwnerKind.get(owner));
   }
 
   #nodes(find: (kind: Watched) => readonly ApiObject[]): readonly GraphNode[] {
-    return [...this.#kinds.values()].flatMap((kind) =>
-      find(kind).map((object) => ({ type: kind.informer.type, object })),
-    );
+    const nodes: GraphNode[] = [];
+    for (const kind of this.#kinds.values())
+      for (const object of find(kind)) nodes.push({ type: kind.informer.type, object });
+    return nodes;
   }
 
   hasDependents(uid: string): boolean {
