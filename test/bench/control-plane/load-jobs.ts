@@ -64,6 +64,18 @@ const HEAD_LENGTH = 2000;
 /** Watches that stay open until this process ends. */
 let crowd: WatcherCrowd | undefined;
 
+async function untilServed(kubeconfig: string, count: number): Promise<void> {
+  const client = new LoadClient(readKubeconfig(kubeconfig));
+  const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+  let served = 0;
+  while (served < count) {
+    const read = (text: string): void => void (served = text.split('"resource":"widget').length - 1);
+    await client.send({ method: 'GET', path: '/apis', accept, read });
+    if (served < count) await pause(20);
+  }
+  client.close();
+}
+
 export const jobs = {
   /**
    * Creates this number of large definitions, and resolves when all of their kinds are served. Returns milliseconds.
@@ -74,17 +86,12 @@ export const jobs = {
     await withClients(kubeconfig, { clients: 8, count }, (client, number) =>
       client.send({ method: 'POST', path, body: largeDefinition(number) }),
     );
-    const client = new LoadClient(readKubeconfig(kubeconfig));
-    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
-    let served = 0;
-    while (served < count) {
-      const read = (text: string): void => void (served = text.split('"resource":"widget').length - 1);
-      await client.send({ method: 'GET', path: '/apis', accept, read });
-      if (served < count) await pause(20);
-    }
-    client.close();
+    await untilServed(kubeconfig, count);
     return nowMs() - startMs;
   },
+  /** Resolves when this number of large definitions is served. */
+  awaitDefinitions: ({ kubeconfig, count }: Access & { readonly count: number }): Promise<void> =>
+    untilServed(kubeconfig, count),
   creates: ({ kubeconfig, kind, prefix, schedulerName = 'nobody', ...effort }: Creates): Promise<Rates> =>
     withClients(kubeconfig, effort, (client, number) => {
       const name = `${prefix}-${number}`;
