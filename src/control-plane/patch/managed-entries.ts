@@ -160,30 +160,39 @@ export function compareTexts(left: string, right: string): number {
 const secondsOf = (time: string | undefined): number =>
   time === undefined ? 0 : Math.floor((Date.parse(time) || 0) / 1000);
 
-/** Merges the oldest updates into one entry `ancient-changes`, so that there are at most ten. */
+/**
+ * Merges the oldest updates of each version into its entry `ancient-changes`, until there are at most ten updates. The
+ * same field can have other paths in another version, so entries of different versions stay apart.
+ */
 export function capUpdates(entries: readonly ManagerEntry[]): readonly ManagerEntry[] {
   const updates = entries.filter((entry) => entry.operation === 'Update');
-  if (updates.length <= MAX_UPDATE_ENTRIES) return entries;
-  updates.sort(
-    (left, right) => secondsOf(left.time) - secondsOf(right.time) || compareTexts(left.manager, right.manager),
-  );
-  const oldest = updates.slice(0, updates.length - MAX_UPDATE_ENTRIES + 1);
-  const newest = oldest.at(-1);
-  if (newest === undefined) return entries;
-  const bucket: ManagerEntry = {
-    manager: 'ancient-changes',
-    operation: 'Update',
-    apiVersion: newest.apiVersion,
-    subresource: '',
-    time: newest.time,
-    fields: oldest.reduce<FieldSet | undefined>((fields, entry) => union(fields, entry.fields), undefined) ?? leaf,
-  };
-  const merged = new Set<ManagerEntry>(oldest);
-  const kept = entries.filter((entry) => !merged.has(entry));
-  const twin = kept.find((entry) => isSameManager(entry, bucket));
-  if (twin === undefined) return [...kept, bucket];
-  return [
-    ...kept.filter((entry) => entry !== twin),
-    { ...bucket, time: twin.time, fields: union(twin.fields, bucket.fields) ?? leaf },
-  ];
+  let surplus = updates.length - MAX_UPDATE_ENTRIES;
+  if (surplus <= 0) return entries;
+  const kept = new Set(entries);
+  const oldest = new Map<string, ManagerEntry>();
+  for (const entry of updates.sort(compareAges)) {
+    if (surplus === 0) break;
+    const older = oldest.get(entry.apiVersion);
+    const merged = older === undefined ? entry : mergedUpdates(older, entry);
+    oldest.set(entry.apiVersion, merged);
+    if (older === undefined) continue;
+    kept.delete(older);
+    kept.delete(entry);
+    kept.add(merged);
+    surplus--;
+  }
+  return [...kept];
+}
+
+const ANCIENT = 'ancient-changes';
+
+function mergedUpdates(older: ManagerEntry, { apiVersion, time, fields }: ManagerEntry): ManagerEntry {
+  const both = union(older.fields, fields) ?? leaf;
+  return { manager: ANCIENT, operation: 'Update', apiVersion, subresource: '', time, fields: both };
+}
+
+/** Orders updates from the oldest to the newest. What was merged before comes first. */
+function compareAges(left: ManagerEntry, right: ManagerEntry): number {
+  const isMerged = ({ manager, subresource }: ManagerEntry): boolean => manager === ANCIENT && subresource === '';
+  return Number(isMerged(right)) - Number(isMerged(left)) || compareEntries(left, right);
 }

@@ -221,6 +221,24 @@ for (const [what, patch, code, message] of [
     422,
     'the server rejected our request due to an error in our request',
   ],
+  [
+    'a list to order that is none',
+    { spec: { '$setElementOrder/containers': [], containers: 'web' } },
+    500,
+    'expected a []interface {}, but received a string',
+  ],
+  [
+    'an order of elements that are not maps',
+    { spec: { '$setElementOrder/containers': ['web'], containers: [{ name: 'web' }] } },
+    500,
+    'expected a map[string]interface {}, but received a string',
+  ],
+  [
+    'scalars and maps in one list',
+    { metadata: { finalizers: [{}] } },
+    500,
+    'list element types are not identical: [[a.io/x b.io/y] [map[]]]',
+  ],
   ['a patch that is a list', [1], 400, 'json: cannot unmarshal array into Go value of type map[string]interface {}'],
 ] as const) {
   test(`a strategic merge patch is refused for ${what}`, () => {
@@ -231,6 +249,71 @@ for (const [what, patch, code, message] of [
     );
   });
 }
+
+test('a null patch changes nothing, and a null directive removes its list', () => {
+  assert.equal(patched(null), pod);
+  assert.deepEqual(patched({ metadata: { '$deleteFromPrimitiveList/finalizers': null } })['metadata'], {
+    name: 'p',
+    labels: pod.metadata.labels,
+  });
+  assert.deepEqual(patched({ metadata: { '$deleteFromPrimitiveList/finalizers': 'a.io/x' } }), pod);
+  assert.deepEqual(patched({ metadata: { '$deleteFromPrimitiveList/ownerReferences': ['a'] } }), pod);
+});
+
+test('$retainKeys does not require keys that the patch removes or only orders', () => {
+  const metadata = {
+    $retainKeys: ['name', 'finalizers'],
+    labels: null,
+    '$deleteFromPrimitiveList/finalizers': ['a.io/x'],
+    '$setElementOrder/finalizers': ['b.io/y'],
+  };
+  assert.deepEqual(patched({ metadata })['metadata'], { name: 'p', finalizers: ['b.io/y'] });
+});
+
+test('$setElementOrder also orders scalars, new lists and lists that are replaced', () => {
+  const ordered = (metadata: object): unknown =>
+    (patched({ metadata })['metadata'] as { finalizers: unknown }).finalizers;
+  assert.deepEqual(ordered({ '$setElementOrder/finalizers': ['b.io/y', 'a.io/x'] }), ['b.io/y', 'a.io/x']);
+  assert.deepEqual(ordered({ '$setElementOrder/finalizers': ['c', 'b.io/y', 'd'], finalizers: ['c', 'd'] }), [
+    'c',
+    'a.io/x',
+    'b.io/y',
+    'd',
+  ]);
+  assert.deepEqual(
+    specOf({
+      '$setElementOrder/initContainers': [{ name: 'a' }, { name: 'b' }],
+      initContainers: [{ name: 'a', image: null }, { name: 'c', $patch: 'delete' }, { name: 'b' }],
+    }),
+    { ...pod.spec, initContainers: [{ name: 'a' }, { name: 'b' }] },
+  );
+  assert.deepEqual(specOf({ '$setElementOrder/initContainers': [{ name: 'a' }] }), pod.spec);
+  assert.deepEqual(
+    specOf({ '$setElementOrder/tolerations': [{ key: 'b' }], tolerations: [{ key: 'b' }] }).tolerations,
+    [{ key: 'b' }],
+  );
+});
+
+test('$patch: replace of a list removes what the same patch removes by key, and the order of the rest stays', () => {
+  const list = [{ name: 'z' }, { $patch: 'replace' }, { name: 'web', $patch: 'delete' }, { name: 'a' }];
+  assert.deepEqual(specOf({ containers: list }).containers, [{ name: 'z' }, { name: 'a' }]);
+});
+
+test('an unknown order says which type it has', () => {
+  const types = ['text', 1, 1.5, true, {}, null].map((order) => {
+    try {
+      return patched({ spec: { '$setElementOrder/containers': order } });
+    } catch (error) {
+      return error instanceof ApiStatusError ? error.message : error;
+    }
+  });
+  assert.deepEqual(
+    types,
+    ['string', 'int64', 'float64', 'bool', 'map[string]interface {}', '%!s(<nil>)'].map(
+      (type) => `expected a []interface {}, but received a ${type}`,
+    ),
+  );
+});
 
 test('ten thousand elements are merged at once, not by looking through all for each', () => {
   const many = Array.from({ length: 10_000 }, (_, index) => ({ name: `V${index}`, value: 'x' }));
