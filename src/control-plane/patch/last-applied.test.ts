@@ -7,7 +7,7 @@ import { forgiveLastApplied, refreshLastApplied } from './last-applied.ts';
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 const kind = { apiVersion: 'v1', kind: 'Pod' };
 const pod = (annotations: Record<string, string> | undefined, spec: object = {}): ApiObject =>
-  ({ ...kind, metadata: { name: 'p', annotations }, spec }) as ApiObject;
+  ({ ...kind, metadata: { name: 'p', annotations }, spec }) as unknown as ApiObject;
 
 describe('forgiveLastApplied', () => {
   const forgives = (text: string, path: readonly string[], spec: object = { nodeName: 'a', hostname: 'h' }): unknown =>

@@ -132,7 +132,13 @@ test('updates of one manager are one entry', () => {
     seconds: 2,
   });
   assert.deepEqual(fieldsOf(second, 'm'), { 'f:spec': { 'f:replicas': {}, 'f:paused': {} } });
-  assert.equal(entries(second).length, 2);
+  assert.deepEqual(
+    entries(second).map(({ manager, time }) => [manager, time]),
+    [
+      ['kubectl', at(0)],
+      ['m', at(2)],
+    ],
+  );
 });
 
 test('the same manager has an entry for each subresource', () => {
@@ -193,6 +199,14 @@ test('an empty list of managed fields clears them, and no manager is tracked unt
     assert.equal(cleared.metadata.managedFields, undefined);
     assert.equal(write(cleared, withReplicas(cleared, 8)).metadata.managedFields, undefined);
   }
+  const others = [
+    write(created, withEntries(created, []), { subresource: 'status' }),
+    ...[[{}, {}], ['text']].map((wrong) => write(created, withEntries(created, wrong as ManagedFieldsEntry[]))),
+  ];
+  assert.deepEqual(
+    others.map(entries),
+    others.map(() => entries(created)),
+  );
 });
 
 test('a client may edit managed fields of the object, but not by way of a subresource', () => {
@@ -220,6 +234,12 @@ test('managed fields that make no sense are taken for none given', () => {
   ]) {
     assert.deepEqual(entries(write(created, withEntries(created, [wrong as ManagedFieldsEntry]))), entries(created));
   }
+});
+
+test('an object whose list elements have no key has no managed fields', () => {
+  const created = write(undefined, deployment);
+  const odd = { ...created, metadata: { ...created.metadata, finalizers: [{}] } } as unknown as ApiObject;
+  assert.equal(write(created, odd).metadata.managedFields, undefined);
 });
 
 test('entries of versions that are not served are forgotten', () => {
