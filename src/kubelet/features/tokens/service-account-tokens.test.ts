@@ -62,6 +62,17 @@ describe('service account tokens', () => {
     assert.deepEqual([got.map(({ token }) => token), api.asked], [['token-1', 'token-1', 'token-2'], 2]);
   });
 
+  it('are requested again for a service account that was created again', async () => {
+    const tokens = setUp().start();
+    const got = await Promise.all(
+      ['u1', 'u2', 'u1'].map((serviceAccountUid) => tokens.get({ ...order('a'), serviceAccountUid })),
+    );
+    assert.deepEqual(
+      got.map(({ token }) => token),
+      ['token-1', 'token-2', 'token-1'],
+    );
+  });
+
   it('are not requested again after a restart of the agent, and are renewed in time', async () => {
     const { api, start, clock } = setUp();
     await start().get(order('a'));
