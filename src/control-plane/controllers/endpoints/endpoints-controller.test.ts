@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import fc from 'fast-check';
 import { endpoints, pods, services } from '../../../api/client/resource-types.ts';
 import type { Endpoints } from '../../../api/core/endpoints.ts';
 import type { Pod } from '../../../api/core/pod.ts';
@@ -217,3 +218,78 @@ it('keeps a thousand addresses, the ready ones first, and marks the object as tr
   );
   await world.stop();
 });
+
+it('equals the pods of the service, killed at any write and with late events', () => {
+  const kinds = fc.constantFrom('add', 'remove', 'ready', 'unready', 'unlabel', 'service', 'noSelector', 'noService');
+  const step = fc.record({
+    kind: kinds,
+    name: fc.constantFrom('a', 'b', 'c'),
+    port: fc.constantFrom(8080, 9090),
+    writes: fc.integer({ min: 1, max: 3 }),
+    forMs: fc.integer({ min: 0, max: 2_000 }),
+  });
+  return fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 15 }), fc.nat(1_000), async (steps, seed) => {
+      const world = new ControllerWorld({
+        make: (options) => [createEndpointsController(options)],
+        seed,
+        lagMs: 700,
+      });
+      const address = { a: '10.1.0.1', b: '10.1.0.2', c: '10.1.0.3' } as const;
+      world.api.seed(services, service());
+      world.start();
+      for (const { kind, name, port, writes, forMs } of steps) {
+        world.restartAtWrite(writes);
+        playStep(world, kind, pod(name, address[name as 'a' | 'b' | 'c'], {}, kind === 'ready'), port);
+        await world.clock.advance(forMs);
+      }
+      await world.clock.advance(30_000);
+      const last = world.api.peek(services, key);
+      // Without a selector, the user keeps the Endpoints.
+      if (last?.spec.selector === undefined) {
+        if (last === undefined) assert.equal(found(world), undefined);
+        return world.stop();
+      }
+      const selected = world.api.all(pods).filter(({ metadata }) => metadata.labels?.['app'] === 'web');
+      const withReady = (wanted: string): string[] | undefined => {
+        const these = selected.filter(({ status }) => status?.conditions?.[0]?.status === wanted);
+        return these.length === 0 ? undefined : these.map(({ status }) => status?.podIPs?.[0]?.ip ?? '').sort();
+      };
+      const subset = [withReady('True'), withReady('False'), [last.spec.ports?.[0]?.targetPort]];
+      assert.deepEqual(ips(world), selected.length === 0 ? undefined : [subset]);
+      await world.stop();
+    }),
+    {
+      numRuns: 40,
+      examples: [
+        [
+          [
+            { kind: 'add', name: 'a', port: 8080, writes: 1, forMs: 0 },
+            { kind: 'noService', name: 'a', port: 8080, writes: 1, forMs: 0 },
+            { kind: 'add', name: 'a', port: 8080, writes: 2, forMs: 0 },
+          ],
+          727,
+        ],
+      ],
+    },
+  );
+});
+
+function playStep(world: ControllerWorld, kind: string, each: Pod, port: number): void {
+  const named = { namespace: 'default', name: each.metadata.name };
+  const exists = world.api.peek(pods, named) !== undefined;
+  const current = world.api.peek(services, key);
+  if (kind === 'add' && !exists) world.api.seed(pods, each);
+  if (kind === 'remove' && exists) world.api.remove(pods, named);
+  if (exists && (kind === 'ready' || kind === 'unready'))
+    world.api.change(pods, named, (before) => ({ ...before, ...(each.status && { status: each.status }) }));
+  if (exists && kind === 'unlabel')
+    world.api.change(pods, named, (before) => ({ ...before, metadata: { ...before.metadata, labels: {} } }));
+  if (kind === 'noService' && current !== undefined) world.api.remove(services, key);
+  const wanted = service({ ports: [{ port: 80, targetPort: port, protocol: 'TCP' }] });
+  const { selector: _, ...unselective } = wanted.spec;
+  if (kind === 'service' && current === undefined) world.api.seed(services, wanted);
+  else if (kind === 'service') world.api.change(services, key, (before) => ({ ...before, spec: wanted.spec }));
+  if (kind === 'noSelector' && current !== undefined)
+    world.api.change(services, key, (before) => ({ ...before, spec: unselective }));
+}

@@ -23,7 +23,8 @@ import { TriggerTimes, withTriggerTime } from '../../controller-runtime/trigger-
 import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
 
 const WORKERS = 5;
-const { headless } = endpointLabels;
+const { headless, endpointsManagedBy } = endpointLabels;
+const OWN = 'endpoint-controller';
 const OVER_CAPACITY = 'endpoints.kubernetes.io/over-capacity';
 /** The annotation of Endpoints that a leader election uses without a service. */
 const LEADER = 'control-plane.alpha.kubernetes.io/leader';
@@ -45,7 +46,11 @@ export function createEndpointsController(options: ControllerOptions): Controlle
       const wake = (object: Endpoints): void => add(formatKey(keyOf(object)));
       return [
         wakeServices({ ...parts, add }),
-        parts.endpoints.addHandlers({ onAdd: (object, initial) => initial && wake(object), onDelete: wake }),
+        parts.endpoints.addHandlers({
+          // Our own creation may be observed only after the deletion of its service.
+          onAdd: (object, initial) => (initial || isOwn(object)) && wake(object),
+          onDelete: wake,
+        }),
       ];
     },
   });
@@ -124,7 +129,7 @@ function desired(service: Service, current: Endpoints | undefined, selected: rea
       labels: {
         ...labels,
         ...(isHeadless(service) && { [headless]: '' }),
-        [endpointLabels.endpointsManagedBy]: 'endpoint-controller',
+        [endpointsManagedBy]: OWN,
       },
       ...((truncated || Object.keys(annotations).length > 0) && {
         annotations: { ...annotations, ...(truncated && { [OVER_CAPACITY]: 'truncated' }) },
@@ -133,6 +138,8 @@ function desired(service: Service, current: Endpoints | undefined, selected: rea
     ...(subsets.length > 0 && { subsets }),
   };
 }
+
+const isOwn = ({ metadata }: Endpoints): boolean => metadata.labels?.[endpointsManagedBy] === OWN;
 
 function withAnnotations(object: Endpoints, annotations: Record<string, string>): Endpoints {
   const { annotations: _, ...metadata } = object.metadata;
