@@ -1,6 +1,7 @@
 import { formatKey, keyOf } from '../../../api/client/resource-type.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../api/client/resource-types.ts';
 import { grantedStorage, requestedStorage, wantsExpansion } from '../../../api/claim-size.ts';
+import type { PersistentVolume } from '../../../api/core/persistent-volume.ts';
 import type { PersistentVolumeClaim } from '../../../api/core/persistent-volume-claim.ts';
 import { compareQuantities } from '../../../api/quantity.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
@@ -33,7 +34,18 @@ export function createVolumeExpandController(options: ControllerOptions): Contro
   const wake = (claim: PersistentVolumeClaim): void => {
     if (wantsExpansion(claim)) queue.add(formatKey(keyOf(claim)));
   };
+  /** A claim can be observed before its volume, or before the volume is bound to it. */
+  const wakeClaimOf = ({ spec: { claimRef } }: PersistentVolume): void => {
+    const claim = claims.get({ namespace: claimRef?.namespace ?? '', name: claimRef?.name ?? '' });
+    if (claim !== undefined) wake(claim);
+  };
   const ends = [
+    volumes.addHandlers({
+      onAdd: wakeClaimOf,
+      onUpdate: (before, after) => {
+        if (before.spec.claimRef?.uid !== after.spec.claimRef?.uid) wakeClaimOf(after);
+      },
+    }),
     claims.addHandlers({
       onAdd: wake,
       onUpdate: (before, after) => {
