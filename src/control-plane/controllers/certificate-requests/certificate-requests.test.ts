@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import fc from 'fast-check';
 import type { CertificateSigningRequest } from '../../../api/certificates/certificate-signing-request.ts';
 import { certificateSigningRequests } from '../../../api/client/resource-types.ts';
 import type { ApiObject, ResourceType } from '../../../api/client/resource-type.ts';
+import { formatTime } from '../../../api/time.ts';
 import type { WriteOptions } from '../../../api/client/api-client.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
@@ -42,6 +44,13 @@ async function setUp(
   world.start();
   await world.clock.advance(2_000);
   return world;
+}
+
+/** A long time in which no controller runs, so that no watch is renewed. */
+async function skip(world: ControllerWorld, forMs: number): Promise<void> {
+  await world.stop();
+  await world.clock.advance(forMs);
+  world.start();
 }
 
 /** Reviews are answered, not kept. */
@@ -213,4 +222,50 @@ it('requests are deleted an hour after a decision, a day without one, and when t
   await world.clock.advance(hour);
   assert.deepEqual(world.api.writes, ['delete certificatesigningrequests csr']);
   await world.stop();
+});
+
+it('removes each request on time and none before, killed at any write and with late events', () => {
+  const hour = 3_600_000;
+  const decision = fc.constantFrom('Approved', 'Denied', 'Failed', 'none');
+  const step = fc.record({ name: fc.constantFrom('a', 'b'), decision, writes: fc.integer({ min: 1, max: 3 }) });
+  return fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), fc.nat(1_000), async (steps, seed) => {
+      const world = new ControllerWorld({
+        make: (options) => [createCertificateCleaner({ ...options, expiresAtMs: () => undefined })],
+        seed,
+        lagMs: 600,
+      });
+      let due = new Map<string, number>();
+      world.check = () => {
+        const found = world.api.all(certificateSigningRequests);
+        const uids = new Set(found.map(({ metadata }) => metadata.uid));
+        for (const [uid, atMs] of due) assert.ok(uids.has(uid) || world.clock.nowMs() >= atMs, `${uid} is gone early`);
+        due = new Map(found.map((each) => [each.metadata.uid, removableAtMs(each, undefined)]));
+      };
+      world.start();
+      for (const [serial, each] of steps.entries()) {
+        const named = { namespace: '', name: each.name };
+        const time = formatTime(world.clock.nowMs());
+        world.restartAtWrite(each.writes);
+        if (world.api.peek(certificateSigningRequests, named) === undefined)
+          world.api.seed(certificateSigningRequests, {
+            ...build(),
+            metadata: { ...named, uid: `${each.name}-${serial}`, creationTimestamp: time },
+          });
+        else if (each.decision !== 'none')
+          world.api.change(certificateSigningRequests, named, (request) => ({
+            ...request,
+            status: { certificate: 'x', conditions: [{ ...approved, type: each.decision, lastUpdateTime: time }] },
+          }));
+        world.check();
+        await world.clock.advance(world.random.next() * 120_000);
+        await skip(world, Math.floor(world.random.next() * 2 * hour));
+      }
+      await skip(world, 25 * hour);
+      await world.clock.advance(5_000);
+      assert.deepEqual(world.api.all(certificateSigningRequests), []);
+      await world.stop();
+    }),
+    { numRuns: 30 },
+  );
 });
