@@ -58,7 +58,8 @@ function scaleOf({ metadata }: ApiObject, { desired, actual, selector }: ScaleFi
       ...(resourceVersion !== undefined && { resourceVersion }),
       ...(creationTimestamp !== undefined && { creationTimestamp }),
     },
-    spec: { replicas: desired },
+    // In Go, the desired number is omitted if it is 0, and the actual number is not.
+    spec: { ...(desired !== 0 && { replicas: desired }) },
     status: { replicas: actual, ...(selector !== '' && { selector }) },
   };
 }

@@ -309,6 +309,9 @@ test('scale shows and sets the number of replicas alone', () => {
     status: { replicas: 2, selector: 'app=web' },
   });
   const request = { user: { name: 'tester', groups: [] }, nowMs: 0 };
+  const none = { ...deployment, spec: { ...deployment.spec, replicas: 0 }, status: { replicas: 0 } } as Deployment;
+  const empty = view?.read?.(none) as Scale;
+  assert.deepEqual([empty.spec, empty.status?.replicas], [{}, 0]);
   const scaled = view?.write(deployment, { ...scale, spec: { replicas: 5 } } as Scale, request) as Deployment;
   assert.deepEqual(scaled, { ...deployment, spec: { ...deployment.spec, replicas: 5 } });
   assert.throws(
