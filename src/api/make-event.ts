@@ -10,6 +10,8 @@ export interface Said {
   readonly reason: string;
   readonly message: string;
   readonly annotations?: Readonly<Record<string, string>>;
+  /** What the component did or tried; absent for most. */
+  readonly action?: string;
 }
 
 export interface EventOrigin {
@@ -25,7 +27,7 @@ export interface EventOrigin {
 /** A new event (upstream: client-go tools/record makeEvent). */
 export function makeEvent(
   object: ObjectReference,
-  { type, reason, message, annotations }: Said,
+  { type, reason, message, annotations, action }: Said,
   { nowMs, serial, component, host }: EventOrigin,
 ): Event {
   const time = formatTime(nowMs);
@@ -47,6 +49,7 @@ export function makeEvent(
     lastTimestamp: time,
     count: 1,
     type,
+    ...(action !== undefined && { action }),
     reportingComponent: component,
     reportingInstance: host,
   } as Event;

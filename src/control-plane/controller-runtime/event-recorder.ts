@@ -10,6 +10,7 @@ import type { Event } from '../../api/core/event.ts';
 import type { ObjectReference } from '../../api/core/meta.ts';
 import { EventCorrelator } from '../../api/event-correlator.ts';
 import { makeEvent } from '../../api/make-event.ts';
+import type { Said } from '../../api/make-event.ts';
 import { isApiError } from '../../api/status/api-status-error.ts';
 
 /** The maximum number of queued events; further ones are dropped (upstream: maxQueuedEvents). */
@@ -19,11 +20,7 @@ const RETRY_MS = 1_000;
 
 /** Records what was done to an object as a core/v1 Event. Never waits and never fails. */
 export interface EventRecorder {
-  event<T extends ApiObject>(
-    type: ResourceType<T>,
-    object: T,
-    said: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
-  ): void;
+  event<T extends ApiObject>(type: ResourceType<T>, object: T, said: Said): void;
   /** Resolves when all recorded events are written or dropped. */
   flushed(): Promise<void>;
 }

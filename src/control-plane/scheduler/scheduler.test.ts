@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { nodes, pods } from '../../api/client/resource-types.ts';
+import { events, nodes, pods } from '../../api/client/resource-types.ts';
 import { ApiStatusError } from '../../api/status/api-status-error.ts';
 import { readSchedulerConfig } from './config/scheduler-config.ts';
 import { bound, buildNode, buildPod } from './testing/builders.ts';
@@ -19,6 +19,10 @@ describe('the scheduler', () => {
     assert.deepEqual(
       [world.nodeOf('x'), world.events],
       ['node-1', ['x Normal Scheduled: Successfully assigned default/x to node-1']],
+    );
+    assert.deepEqual(
+      world.api.all(events).map(({ action }) => action),
+      ['Binding'],
     );
     const post = world.api.calls.find(({ verb }) => verb === 'post');
     assert.deepEqual(

@@ -14,6 +14,8 @@ import type { SchedulingQueue } from '../queue/scheduling-queue.ts';
 import type { WantedStatus } from './pod-status.ts';
 
 export interface SaidOfPod {
+  /** What the scheduler did or tried. */
+  readonly action: 'Scheduling' | 'Binding' | 'Preempting';
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;

@@ -68,6 +68,7 @@ export class Preemptions {
       throw error;
     }
     context.tell(victim, schedulerName, {
+      action: 'Preempting',
       type: 'Normal',
       reason: 'Preempted',
       message: `Preempted by pod ${preemptor.metadata.uid} on node ${nodeName}`,

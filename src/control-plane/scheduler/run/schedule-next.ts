@@ -62,6 +62,7 @@ export class SchedulingCycle {
     if (pod.metadata.deletionTimestamp !== undefined) {
       this.#began.delete(pod.metadata.uid);
       context.tell(pod, profile.schedulerName, {
+        action: 'Scheduling',
         type: 'Warning',
         reason: 'FailedScheduling',
         message: `skip schedule deleting pod: ${pod.metadata.namespace}/${pod.metadata.name}`,
@@ -218,7 +219,12 @@ export class SchedulingCycle {
     }: { readonly reason: string; readonly message: string; readonly nominate: string | undefined },
   ): void {
     const { context } = this.#parts;
-    context.tell(pod, schedulerName, { type: 'Warning', reason: 'FailedScheduling', message: truncateNote(message) });
+    context.tell(pod, schedulerName, {
+      action: 'Scheduling',
+      type: 'Warning',
+      reason: 'FailedScheduling',
+      message: truncateNote(message),
+    });
     const condition = { type: 'PodScheduled', status: 'False', reason, message } as const;
     context.setStatus(pod, { condition, ...(nominate !== undefined && { nominatedNodeName: nominate }) });
   }
@@ -304,6 +310,7 @@ export class SchedulingCycle {
     this.#ended(pod, profile.schedulerName, 'scheduled');
     const { namespace, name } = pod.metadata;
     context.tell(assumed, profile.schedulerName, {
+      action: 'Binding',
       type: 'Normal',
       reason: 'Scheduled',
       message: `Successfully assigned ${namespace}/${name} to ${nodeName}`,
@@ -342,6 +349,7 @@ export class SchedulingCycle {
       timeoutMs: profile.deviceBindingTimeoutMs,
       onWait: () =>
         context.tell(pod, profile.schedulerName, {
+          action: 'Scheduling',
           type: 'Normal',
           reason: 'BindingConditionsPending',
           message: `waiting for binding conditions for device on node ${nodeName}`,
