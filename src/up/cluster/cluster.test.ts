@@ -373,6 +373,25 @@ describe('a supervised program', () => {
     signalProcess(second, 'SIGKILL');
   });
 
+  it('is restarted when Node aborts it, and the message contains the reason', async () => {
+    const mark = join(folder, 'aborted');
+    const abort = 'echo " #  node[7]: f() at x.cc:1"; echo " #  Assertion failed: !current_write_"; kill -ABRT $$';
+    const { over, said, pidFile, running } = start(
+      `if [ -e ${mark} ]; then echo serving; exec sleep 60; fi; : > ${mark}; ${abort}`,
+      'serving',
+    );
+    await running.ready;
+    over.abort();
+    await running.left;
+    assert.match(
+      said.join(),
+      /ended unexpectedly \(signal SIGABRT: Assertion failed: !current_write_\): restarting it/,
+    );
+    const second = readProcessFile(pidFile);
+    assert.ok(second && isAlive(second));
+    signalProcess(second, 'SIGKILL');
+  });
+
   it('is given up when it never serves, with the end of its log', async () => {
     const { running } = start('echo no licence; exit 3', 'serving');
     await assert.rejects(running.ready, /exit 3[\s\S]*no licence/);

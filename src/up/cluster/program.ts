@@ -10,6 +10,7 @@ import { errorMessage, KubeletError } from '../../base/errors.ts';
 import { machineEnvironment } from '../commands.ts';
 import { lastLines } from '../containerd.ts';
 import { writeProcessFile } from '../processes.ts';
+import { abortReason } from './abort-reason.ts';
 import { restartDelayMs } from './restart-delay.ts';
 
 export interface Program {
@@ -80,7 +81,8 @@ async function look(
       return;
     }
     const delayMs = restartDelayMs((deaths = clock.monotonicMs() - startMs > 10_000 ? 1 : deaths + 1));
-    const words = `${program.name} ended unexpectedly (${ended})`;
+    const reason = ended === 'signal SIGABRT' ? abortReason(program.log, offset) : undefined;
+    const words = `${program.name} ended unexpectedly (${ended}${reason === undefined ? '' : `: ${reason}`})`;
     if (!served && deaths >= MAX_EARLY_DEATHS)
       return fail(
         new KubeletError(
