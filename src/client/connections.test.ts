@@ -229,7 +229,7 @@ for (const h2 of [true, false]) {
       const answer = await arrived.promise;
       state.own = { certificate: certificates.client.cert, key: certificates.client.key };
       state.changed?.();
-      assert.match(await ended, /given up for another/);
+      assert.match(await ended, /replaced by another/);
       await client.get(configMaps, key);
       answer();
       assert.deepEqual(

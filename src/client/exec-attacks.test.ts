@@ -80,7 +80,7 @@ describe('what a plugin says', () => {
     for (const expirationTimestamp of ['tomorrow', '1', '2026-01-01', '2026-13-01T00:00:00Z', 5, {}, ''])
       assert.throws(
         () => parseExecCredential(says({ token: 't', expirationTimestamp }), apiVersion),
-        /expirationTimestamp is no time/,
+        /expirationTimestamp is not an RFC 3339 time/,
         JSON.stringify(expirationTimestamp),
       );
     assert.equal(parseExecCredential(says({ token: 't', expirationTimestamp: null }), apiVersion).expiresMs, undefined);

@@ -116,7 +116,7 @@ const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d
 function expiryOf(given: unknown): number | undefined {
   if (given === undefined || given === null) return undefined;
   const ms = typeof given === 'string' && rfc3339.test(given) ? Date.parse(given) : NaN;
-  if (Number.isNaN(ms)) throw new Error('decoding stdout: expirationTimestamp is no time of RFC 3339');
+  if (Number.isNaN(ms)) throw new Error('decoding stdout: expirationTimestamp is not an RFC 3339 time');
   return ms;
 }
 

@@ -92,7 +92,7 @@ export class Http1Connections implements Connections {
   }
 
   retire(): void {
-    for (const end of this.#lasting) end(new ConnectionFailure('the connection was given up for another'));
+    for (const end of this.#lasting) end(new ConnectionFailure('the connection was replaced by another one'));
     for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
     // A connection with requests in flight is not reused afterwards.
     this.#agent.on('free', (socket: Duplex) => socket.destroy());

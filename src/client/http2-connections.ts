@@ -52,7 +52,7 @@ export class Http2Connections implements Connections {
 
   async open(outgoing: Outgoing, signal: AbortSignal, lasting: boolean): Promise<Answer> {
     for (;;) {
-      if (this.#retired) throw new ConnectionFailure('the connection was given up for another', { unsent: true });
+      if (this.#retired) throw new ConnectionFailure('the connection was replaced by another one', { unsent: true });
       const session = [...this.#sessions].find((each) => each.hasRoom());
       if (session !== undefined) return session.open(outgoing, signal, lasting);
       await untilAbortedWithReason((this.#dialing ??= this.#dial()), signal);
@@ -168,7 +168,7 @@ class LiveSession {
 
   retire(): void {
     for (const stream of this.#lasting)
-      cancel(stream, new ConnectionFailure('the connection was given up for another'));
+      cancel(stream, new ConnectionFailure('the connection was replaced by another one'));
     this.#session.close();
   }
 

@@ -143,8 +143,8 @@ const wrong: readonly [what: string, text: string, said: string][] = [
   ['lists nothing as a context', '{"current-context": "main", "contexts": [null]}', 'there is no context "main"'],
   ['names a cluster that is not there', config({ context: { cluster: 'other' } }), 'there is no cluster "other"'],
   ['names a user that is not there', config({ context: { user: 'other' } }), 'there is no user "other"'],
-  ['has no address', config({ cluster: { server: '192.0.2.1' } }), 'server "192.0.2.1" is no URL'],
-  ['has a number as address', config({ cluster: { server: 5 } }), 'server 5 is no URL'],
+  ['has no address', config({ cluster: { server: '192.0.2.1' } }), 'server "192.0.2.1" is not a URL'],
+  ['has a number as address', config({ cluster: { server: 5 } }), 'server 5 is not a URL'],
   [
     'signs in by a program, where none can be run',
     config({ user: { exec: { ...plugin, command: 'aws' } } }),

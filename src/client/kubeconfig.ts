@@ -146,7 +146,7 @@ const wrongIn =
 function serverOf(cluster: Section, wrong: Wrong): string {
   const server = cluster['server'];
   if (typeof server !== 'string' || !URL.canParse(server) || !/^https?:/.test(server))
-    throw wrong(`server ${withoutPassword(server)} is no URL`);
+    throw wrong(`server ${withoutPassword(server)} is not a URL`);
   return server.replace(/(?<!\/)\/+$/, '');
 }
 

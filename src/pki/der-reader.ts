@@ -74,7 +74,7 @@ export class DerFields {
 export function readOnly(bytes: Uint8Array, tag: number, what: string): DerElement {
   const fields = new DerFields(bytes);
   const element = fields.take(tag, what);
-  if (!fields.isEmpty) throw derError(`there are bytes behind ${what}`);
+  if (!fields.isEmpty) throw derError(`there are bytes after ${what}`);
   return element;
 }
 
@@ -114,7 +114,7 @@ export function readObjectId({ content }: DerElement): string {
 
 /** A bit string with a multiple of eight bits. */
 export function readBits({ content }: DerElement, what: string): Uint8Array {
-  if (content[0] !== 0) throw derError(`${what} is no string of whole bytes`);
+  if (content[0] !== 0) throw derError(`${what} is not a string of whole bytes`);
   return content.subarray(1);
 }
 
@@ -130,7 +130,7 @@ export function readText({ tag, content }: DerElement, what: string): string {
     try {
       text = utf8.decode(content);
     } catch {
-      throw derError(`${what} is no UTF-8`);
+      throw derError(`${what} is not UTF-8`);
     }
   } else throw derError(`${what} is neither PrintableString nor UTF8String but has the tag 0x${tag.toString(16)}`);
   if (text === '') throw derError(`${what} is empty`);

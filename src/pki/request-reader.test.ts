@@ -196,8 +196,8 @@ const oddSubjects: readonly (readonly [what: string, subject: Uint8Array, proble
     plainSubject(attribute(ids.o, 'a@b', tags.printable)),
     /no PrintableString/,
   ],
-  ['bytes that are no UTF-8', plainSubject(attribute(ids.o, Uint8Array.of(0xc0, 0x80))), /no UTF-8/],
-  ['half of a surrogate pair', plainSubject(attribute(ids.o, Uint8Array.of(0xed, 0xa0, 0x80))), /no UTF-8/],
+  ['bytes that are no UTF-8', plainSubject(attribute(ids.o, Uint8Array.of(0xc0, 0x80))), /not UTF-8/],
+  ['half of a surrogate pair', plainSubject(attribute(ids.o, Uint8Array.of(0xed, 0xa0, 0x80))), /not UTF-8/],
   ['NUL', plainSubject(attribute(ids.o, 'system:masters\0')), /control characters/],
   ['a line break', plainSubject(attribute(ids.cn, 'a\nO=b')), /control characters/],
   [
@@ -264,9 +264,9 @@ const oddNames: readonly (readonly [what: string, attributes: readonly Uint8Arra
   ['257 of them', [extensionRequest(altNames(...Array.from({ length: 257 }, () => dnsName('a'))))], /more than 256/],
   ['no names', [extensionRequest(altNames())], /are empty/],
   [
-    'bytes behind the names',
+    'bytes after the names',
     [extensionRequest(extension(ids.subjectAltName, Buffer.concat([sequence(dnsName('a')), sequence(dnsName('b'))])))],
-    /bytes behind/,
+    /bytes after/,
   ],
   ['names twice', [extensionRequest(altNames(dnsName('a')), altNames(dnsName('b')))], /2\.5\.29\.17 occurs twice/],
   [
@@ -287,7 +287,7 @@ const oddNames: readonly (readonly [what: string, attributes: readonly Uint8Arra
         tlv(0x31, [sequence(altNames(dnsName('a'))), sequence(altNames(dnsName('b')))]),
       ),
     ],
-    /bytes behind the requested extensions/,
+    /bytes after the requested extensions/,
   ],
   [
     'critical as false',
@@ -330,7 +330,7 @@ describe('a request is refused', () => {
       { key: elliptic, publicKey: generateKeyPairSync('x25519').publicKey.export({ type: 'spki', format: 'der' }) },
       /type x25519/,
     ],
-    ['point in its short form', { key: elliptic, publicKey: compressedKey() }, /not encoded as it should be/],
+    ['point in its short form', { key: elliptic, publicKey: compressedKey() }, /not in the expected encoding/],
     [
       'key that did not sign',
       {
@@ -363,7 +363,7 @@ describe('a request is refused', () => {
     const der = requestDer(plain);
     const pem = toPem('CERTIFICATE REQUEST', der);
     assert.equal(problemOf(pem), 'none');
-    assert.match(problemOf(toPem('CERTIFICATE REQUEST', Buffer.concat([der, Uint8Array.of(0)]))), /bytes behind/);
+    assert.match(problemOf(toPem('CERTIFICATE REQUEST', Buffer.concat([der, Uint8Array.of(0)]))), /bytes after/);
     assert.match(problemOf(toPem('CERTIFICATE REQUEST', der.subarray(0, -1))), /cut off/);
     assert.match(problemOf(toPem('CERTIFICATE REQUEST', sequence(der, bits(der)))), /asn1/);
     assert.match(problemOf(toPem('NEW CERTIFICATE REQUEST', der)), /PEM block type must be CERTIFICATE REQUEST/);

@@ -26,7 +26,7 @@ export function readRequestedKey({ bytes }: DerElement): KeyObject {
   }
   const problem = keyProblem(key);
   if (problem !== undefined) throw derError(problem);
-  if (Buffer.compare(bytes, canonical) !== 0) throw derError('the public key is not encoded as it should be');
+  if (Buffer.compare(bytes, canonical) !== 0) throw derError('the public key is not in the expected encoding');
   return key;
 }
 

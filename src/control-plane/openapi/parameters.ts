@@ -11,19 +11,23 @@ const query = (name: string, type: Parameter['type'], description: string): Para
   description,
 });
 
-export const pretty = query('pretty', 'string', 'Whether the answer is written for people, over several lines.');
-const dryRun = query('dryRun', 'string', 'With `All`, everything happens but nothing is stored.');
+export const pretty = query('pretty', 'string', 'Whether the response is indented, over several lines.');
+const dryRun = query('dryRun', 'string', 'With `All`, the request is processed but its result is not stored.');
 const fieldManager = query(
   'fieldManager',
   'string',
-  'Who is written down as the owner of the fields that this request sets. Needed for server-side apply.',
+  'The name of the manager that owns the fields which this request sets. Required for server-side apply.',
 );
 const fieldValidation = query(
   'fieldValidation',
   'string',
-  'What becomes of unknown and repeated fields: `Ignore`, `Warn` (the default) or `Strict`, which refuses them.',
+  'How unknown and repeated fields are handled: `Ignore`, `Warn` (the default) or `Strict`, which refuses them.',
 );
-const force = query('force', 'boolean', 'Takes fields over from their owners; for server-side apply only.');
+const force = query(
+  'force',
+  'boolean',
+  'Takes ownership of fields that other managers own. For server-side apply only.',
+);
 
 export const createParameters: readonly Parameter[] = [dryRun, fieldManager, fieldValidation];
 export const updateParameters = createParameters;
@@ -31,40 +35,44 @@ export const updateParameters = createParameters;
 export const uninitializedParameter = query(
   'includeUninitialized',
   'boolean',
-  'Also objects that initializers have yet to act on; a creation does not wait for them.',
+  'Includes objects that initializers have not processed yet. A create request does not wait for initializers.',
 );
 export const patchParameters: readonly Parameter[] = [...createParameters, force];
 
 export const deleteParameters: readonly Parameter[] = [
   dryRun,
-  query('gracePeriodSeconds', 'integer', 'How many seconds the object has to end in order; 0 means at once.'),
+  query(
+    'gracePeriodSeconds',
+    'integer',
+    'The grace period in seconds; 0 means that the object is deleted immediately.',
+  ),
   query(
     'ignoreStoreReadErrorWithClusterBreakingPotential',
     'boolean',
-    'Deletes an object that cannot be read any more, without finalizers or preconditions.',
+    'Deletes an object that cannot be decoded, without finalizers or preconditions.',
   ),
-  query('orphanDependents', 'boolean', 'Out of date: use propagationPolicy.'),
-  query('propagationPolicy', 'string', 'What becomes of dependents: `Orphan`, `Background` or `Foreground`.'),
+  query('orphanDependents', 'boolean', 'Deprecated: use propagationPolicy.'),
+  query('propagationPolicy', 'string', 'How dependents are handled: `Orphan`, `Background` or `Foreground`.'),
 ];
 
 export const listParameters: readonly Parameter[] = [
   query('allowWatchBookmarks', 'boolean', 'The watch may send BOOKMARK events.'),
-  query('continue', 'string', 'Where to go on: what the page before gave.'),
-  query('fieldSelector', 'string', 'Only objects whose fields are so.'),
-  query('labelSelector', 'string', 'Only objects whose labels are so.'),
-  query('limit', 'integer', 'How many objects one page has at most.'),
-  query('resourceVersion', 'string', 'How new the answer must be, or where the watch begins.'),
-  query('resourceVersionMatch', 'string', 'How resourceVersion is meant: `Exact` or `NotOlderThan`.'),
+  query('continue', 'string', 'The continue token of the previous page.'),
+  query('fieldSelector', 'string', 'Restricts the list to objects whose fields match this selector.'),
+  query('labelSelector', 'string', 'Restricts the list to objects whose labels match this selector.'),
+  query('limit', 'integer', 'The largest number of objects in one page.'),
+  query('resourceVersion', 'string', 'The resource version that a list must reach, or after which a watch begins.'),
+  query('resourceVersionMatch', 'string', 'How resourceVersion is applied: `Exact` or `NotOlderThan`.'),
   query(
     'sendInitialEvents',
     'boolean',
-    'The watch begins with an ADDED event for each object there is, and a bookmark after them.',
+    'The watch begins with an ADDED event for each existing object, followed by a bookmark.',
   ),
-  query('timeoutSeconds', 'integer', 'When the call ends at the latest.'),
-  query('watch', 'boolean', 'Sends changes as they happen rather than a list.'),
+  query('timeoutSeconds', 'integer', 'The time limit of the call.'),
+  query('watch', 'boolean', 'Streams changes instead of returning a list.'),
 ];
 
 const path = (name: string, description: string): Parameter => ({ name, in: 'path', type: 'string', description });
 export const namespaceParameter = path('namespace', 'The namespace of the object.');
-export const pathParameter = path('path', 'The path at what is connected to.');
+export const pathParameter = path('path', 'The path of the request to the pod, service or node.');
 export const nameParameter = (kind: string): Parameter => path('name', `The name of the ${kind}.`);

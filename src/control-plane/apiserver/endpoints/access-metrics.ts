@@ -28,7 +28,7 @@ export class AccessMetrics implements AccessObserver {
   readonly #files: ReadonlyMap<AccessFile, FileMetrics>;
   readonly #latency = this.#histogram(
     'apiserver_authentication_jwt_authenticator_latency_seconds',
-    'How long it took to judge tokens of issuers that were not in the cache.',
+    'Time to authenticate tokens of issuers that were not in the cache, in seconds.',
     { labels: ['result', 'jwt_issuer_hash'], buckets: latencyBuckets },
   );
   readonly #fetched = this.#gauge(
@@ -43,32 +43,32 @@ export class AccessMetrics implements AccessObserver {
   );
   readonly #asked = this.#counter(
     'apiserver_authorization_webhook_evaluations_total',
-    'Questions to authorization webhooks.',
+    'Requests to authorization webhooks.',
     ['name', 'result'],
   );
   readonly #askedFor = this.#histogram(
     'apiserver_authorization_webhook_duration_seconds',
-    'How long questions to authorization webhooks took.',
+    'Duration of requests to authorization webhooks, in seconds.',
     { labels: ['name', 'result'], buckets: durationBuckets },
   );
   readonly #failedOpen = this.#counter(
     'apiserver_authorization_webhook_evaluations_fail_open_total',
-    'Questions without an answer, after which the other authorizers decided.',
+    'Failed requests to authorization webhooks, after which the other authorizers decided.',
     ['name', 'result'],
   );
   readonly #conditionErrors = this.#counter(
     'apiserver_authorization_match_condition_evaluation_errors_total',
-    'Requests for which match conditions of an authorization webhook could not be judged.',
+    'Requests for which the match conditions of an authorization webhook could not be evaluated.',
     ['type', 'name'],
   );
   readonly #exclusions = this.#counter(
     'apiserver_authorization_match_condition_exclusions_total',
-    'Requests that match conditions kept from an authorization webhook.',
+    'Requests that were not sent to an authorization webhook because of its match conditions.',
     ['type', 'name'],
   );
   readonly #conditionsFor = this.#histogram(
     'apiserver_authorization_match_condition_evaluation_seconds',
-    'How long it took to judge the match conditions of an authorization webhook.',
+    'Time to evaluate the match conditions of an authorization webhook, in seconds.',
     { labels: ['type', 'name'], buckets: conditionBuckets },
   );
 

@@ -139,7 +139,7 @@ describe('OpenID Connect', () => {
     );
     const other = setUp();
     other.provider.issuer = 'https://evil';
-    assert.match(String(userOf(await other.ask())), /calls itself "https:\/\/evil"/);
+    assert.match(String(userOf(await other.ask())), /names the issuer "https:\/\/evil"/);
   });
 
   it('refuses algorithms that are not allowed', () => {
@@ -240,7 +240,7 @@ describe('OpenID Connect', () => {
       );
     await at(issuerUrl).ask();
     assert.deepEqual(asked, ['https://in.cluster/found', 'https://in.cluster/jwks']);
-    assert.match(String(userOf(await at('https://in.cluster').ask())), /calls itself/);
+    assert.match(String(userOf(await at('https://in.cluster').ask())), /names the issuer/);
   });
 
   it('counts verifications and key fetches', async () => {

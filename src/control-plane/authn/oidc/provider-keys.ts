@@ -87,12 +87,15 @@ export class ProviderKeys {
         .body,
     );
     if (found['issuer'] !== issuerUrl)
-      throw new KubeletError('Invalid', `the provider calls itself ${JSON.stringify(found['issuer'])}`);
+      throw new KubeletError(
+        'Invalid',
+        `the discovery document of the provider names the issuer ${JSON.stringify(found['issuer'])}`,
+      );
     const address = found['jwks_uri'];
     if (typeof address !== 'string' || !address.startsWith('https://'))
-      throw new KubeletError('Invalid', 'the provider names no https address for its keys');
+      throw new KubeletError('Invalid', 'the discovery document of the provider has no https jwks_uri');
     const { keys } = record((await expectOk(fetchJson, address)).body);
-    if (!Array.isArray(keys)) throw new KubeletError('Invalid', 'the provider’s keys are no list');
+    if (!Array.isArray(keys)) throw new KubeletError('Invalid', 'the keys of the provider are not a list');
     return { keys: keys.map(record) };
   }
 }

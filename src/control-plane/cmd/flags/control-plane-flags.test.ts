@@ -32,8 +32,8 @@ describe('the command line of the control plane', () => {
     ).options;
     assert.deepEqual([nodeMonitorGraceMs, nodeStartupGraceMs, terminatedPodThreshold], [90_000, 60_000, 12_500]);
     assert.deepEqual(errorsOf('--node-monitor-grace-period=50', '--node-startup-grace-period=0s'), [
-      '--node-monitor-grace-period: "50" is no time such as 50s or 1m30s',
-      '--node-startup-grace-period: "0s" is no time such as 50s or 1m30s',
+      '--node-monitor-grace-period: "50" is not a duration such as 50s or 1m30s',
+      '--node-startup-grace-period: "0s" is not a duration such as 50s or 1m30s',
     ]);
   });
 
@@ -54,7 +54,7 @@ describe('the command line of the control plane', () => {
     );
     for (const [args, error] of [
       [[], '--allocate-node-cidrs needs --cluster-cidr'],
-      [['--cluster-cidr=10.244'], '--cluster-cidr: "10.244" is no range such as 10.244.0.0/16'],
+      [['--cluster-cidr=10.244'], '--cluster-cidr: "10.244" is not a range such as 10.244.0.0/16'],
       [['--cluster-cidr=10.1.0.0/16,10.2.0.0/16'], '--cluster-cidr: two ranges of one IP family'],
       [['--cluster-cidr=10.1.0.0/25'], '--node-cidr-mask-size: 24 is less than the prefix length of 10.1.0.0/25'],
       [['--cluster-cidr=fd00::/32'], '--node-cidr-mask-size: 64 is more than 16 above the prefix length of fd00::/32'],
@@ -89,10 +89,10 @@ describe('the command line of the control plane', () => {
         '--service-cluster-ip-range=foo',
       ),
       [
-        '--bind-address: "here" is no IP address',
+        '--bind-address: "here" is not an IP address',
         '--secure-port: "abc" is not a whole number of at least 1 and at most 65535',
-        '--advertise-address: "there" is no IP address',
-        '--service-cluster-ip-range: foo is no range of addresses, such as 10.96.0.0/12',
+        '--advertise-address: "there" is not an IP address',
+        '--service-cluster-ip-range: foo is not a range of addresses such as 10.96.0.0/12',
       ],
     );
   });
@@ -114,7 +114,10 @@ describe('the command line of the control plane', () => {
     });
     const etcd = (...flags: readonly string[]): readonly string[] => errorsOf('--storage-backend=etcd3', ...flags);
     assert.match(etcd('--etcd-prefix=a b')[0] ?? '', /^--etcd-prefix: "a b" is not a path of letters/);
-    assert.match(etcd('--storage-media-type=text/plain')[0] ?? '', /^--storage-media-type: "text\/plain" is none of/);
+    assert.match(
+      etcd('--storage-media-type=text/plain')[0] ?? '',
+      /^--storage-media-type: "text\/plain" is not one of/,
+    );
     assert.deepEqual(errorsOf('--etcd-prefix=/a'), ['--etcd-prefix: only with --storage-backend=etcd3']);
     assert.deepEqual(errorsOf('--storage-backend=etcd3', '--etcd-servers='), ['--etcd-servers names no server']);
     assert.deepEqual(errorsOf('--storage-backend=etcd3', '--etcd-certfile=a.crt'), [
@@ -151,10 +154,10 @@ describe('the command line of the control plane', () => {
     ]);
   });
 
-  it('refuses an issuer that is no https URL, and claims that are no pairs', () => {
+  it('refuses an issuer that is not an https URL, and claims that are no pairs', () => {
     const client = '--oidc-client-id=cluster';
     assert.deepEqual(errorsOf('--oidc-issuer-url=http://issuer', client), [
-      '--oidc-issuer-url: "http://issuer" is no https URL',
+      '--oidc-issuer-url: "http://issuer" is not an https URL',
     ]);
     assert.deepEqual(errorsOf('--oidc-issuer-url=https://issuer', client, '--oidc-required-claim=a=b,c'), [
       '--oidc-required-claim: c is not of the form key=value',

@@ -51,7 +51,7 @@ export class FlagReader {
   fraction(name: FlagName): number {
     const value = this.required(name);
     const number = /^\d+(\.\d+)?$/.test(value) ? Number(value) : NaN;
-    if (!Number.isFinite(number)) this.errors.push(`--${name}: ${JSON.stringify(value)} is no number such as 0.1`);
+    if (!Number.isFinite(number)) this.errors.push(`--${name}: ${JSON.stringify(value)} is not a number such as 0.1`);
     return number;
   }
 
@@ -60,14 +60,14 @@ export class FlagReader {
     const value = this.required(name);
     const ms = parseDurationMs(value);
     if (ms === undefined || ms <= 0)
-      this.errors.push(`--${name}: ${JSON.stringify(value)} is no time such as 50s or 1m30s`);
+      this.errors.push(`--${name}: ${JSON.stringify(value)} is not a duration such as 50s or 1m30s`);
     return ms ?? 0;
   }
 
   oneOf<const Values extends readonly string[]>(name: FlagName, values: Values): Values[number] {
     const value = this.required(name);
     const found = values.find((each) => each === value);
-    if (found === undefined) this.errors.push(`--${name}: ${JSON.stringify(value)} is none of ${values.join(', ')}`);
+    if (found === undefined) this.errors.push(`--${name}: ${JSON.stringify(value)} is not one of ${values.join(', ')}`);
     return found ?? (values[0] as Values[number]);
   }
 }

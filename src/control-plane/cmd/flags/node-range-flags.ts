@@ -19,7 +19,7 @@ export function readNodeRanges(reader: FlagReader): Pick<ControlPlaneOptions, 'n
   const clusters = cidrs.flatMap((cidr) => {
     const prefix = parseIpPrefix(cidr);
     if (prefix === undefined) {
-      complain(`--cluster-cidr: ${JSON.stringify(cidr)} is no range such as 10.244.0.0/16`);
+      complain(`--cluster-cidr: ${JSON.stringify(cidr)} is not a range such as 10.244.0.0/16`);
       return [];
     }
     const ofFamily = prefix.bits === 32 ? 'node-cidr-mask-size-ipv4' : 'node-cidr-mask-size-ipv6';

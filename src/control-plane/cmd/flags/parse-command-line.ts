@@ -191,7 +191,7 @@ function advertised(reader: FlagReader): string {
 function address(reader: FlagReader, name: FlagName): string | undefined {
   const value = reader.text(name);
   if (value !== undefined && isIP(value) === 0)
-    reader.errors.push(`--${name}: ${JSON.stringify(value)} is no IP address`);
+    reader.errors.push(`--${name}: ${JSON.stringify(value)} is not an IP address`);
   return value;
 }
 
@@ -217,7 +217,7 @@ function portRange(reader: FlagReader): { first: number; last: number } {
   const [, first = '', last = ''] = /^(\d{1,5})-(\d{1,5})$/.exec(value) ?? [];
   const range = { first: Number(first), last: Number(last) };
   if (first === '' || range.first < 1 || range.last > 65535 || range.first > range.last)
-    reader.errors.push(`--service-node-port-range: ${JSON.stringify(value)} is no range such as 30000-32767`);
+    reader.errors.push(`--service-node-port-range: ${JSON.stringify(value)} is not a range such as 30000-32767`);
   return range;
 }
 
@@ -269,8 +269,8 @@ function authorizationModes(reader: FlagReader): readonly AuthorizationMode[] {
   for (const name of reader.list('authorization-mode')) {
     const mode = modes.find((each) => each === name);
     if (mode === undefined)
-      reader.errors.push(`--authorization-mode: ${JSON.stringify(name)} is none of ${modes.join(', ')}`);
-    else if (found.includes(mode)) reader.errors.push(`--authorization-mode: ${mode} stands there twice`);
+      reader.errors.push(`--authorization-mode: ${JSON.stringify(name)} is not one of ${modes.join(', ')}`);
+    else if (found.includes(mode)) reader.errors.push(`--authorization-mode: ${mode} is named twice`);
     else found.push(mode);
   }
   if (reader.list('authorization-mode').length === 0) reader.errors.push('--authorization-mode names none');
@@ -310,7 +310,7 @@ function oidc(reader: FlagReader): { oidc?: OidcOptions } {
   if (issuerUrl === undefined || clientId === undefined)
     reader.errors.push('--oidc-issuer-url and --oidc-client-id go together');
   if (issuerUrl !== undefined && !issuerUrl.startsWith('https://'))
-    reader.errors.push(`--oidc-issuer-url: ${JSON.stringify(issuerUrl)} is no https URL`);
+    reader.errors.push(`--oidc-issuer-url: ${JSON.stringify(issuerUrl)} is not an https URL`);
   const wrongPairs = reader.list('oidc-required-claim').filter((pair) => pair.indexOf('=') < 1);
   if (wrongPairs.length > 0)
     reader.errors.push(`--oidc-required-claim: ${wrongPairs.join(', ')} is not of the form key=value`);

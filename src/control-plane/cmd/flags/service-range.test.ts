@@ -38,10 +38,11 @@ for (const range of [
   'fe80::1%eth0/64',
   'services',
 ]) {
-  it(`${JSON.stringify(range)} is no range`, () => {
+  it(`${JSON.stringify(range)} is not a range`, () => {
     assert.throws(
       () => firstAddress(range),
-      (error) => isKind(error, 'Invalid') && String(error).includes(`--service-cluster-ip-range: ${range} is no range`),
+      (error) =>
+        isKind(error, 'Invalid') && String(error).includes(`--service-cluster-ip-range: ${range} is not a range`),
     );
   });
 }

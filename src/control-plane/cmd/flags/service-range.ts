@@ -10,7 +10,7 @@ export function firstAddress(cidr: string): string {
   if (!isRange(cidr))
     throw new KubeletError(
       'Invalid',
-      `--service-cluster-ip-range: ${cidr} is no range of addresses, such as 10.96.0.0/12`,
+      `--service-cluster-ip-range: ${cidr} is not a range of addresses such as 10.96.0.0/12`,
     );
   const range = parseAddressRange(cidr);
   if (range.size === 0)

@@ -27,8 +27,8 @@ test('an unknown resource, an invalid server and a duplicate resource are reject
   assert.deepEqual(errorsOf('events', '/thing#http://b', '/pods#b:2379', '/pods#http://b'), [
     '--etcd-servers-overrides: "events" is not of the form GROUP/RESOURCE#URL;URL',
     '--etcd-servers-overrides: thing: this server stores no such resource',
-    '--etcd-servers-overrides: pods: "b:2379" is no URL of an etcd server, such as http://10.0.0.2:2379',
-    '--etcd-servers-overrides: pods stands there twice',
+    '--etcd-servers-overrides: pods: "b:2379" is not a URL of an etcd server, such as http://10.0.0.2:2379',
+    '--etcd-servers-overrides: pods is named twice',
   ]);
   assert.match(errorsOf('authentication.k8s.io/tokenreviews#http://b')[0] ?? '', /stores no such resource/);
   assert.match(

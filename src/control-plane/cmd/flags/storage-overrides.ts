@@ -22,7 +22,7 @@ export function parseStorageOverrides(
   for (const override of overrides) {
     const name = formatGroupResource({ group: override.group, plural: override.resource });
     errors.push(...problemsOf(override, definitions).map((problem) => `${FLAG}: ${name}: ${problem}`));
-    if (seen.has(name)) errors.push(`${FLAG}: ${name} stands there twice`);
+    if (seen.has(name)) errors.push(`${FLAG}: ${name} is named twice`);
     seen.add(name);
   }
   return overrides;
@@ -32,7 +32,7 @@ function problemsOf(override: StorageOverride, definitions: readonly ResourceDef
   const kinds = kindsOf(override, definitions);
   const problems = override.servers
     .filter((server) => !/^https?:$/.test(URL.parse(server)?.protocol ?? ''))
-    .map((server) => `${JSON.stringify(server)} is no URL of an etcd server, such as http://10.0.0.2:2379`);
+    .map((server) => `${JSON.stringify(server)} is not a URL of an etcd server, such as http://10.0.0.2:2379`);
   if (kinds.length === 0) return [...problems, 'this server stores no such resource'];
   // CustomResourceDefinitions must be known before their objects are read.
   if (kinds.some(({ type }) => type.kind === 'CustomResourceDefinition'))

@@ -48,8 +48,8 @@ describe('talking to the agent', () => {
       await rejects(client.json(`/${status}`), kind, /^in its own words$/);
   });
 
-  it('says in one line that an answer broke off, or that no agent is there', async () => {
-    await rejects(client.json('/breaks'), 'Unavailable', /broke off/);
+  it('says in one line that an answer ended early, or that no agent is there', async () => {
+    await rejects(client.json('/breaks'), 'Unavailable', /ended early/);
     await rejects(
       new ApiClient(`${folder}/none`).json('/pods'),
       'Unavailable',

@@ -32,7 +32,7 @@ export class ApiClient {
     try {
       return JSON.parse(await readAll(response)) as T;
     } catch (error) {
-      throw new KubeletError('Unavailable', `the agent's answer broke off: ${errorMessage(error)}`, { cause: error });
+      throw new KubeletError('Unavailable', `the agent's answer ended early: ${errorMessage(error)}`, { cause: error });
     }
   }
 
@@ -54,7 +54,7 @@ export class ApiClient {
     if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') {
       return new KubeletError(
         'Unavailable',
-        `no agent answers at ${path}; start one (npm run up), or say where it is with --socket PATH or KUBELET_SOCKET`,
+        `no agent answers at ${path}; start one (npm run up), or name its socket with --socket PATH or KUBELET_SOCKET`,
       );
     }
     return new KubeletError('Unavailable', `${path}: ${error.message}`);

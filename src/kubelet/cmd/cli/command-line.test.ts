@@ -38,10 +38,10 @@ describe('the line of a command', () => {
       refused(/--output: "xml" is not accepted; it takes text or json or name/),
     );
     assert.throws(() => parse('logs', 'web', '--tail'), refused(/--tail/));
-    assert.throws(() => parse('pods', 'web'), refused(/unexpected argument "web"; it is: kubelet pods \[flags\]/));
+    assert.throws(() => parse('pods', 'web'), refused(/unexpected argument "web"; usage: kubelet pods \[flags\]/));
     assert.throws(
       () => parse('exec', 'web', 'ls'),
-      refused(/unexpected argument "ls"; it is: kubelet exec POD \[flags\] -- COMMAND/),
+      refused(/unexpected argument "ls"; usage: kubelet exec POD \[flags\] -- COMMAND/),
     );
   });
 });

@@ -36,7 +36,7 @@ export function parseCommandLine(spec: CommandSpec, args: readonly string[]): Co
   if (surplus !== undefined && !given.has('help'))
     throw new KubeletError(
       'Invalid',
-      `unexpected argument "${surplus}"; it is: kubelet ${spec.name} ${spec.usage}\nSee 'kubelet ${spec.name} --help'.`,
+      `unexpected argument "${surplus}"; usage: kubelet ${spec.name} ${spec.usage}\nSee 'kubelet ${spec.name} --help'.`,
     );
   return {
     values,

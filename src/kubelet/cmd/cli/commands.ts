@@ -198,7 +198,7 @@ function duration(text: string): number {
 async function findPod(line: CommandLine, client: ApiClient): Promise<Pod> {
   const [name] = line.positionals;
   if (name === undefined)
-    throw new KubeletError('Invalid', 'which pod? Name it, as in: kubelet logs web (kubelet pods lists them)');
+    throw new KubeletError('Invalid', 'name a pod, as in: kubelet logs web (kubelet pods lists them)');
   const list = await client.json<ListOf<Pod>>('/pods');
   return pick(list.items, { name, namespace: line.values['namespace'] }, (pod) => pod.metadata);
 }
@@ -224,7 +224,7 @@ export function pick<T>(
   if (found.length > 1)
     throw new KubeletError(
       'Invalid',
-      `"${wanted.name}" fits several pods: ${names.join(', ')}; say which, with -n if need be`,
+      `"${wanted.name}" fits several pods: ${names.join(', ')}; give the full name, and the namespace with -n if several have it`,
     );
   throw new KubeletError(
     'NotFound',

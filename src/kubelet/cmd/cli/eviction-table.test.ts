@@ -65,7 +65,7 @@ test('a node without pressure and without a pod to evict says so', () => {
     rankings: [{ ...report.rankings[0], first: undefined, pods: [] }],
   };
   const text = evictionText(calm as EvictionReport);
-  assert.match(text, /default\/gone is being evicted; no other pod is until it is gone\n/);
+  assert.match(text, /default\/gone is being evicted; the next pod can be evicted after its end\n/);
   assert.match(text, /for memory\.available: no pod would be evicted\n$/);
   assert.match(evictionText({ ...report, conditions: [] }), /\nthe node is not under pressure\n/);
 });

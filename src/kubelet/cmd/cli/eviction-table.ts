@@ -52,7 +52,7 @@ function conditionLines({ conditions, leaving }: EvictionReport): string {
   const lines = conditions.map(
     ({ type, forMs }) => `${type} stays for at least ${formatDurationMs(Math.ceil(forMs / 1000) * 1000)}\n`,
   );
-  if (leaving !== undefined) lines.push(`${leaving} is being evicted; no other pod is until it is gone\n`);
+  if (leaving !== undefined) lines.push(`${leaving} is being evicted; the next pod can be evicted after its end\n`);
   return lines.length === 0 ? 'the node is not under pressure\n' : lines.join('');
 }
 

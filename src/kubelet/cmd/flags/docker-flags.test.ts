@@ -30,7 +30,7 @@ describe('the flags of Docker', () => {
   });
 
   for (const [given, flag, words] of [
-    [{ 'container-runtime': 'rkt' }, 'container-runtime', /rkt was given up/],
+    [{ 'container-runtime': 'rkt' }, 'container-runtime', /rkt was discontinued/],
     [{ 'container-runtime': 'podman' }, 'container-runtime', /accepted are "remote".*"docker"/],
     [{ 'cni-bin-dir': '/opt/cni/bin' }, 'cni-bin-dir', /needs --container-runtime=docker/],
     [

@@ -79,7 +79,7 @@ export function readDockerFlags({ values }: Pick<ParsedFlags, 'values'>): {
 function unknownRuntime(runtime: string): ConfigError {
   const why =
     runtime === 'rkt'
-      ? 'rkt was given up in 2020; run its images on containerd or Docker'
+      ? 'rkt was discontinued in 2020; run its images on containerd or Docker'
       : 'accepted are "remote", for every runtime that serves the CRI, and "docker"';
   return { flag: 'container-runtime', message: `unsupported container runtime "${runtime}": ${why}` };
 }

@@ -90,7 +90,7 @@ export const agentFlags: readonly FlagSpec[] = [
     [
       'seccomp-default',
       'bool',
-      'Give containers that name no seccomp profile the one of the runtime. Overrides seccompDefault.',
+      'Use the seccomp profile of the runtime for containers that name none. Overrides seccompDefault.',
       { default: 'false' },
     ],
   ]),
@@ -162,7 +162,7 @@ export const agentFlags: readonly FlagSpec[] = [
     [
       'shutdown-on-sigterm',
       'bool',
-      'SIGTERM to the agent means that the machine goes down: stop all pods in order, within shutdownGracePeriod, before the agent ends. For machines without systemd-logind.',
+      'Treat SIGTERM as a shutdown of the machine: stop all pods in order, within shutdownGracePeriod, before the agent ends. For machines without systemd-logind.',
       { default: 'false' },
     ],
   ]),

@@ -82,13 +82,13 @@ const rows: readonly Row[] = [
     'anonymous-auth',
     'bool',
     'authentication.anonymous.enabled',
-    'Let requests without credentials in as system:anonymous.',
+    'Accept requests without credentials as system:anonymous.',
   ],
   [
     'authentication-token-webhook',
     'bool',
     'authentication.webhook.enabled',
-    'Ask the API server who a bearer token belongs to.',
+    'Authenticate bearer tokens by a TokenReview of the API server.',
   ],
   [
     'authentication-token-webhook-cache-ttl',

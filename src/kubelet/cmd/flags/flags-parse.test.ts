@@ -168,8 +168,8 @@ test('no two flags share a name or a shorthand', () => {
 test('a flag that upstream removed is refused with what does its work now', () => {
   assert.deepEqual(parse('--allow_privileged=true', '--rkt-path', '/x', '--low-diskspace-threshold-mb=256').errors, [
     '--allow-privileged was removed from the kubelet: Pod Security of the API server decides who may run privileged containers',
-    '--rkt-path was removed from the kubelet: rkt was given up in 2020; run its images on containerd or Docker',
-    '--low-diskspace-threshold-mb was removed from the kubelet: --eviction-hard=nodefs.available<SIZE does its work',
+    '--rkt-path was removed from the kubelet: rkt was discontinued in 2020; run its images on containerd or Docker',
+    '--low-diskspace-threshold-mb was removed from the kubelet: --eviction-hard=nodefs.available<SIZE replaces it',
   ]);
 });
 
