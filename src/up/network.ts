@@ -177,7 +177,7 @@ export async function claimServiceRange(instance: Instance, wanted: string | und
     if (wanted !== undefined || family === 'IPv6')
       throw new KubeletError(
         'Conflict',
-        `another cluster of this machine has this one's range for services, ${range}: stop that one first`,
+        `another cluster of this machine uses the service range ${range} of this one: stop that cluster first`,
         { op: 'ip route add' },
       );
   }

@@ -237,7 +237,7 @@ test('settled objects are reported as settled, also in JSON; an unknown name and
   assert.deepEqual(await explainPod('nowhere'), {
     code: 1,
     stdout: '',
-    stderr: 'there is no pod "nowhere" in namespace default, nor anything of that name that makes pods\n',
+    stderr: 'there is no pod "nowhere" in namespace default, and no workload of that name\n',
   });
   assert.equal((await explainPod('--nonsense')).code, 2);
   assert.equal((await explainPod('--kubeconfig', '/nonexistent')).code, 2);

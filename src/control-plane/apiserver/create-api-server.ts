@@ -169,7 +169,8 @@ function connectHandler(
   resources: ServedResources,
 ): ConnectHandler {
   if (kubelets === undefined)
-    return () => Promise.reject(new ApiStatusError('ServiceUnavailable', 'the server has no way to reach nodes'));
+    return () =>
+      Promise.reject(new ApiStatusError('ServiceUnavailable', 'this server is not configured to reach nodes'));
   return createConnectHandler({
     registry,
     resources,

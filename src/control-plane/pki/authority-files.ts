@@ -56,8 +56,8 @@ export async function ensureAuthority(
   if (!certificate.ca)
     throw broken(
       certificateFile,
-      'is no certificate of an authority',
-      'put the certificate of the cluster’s authority there',
+      'is not the certificate of an authority',
+      'replace it with the certificate of the cluster’s authority',
     );
   if (nowMs >= certificate.validToDate.getTime())
     throw broken(
@@ -68,7 +68,7 @@ export async function ensureAuthority(
   if (keyPem === undefined) return { certificatePem, certificate, key: undefined };
   const key = readKey(keyFile, keyPem);
   if (!certificate.checkPrivateKey(key))
-    throw broken(keyFile, `does not belong to ${certificateFile}`, 'restore whichever of the two was replaced');
+    throw broken(keyFile, `does not belong to ${certificateFile}`, 'restore the one of the two that was replaced');
   return { certificatePem, certificate, key };
 }
 
@@ -123,7 +123,7 @@ export function readCertificate(
   } catch (error) {
     throw broken(
       file,
-      `is no certificate that can be read (${error instanceof Error ? error.message : String(error)})`,
+      `is not a readable certificate (${error instanceof Error ? error.message : String(error)})`,
       whatToDo,
     );
   }
@@ -131,6 +131,6 @@ export function readCertificate(
 
 export function readKey(file: string, pem: string): KeyObject {
   const key = tryPrivateKey(pem);
-  if (key === undefined) throw broken(file, 'is no private key that can be read', 'restore it from a backup');
+  if (key === undefined) throw broken(file, 'is not a readable private key', 'restore it from a backup');
   return key;
 }

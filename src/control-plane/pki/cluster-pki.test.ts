@@ -195,15 +195,11 @@ describe('invalid certificate files', () => {
       if (content !== undefined) assert.equal(read(name), content);
       writeFileSync(file(name), good);
     };
-    await damage(
-      'pki/ca.crt',
-      'rubbish',
-      /pki\/ca\.crt is no certificate that can be read .*; restore it from a backup$/,
-    );
+    await damage('pki/ca.crt', 'rubbish', /pki\/ca\.crt is not a readable certificate .*; restore it from a backup$/);
     await damage('pki/ca.crt', undefined, /pki\/ca\.crt is missing, but its key .*; restore it from a backup/);
     await damage('pki/ca.key', other.read('pki/ca.key'), /pki\/ca\.key does not belong to .*ca\.crt; restore/);
-    await damage('pki/ca.key', read('pki/ca.key').slice(0, 100), /pki\/ca\.key is no private key that can be read/);
-    await damage('pki/ca.crt', other.read('pki/apiserver.crt'), /pki\/ca\.crt is no certificate of an authority/);
+    await damage('pki/ca.key', read('pki/ca.key').slice(0, 100), /pki\/ca\.key is not a readable private key/);
+    await damage('pki/ca.crt', other.read('pki/apiserver.crt'), /pki\/ca\.crt is not the certificate of an authority/);
     await damage(
       'pki/apiserver.crt',
       other.read('pki/apiserver.crt'),
@@ -252,7 +248,7 @@ describe('invalid certificate files', () => {
     await ensure();
     rmSync(file('pki/ca.key'));
     assert.equal((await ensure()).authorityKeyPem, undefined);
-    await fails(/has to be made, but ca\.key is not here/, { nowMs: nowMs + 360 * day });
+    await fails(/must be created, but ca\.key, which signs it, is missing/, { nowMs: nowMs + 360 * day });
   });
 
   it('leave a kubeconfig alone that holds no certificate', async () => {

@@ -149,7 +149,7 @@ async function ensureServiceAccountKey(folder: string): Promise<KeyObject> {
     throw broken(
       publicFile,
       `does not belong to ${privateFile}`,
-      'restore whichever of the two was replaced; the public one alone may be removed and is then written again',
+      'restore the one of the two that was replaced; the public one alone may be removed and is then written again',
     );
   return key;
 }

@@ -86,8 +86,8 @@ async function issue(
   if (authority.key === undefined)
     throw broken(
       file,
-      'has to be made, but ca.key is not here to sign it',
-      'sign it where the authority is kept, or put ca.key here',
+      'must be created, but ca.key, which signs it, is missing',
+      'sign it on the machine that has ca.key, or copy ca.key to this folder',
     );
   const { writeCertificate } = await import('../../pki/x509-writer.ts');
   const { commonName, organizations, purpose, dnsNames, ipAddresses } = spec;

@@ -132,7 +132,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 function createExtenders({ config, askExtender, clock }: SchedulerOptions): readonly Extender[] {
   return config.extenders.map((settings) => {
     if (askExtender === undefined)
-      throw new KubeletError('Invalid', 'extenders are configured, and there is no way to ask them');
+      throw new KubeletError('Invalid', 'extenders are configured, but this scheduler has no client for them');
     return new HttpExtender(settings, { ask: askExtender, clock });
   });
 }

@@ -275,7 +275,10 @@ describe('a ticket', () => {
   it('is good once', async () => {
     const url = execUrl();
     await spdyClient(url, []);
-    assert.deepEqual(await refusal(upgrade(url)), [404, 'no such stream: it was used before, or its minute is over\n']);
+    assert.deepEqual(await refusal(upgrade(url)), [
+      404,
+      'no such stream: it was already used, or its limit of one minute has passed\n',
+    ]);
   });
 
   it('is valid for a minute', async () => {

@@ -60,7 +60,8 @@ export async function startStreamingServer(parts: StreamingServerParts): Promise
     socket.on('error', () => socket.destroy());
     const token = (request.url ?? '').split('/').at(-1)?.split('?', 1)[0] ?? '';
     const issued = waiting.get(token);
-    if (issued === undefined) return refuse(socket, 404, 'no such stream: it was used before, or its minute is over');
+    if (issued === undefined)
+      return refuse(socket, 404, 'no such stream: it was already used, or its limit of one minute has passed');
     waiting.delete(token);
     issued.timer.cancel();
     const { ticket } = issued;

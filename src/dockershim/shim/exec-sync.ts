@@ -39,7 +39,7 @@ export async function execSync(
   try {
     const output = await readOutput(await engine.startExec(execId, { tty: false, signal: ended }), ended);
     if (!ended.aborted) return { ...output, exitCode: await awaitExitCode({ engine, clock }, execId, ended) };
-    throw new KubeletError('Aborted', 'the command was given up');
+    throw new KubeletError('Aborted', 'the command was cancelled');
   } catch (error) {
     if (!ended.aborted) throw error;
     await killExec({ engine, host }, execId);

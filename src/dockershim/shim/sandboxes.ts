@@ -238,7 +238,7 @@ export class Sandboxes {
     if (chosen === undefined) return [];
     const pid = state?.Pid ?? 0;
     if (pid === 0 || !host.isProcessOf(pid, id))
-      throw new KubeletError('Internal', `the sandbox container ${id} ended at once`);
+      throw new KubeletError('Internal', `the sandbox container ${id} ended immediately after its start`);
     const attached = await network.attach(attachmentOf(id, pid, record), chosen);
     await records.write(id, { ...record, attached }, { isLasting: false });
     return attached.ips;

@@ -70,7 +70,7 @@ export class Housekeeping {
   }
 
   #killOrphan(pod: PodRuntimeStatus): void {
-    this.#parts.log.info('stopping a pod that no source wants', {
+    this.#parts.log.info('stopping a pod that no source defines', {
       pod: `${pod.namespace}/${pod.name}`,
       podUid: pod.uid,
     });

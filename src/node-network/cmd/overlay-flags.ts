@@ -22,7 +22,7 @@ export function readOverlayOptions(values: Values, nodeName: string): OverlayOpt
   const asked = text('overlay');
   if (asked === undefined) return undefined;
   const backend = backends.find((each) => each === asked);
-  if (backend === undefined) return `--overlay: ${JSON.stringify(asked)} is none of ${backends.join(', ')}`;
+  if (backend === undefined) return `--overlay: ${JSON.stringify(asked)} is not one of ${backends.join(', ')}`;
   const cidrs = (text('cluster-cidr') ?? '').split(',').filter((each) => each !== '');
   if (cidrs.length === 0) return '--overlay needs --cluster-cidr';
   const wrongRange = cidrs.find((cidr) => parseIpPrefix(cidr) === undefined);

@@ -82,7 +82,7 @@ export function renderSummary(summary: ClusterSummary): string[] {
     `  kubectl run -it --rm shell --image=busybox -- sh${hint(summary)}`,
     summary.detached
       ? `Stop it: ${summary.stop}`
-      : `Ctrl-C stops and removes everything but what the cluster knows (or: ${summary.stop})`,
+      : `Ctrl-C stops and removes everything except the stored objects of the cluster (or: ${summary.stop})`,
   ];
 }
 

@@ -46,14 +46,14 @@ export async function joinCluster(instance: Instance, options: JoinOptions, sign
   const client = openClusterClient(kubeconfig);
   try {
     const user = await whoAmI(client, access.server);
-    done(`${access.server} knows us as ${user}`);
+    done(`${access.server} accepts this node as ${user}`);
     for (const folder of [instance.runDir, instance.nodeDir, instance.staticPodsDir])
       mkdirSync(folder, { recursive: true });
     const clientCaFile = join(instance.nodeDir, 'ca.crt');
     if (access.ca === undefined)
       throw new KubeletError(
         'Invalid',
-        `${kubeconfig} names no certificate authority: the node could not tell who asks it`,
+        `${kubeconfig} names no certificate authority, so the node cannot authenticate the requests of the API server; add certificate-authority-data`,
       );
     writeFileSync(clientCaFile, access.ca);
     const credentials = await nodeCredentials(instance, {

@@ -98,7 +98,7 @@ export function standardImages(nodeArch: string, busybox: Busybox): OciImage[] {
 
 /** A layer of `bytes` incompressible bytes, which depend only on the seed: for tests of pulls and image collection. */
 export function ballastLayer(bytes: number, seed: number): TarEntry[] {
-  if (bytes < 0) throw new KubeletError('Invalid', 'a layer has no negative size');
+  if (bytes < 0) throw new KubeletError('Invalid', 'the size of a layer must not be negative');
   const content = Buffer.alloc(bytes);
   let state = seed | 0 || 1;
   for (let offset = 0; offset + 4 <= bytes; offset += 4) {

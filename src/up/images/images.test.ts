@@ -198,7 +198,7 @@ test('a push trusts no answer of the registry but that it has a blob, and fails 
     await refusalWith('POST', 507);
     await refusalWith('PUT', 400);
     location = undefined;
-    await assert.rejects(push(), { message: 'registry named no upload location' });
+    await assert.rejects(push(), { message: 'the registry returned no upload location' });
     answers['HEAD'] = 200;
     await refusalWith('PUT', 404);
   } finally {

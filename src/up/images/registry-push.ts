@@ -45,7 +45,7 @@ export async function pushImage(
     if (head.status === 200) continue;
     const start = expectStatus(await send(registry, 'POST', `${base}/blobs/uploads/`), 202, 'start upload');
     if (start.location === undefined)
-      throw new KubeletError('Unavailable', 'registry named no upload location', { op: 'push' });
+      throw new KubeletError('Unavailable', 'the registry returned no upload location', { op: 'push' });
     const location = new URL(start.location, registry.url);
     location.searchParams.set('digest', blob.digest);
     const put = await send(registry, 'PUT', location.pathname + location.search, {

@@ -25,5 +25,5 @@ test('neither a device nor what is mounted inside is read', async () => {
   const answers = await Promise.all(['env', 'device', 'mounted/env'].map(read));
   assert.equal(answers[0], 'inside');
   assert.match(answers[1] ?? '', /device: is not a regular file/);
-  assert.match(answers[2] ?? '', /mounted\/env: lies on another mount/);
+  assert.match(answers[2] ?? '', /mounted\/env: is on another mount/);
 });

@@ -30,7 +30,7 @@ const nodeValues = (...values: string[][]): Changes => ({
 /** Faults that pods of earlier versions may keep, and new pods must not have. */
 const faults: readonly [what: string, changes: Changes][] = [
   [
-    'a deletion cost that is no number',
+    'a deletion cost that is not a number',
     { 'metadata.annotations': { 'controller.kubernetes.io/pod-deletion-cost': '+1' } },
   ],
   ['huge pages that are no whole pages, as limits', pages({ limits: odd, requests: odd })],

@@ -21,7 +21,7 @@ export function createInitializers(reader: ObjectReader, authorizer: Authorizer)
       definition.isInitialized === true && (operation === 'CREATE' || operation === 'UPDATE'),
     async mutate(attributes) {
       const { object, oldObject, operation } = attributes;
-      if (object === undefined) throw new TypeError('a write is of an object');
+      if (object === undefined) throw new TypeError('a create or an update has no object');
       if (operation === 'CREATE')
         return attributes.subresource === '' ? created(reader, authorizer, attributes, object) : object;
       return oldObject === undefined ? object : updated(authorizer, attributes, object, oldObject);

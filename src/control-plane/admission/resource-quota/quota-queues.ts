@@ -89,7 +89,7 @@ export class QuotaQueues {
       if (overtaken.length === 0) return plan.charged.forEach(({ settle }) => settle(undefined));
       const error = new ApiStatusError(
         'Conflict',
-        `Operation cannot be fulfilled on resourcequotas ${JSON.stringify(overtaken[0]?.metadata.name)}: it is being written by others all the time; please try again`,
+        `Operation cannot be fulfilled on resourcequotas ${JSON.stringify(overtaken[0]?.metadata.name)}: other clients change it too often; please try again`,
       );
       if (attempt === ATTEMPTS) return plan.charged.forEach(({ settle }) => settle({ error }));
       // The other quotas have been charged with these requests already.

@@ -53,7 +53,9 @@ export async function callWebhook(
 export function failed({ name, failurePolicy }: Webhook, why: string, log: Logger): CallResult {
   const message = `failed calling webhook ${JSON.stringify(name)}: ${why}`;
   log.warn(
-    failurePolicy === 'Ignore' ? 'A webhook could not be called, going on without it' : 'A webhook could not be called',
+    failurePolicy === 'Ignore'
+      ? 'a webhook could not be called; continuing without it'
+      : 'A webhook could not be called',
     { webhook: name, error: why },
   );
   if (failurePolicy === 'Ignore') return { outcome: 'open' };

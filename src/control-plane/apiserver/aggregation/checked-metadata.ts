@@ -27,7 +27,7 @@ export function checkMetadata(object: unknown): CheckedMetadata {
     return value;
   };
   const listOf = (value: unknown, what: string): readonly unknown[] => {
-    if (!Array.isArray(value)) throw new Error(`the ${what} of an object are no list`);
+    if (!Array.isArray(value)) throw new Error(`the ${what} of an object are not a list`);
     return value;
   };
   const { name, namespace, uid, resourceVersion, deletionTimestamp, finalizers, ownerReferences } = metadata;
@@ -42,7 +42,7 @@ export function checkMetadata(object: unknown): CheckedMetadata {
     }),
     ...(isSet(ownerReferences) && {
       ownerReferences: listOf(ownerReferences, 'ownerReferences').map((each): OwnerReference => {
-        if (!isRecord(each)) throw new Error('an owner reference is no object');
+        if (!isRecord(each)) throw new Error('an owner reference is not an object');
         return {
           apiVersion: textOf(each['apiVersion'], 'apiVersion of an owner'),
           kind: textOf(each['kind'], 'kind of an owner'),

@@ -39,7 +39,7 @@ export function parseAuditPolicy(
   value: unknown,
 ): { readonly policy: AuditPolicy } | { readonly errors: readonly string[] } {
   const errors: string[] = [];
-  if (!isRecord(value)) return { errors: ['an audit policy is an object'] };
+  if (!isRecord(value)) return { errors: ['an audit policy must be an object'] };
   if (value.apiVersion !== 'audit.k8s.io/v1' || value.kind !== 'Policy')
     errors.push(
       `unknown group version field ${JSON.stringify(value.apiVersion ?? '')} or kind ${JSON.stringify(value.kind ?? '')}: audit.k8s.io/v1 Policy is read`,
@@ -104,7 +104,7 @@ function parseRule(value: unknown, { at, omitStages, omitManagedFields, errors }
 function strings(value: unknown, at: string, errors: string[]): readonly string[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value;
-  errors.push(`${at}: Invalid value: a list of strings is wanted`);
+  errors.push(`${at}: Invalid value: must be a list of strings`);
   return [];
 }
 

@@ -135,7 +135,8 @@ async function* exactly(length: BodyLength, body: AsyncIterable<Buffer>): AsyncG
     if (length !== 'chunked' && bytes > length) break;
     yield chunk;
   }
-  if (length !== 'chunked' && bytes !== length) throw badRequest('the body is not as long as was announced');
+  if (length !== 'chunked' && bytes !== length)
+    throw badRequest('the body is shorter or longer than its Content-Length');
 }
 
 const withoutToken = (value: string): string =>

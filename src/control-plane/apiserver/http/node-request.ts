@@ -129,7 +129,7 @@ function collect(
       if (bytes > limitBytes) settle(() => reject(tooLarge(limitBytes)));
       else chunks.push(chunk);
     });
-    const refuse = (): void => settle(() => reject(badRequest('the client sent less than it had announced')));
+    const refuse = (): void => settle(() => reject(badRequest('the body is shorter than its Content-Length')));
     const isWhole = (): boolean => length === 'chunked' || bytes === length;
     // An HTTP/2 stream that ends early fires the same event.
     native.on('end', () =>
@@ -138,7 +138,9 @@ function collect(
         : refuse(),
     );
     native.on('error', refuse);
-    native.on('close', () => settle(() => reject(badRequest('the client went away in the middle of its request'))));
+    native.on('close', () =>
+      settle(() => reject(badRequest('the client closed the connection before its request was complete'))),
+    );
   });
 }
 

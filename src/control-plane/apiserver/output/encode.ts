@@ -228,7 +228,8 @@ class Pieces {
       if (workedMs() < untilMs) continue;
       await nextTurn();
       untilMs = workedMs() + TURN_MS;
-      if (isAbandoned?.() === true) throw badRequest('the client went away while it was answered');
+      if (isAbandoned?.() === true)
+        throw badRequest('the client closed the connection before the response was complete');
     }
   }
 

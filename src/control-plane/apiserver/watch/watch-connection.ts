@@ -208,6 +208,6 @@ export class WatchConnection implements WatchSink, Flushable {
   #tooSlow(): void {
     this.#pending.length = 0;
     this.#waitingBytes = 0;
-    this.end(expired('too old resource version: the watch was too slow in reading'));
+    this.end(expired('too old resource version: the client of the watch reads too slowly'));
   }
 }

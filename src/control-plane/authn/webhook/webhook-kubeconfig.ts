@@ -62,7 +62,9 @@ function readCluster(
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     return fail(`server must be an http or https URL, not ${JSON.stringify(url)}`);
   if (cluster['insecure-skip-tls-verify'] === true)
-    return fail('insecure-skip-tls-verify is not supported here: what answers decides who may do what');
+    return fail(
+      'insecure-skip-tls-verify is not supported here, because the answers of the webhook grant access; set certificate-authority',
+    );
   const ca = inlineOrFile(file, cluster, 'certificate-authority');
   const serverName = text(cluster['tls-server-name']);
   return { url, ...(ca !== undefined && { ca }), ...(serverName !== '' && { serverName }) };

@@ -141,7 +141,10 @@ describe('AuthorizationConfiguration', () => {
       String(validate([{ type: 'Webhook', name: 'hook', webhook }], { fileProblem: () => 'error loading file: none' })),
       /kubeConfigFile: Invalid value: "\/hook\.conf": error loading file: none/,
     );
-    assert.match(String(ofWebhook({ connectionInfo: { type: 'InClusterConfig' } })), /this server is no pod/);
+    assert.match(
+      String(ofWebhook({ connectionInfo: { type: 'InClusterConfig' } })),
+      /this server does not run in a pod/,
+    );
   });
 
   it('requires conditions that return true or false', () => {

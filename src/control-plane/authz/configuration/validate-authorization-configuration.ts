@@ -151,7 +151,12 @@ function validateConnection(
   if (type === '') return errors.required(`${path}.type`);
   if (type === 'InClusterConfig') {
     if (file !== undefined) errors.invalid(field, file, 'can only be set when type=KubeConfigFile');
-    else errors.invalid(`${path}.type`, type, 'this server is no pod; write type KubeConfigFile and name a file');
+    else
+      errors.invalid(
+        `${path}.type`,
+        type,
+        'this server does not run in a pod; set type KubeConfigFile and name a file',
+      );
     return;
   }
   if (type !== 'KubeConfigFile')

@@ -42,7 +42,7 @@ export function createCertificateTools({ pki, longestMs, nowMs, log }: Certifica
   const signer = createRequestSigner({
     authority: () => {
       if (pki.authorityKeyPem === undefined)
-        throw new KubeletError('Unavailable', 'ca.key is not here, so no certificates can be signed');
+        throw new KubeletError('Unavailable', 'ca.key is missing, so no certificates can be signed');
       return { certificate: pki.authority.certificatePem, key: pki.authorityKeyPem };
     },
     nowMs,

@@ -14,9 +14,9 @@ test('a TracingConfiguration says where traces go, and how many', () => {
 });
 
 for (const [value, error] of [
-  [[], /no object/],
-  [{ ...head, kind: 'Other' }, /no TracingConfiguration/],
-  [{ ...head, apiVersion: 'v1' }, /no TracingConfiguration/],
+  [[], /not an object/],
+  [{ ...head, kind: 'Other' }, /not a TracingConfiguration/],
+  [{ ...head, apiVersion: 'v1' }, /not a TracingConfiguration/],
   [{ ...head, endpoints: 'x' }, /unknown field "endpoints"/],
   [{ ...head, samplingRatePerMillion: -1 }, /sampling rate must be positive/],
   [{ ...head, samplingRatePerMillion: 1_000_001 }, /less than or equal to one million/],

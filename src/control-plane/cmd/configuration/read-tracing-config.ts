@@ -19,10 +19,10 @@ export async function readTracingConfig(file: string): Promise<TracingConfig> {
 
 /** A string is the error. */
 export function parseTracingConfig(value: unknown): TracingConfig | string {
-  if (!isRecord(value)) return 'it is no object';
+  if (!isRecord(value)) return 'it is not an object';
   const { apiVersion, kind, endpoint, samplingRatePerMillion: rate = 0, ...others } = value;
   if (kind !== 'TracingConfiguration' || typeof apiVersion !== 'string' || !versions.has(apiVersion))
-    return 'it is no TracingConfiguration of apiserver.config.k8s.io/v1';
+    return 'it is not a TracingConfiguration of apiserver.config.k8s.io/v1';
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) return `unknown field ${JSON.stringify(unknown)}`;
   if (typeof rate !== 'number' || !Number.isInteger(rate)) return 'samplingRatePerMillion: expected a whole number';

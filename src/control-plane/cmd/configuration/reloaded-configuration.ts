@@ -80,7 +80,7 @@ export class ReloadedConfiguration<T> {
       observer.reloaded(kind, read.content);
     } catch (error) {
       observer.reloaded(kind, undefined);
-      log.error('a changed configuration cannot be put in force; the one before stays', {
+      log.error('a changed configuration cannot be used; the previous one stays in effect', {
         file,
         error: errorMessage(error),
       });

@@ -134,7 +134,7 @@ function show(
     out(`${JSON.stringify(explanations, undefined, 2)}\n`);
   } else if (name !== undefined && explanations.length === 0) {
     error(
-      `there is no pod ${JSON.stringify(name)}${namespace === undefined ? '' : ` in namespace ${namespace}`}, nor anything of that name that makes pods\n`,
+      `there is no pod ${JSON.stringify(name)}${namespace === undefined ? '' : ` in namespace ${namespace}`}, and no workload of that name\n`,
     );
   } else {
     for (const each of name === undefined ? unsettled : explanations)

@@ -54,7 +54,7 @@ describe('the command line of fake nodes', () => {
 
   it('tells all that is wrong at once', () => {
     assert.deepEqual(errorsOf('1', '--cpu=x', '--labels=a', '--react-ms=soon', '--lease-seconds=0'), [
-      '--cpu: "x" is no amount such as 8, 500m or 32Gi',
+      '--cpu: "x" is not a quantity such as 8, 500m or 32Gi',
       '--labels: a is not of the form KEY=VALUE',
       '--react-ms: "soon" is not a whole number from 0 to 3600000',
       '--lease-seconds: "0" is not a whole number from 1 to 3600',

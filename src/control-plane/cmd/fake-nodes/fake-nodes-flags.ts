@@ -42,7 +42,7 @@ export function parseFakeNodes(args: readonly string[]): ParsedArguments<FakeNod
   };
   const amount = (name: string, text: string): string => {
     if (typeof tryParseQuantity(text) === 'string')
-      errors.push(`${name}: ${JSON.stringify(text)} is no amount such as 8, 500m or 32Gi`);
+      errors.push(`${name}: ${JSON.stringify(text)} is not a quantity such as 8, 500m or 32Gi`);
     return text;
   };
   if (positionals.length !== 1) errors.push('one number of nodes is needed, as in: fake-nodes 3');

@@ -34,7 +34,7 @@ test('the secure port and the public paths are upstream’s', () => {
 
 test('a port that is none and half a pair are refused', () => {
   assert.deepEqual(servingOf('--secure-port=70000', '--tls-cert-file=a'), [
-    '--secure-port: "70000" is no port from 0 to 65535',
+    '--secure-port: "70000" is not a port from 0 to 65535',
     '--tls-cert-file and --tls-private-key-file are given together or not at all',
   ]);
 });

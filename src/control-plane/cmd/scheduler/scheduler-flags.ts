@@ -99,7 +99,7 @@ function readServing(values: ReturnType<typeof readArgs>, errors: string[]): Sch
   const { 'tls-cert-file': certificateFile, 'tls-private-key-file': keyFile } = values;
   const port = Number(values['secure-port']);
   if (!/^\d+$/.test(values['secure-port']) || port > 65_535)
-    errors.push(`--secure-port: ${JSON.stringify(values['secure-port'])} is no port from 0 to 65535`);
+    errors.push(`--secure-port: ${JSON.stringify(values['secure-port'])} is not a port from 0 to 65535`);
   if ((certificateFile === undefined) !== (keyFile === undefined))
     errors.push('--tls-cert-file and --tls-private-key-file are given together or not at all');
   if (port === 0) return undefined;

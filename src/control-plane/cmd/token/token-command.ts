@@ -84,7 +84,7 @@ function parseRequest(args: readonly string[], defaultDataDir: string): TokenReq
   if (positionals.length !== 1 || positionals[0] !== 'create')
     throw new KubeletError(
       'Invalid',
-      `token: ${positionals.length === 0 ? 'what with it?' : `there is no ${positionals.join(' ')}`}`,
+      `token: ${positionals.length === 0 ? 'name a subcommand, as in: token create' : `there is no ${positionals.join(' ')}`}`,
     );
   const ttlMs = values.ttl === '0' ? 0 : parseDurationMs(values.ttl ?? '24h0m0s');
   if (ttlMs === undefined || ttlMs < 0)

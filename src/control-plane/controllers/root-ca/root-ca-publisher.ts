@@ -7,7 +7,7 @@ import { RateLimitingQueue } from '../../controller-runtime/rate-limiting-queue.
 
 const NAME = 'kube-root-ca.crt';
 const DESCRIPTION =
-  'By this authority pods check the certificate of the API server when they reach it by its service or as kubernetes.default.svc.';
+  'Pods verify the certificate of the API server with this authority when they connect through its service or as kubernetes.default.svc.';
 
 export interface RootCaOptions extends ControllerOptions {
   /** The CA of the API server's certificate, as PEM. */

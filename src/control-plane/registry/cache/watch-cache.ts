@@ -224,7 +224,7 @@ export class WatchCache {
     });
     for (const kind of this.#kinds.values())
       for (const end of [...kind.watches])
-        end(expired(`too old resource version: what happened before ${revision} is not known`));
+        end(expired(`too old resource version: events before ${revision} are no longer stored`));
     changed.sort((one, other) => one.item.revision - other.item.revision);
     for (const { kind, objectKey, item } of changed) this.#put(kind, objectKey, item);
     for (const kind of [...this.#kinds.values()])

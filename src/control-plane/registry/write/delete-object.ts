@@ -47,7 +47,7 @@ export async function deleteObject(tools: WriteTools, request: ResourceRequest, 
     });
     if (result !== 'stale') return result;
   }
-  throw conflict(request.definition.type, request.name, 'it is being written by others all the time; please try again');
+  throw conflict(request.definition.type, request.name, 'other clients change it too often; please try again');
 }
 
 async function deleteCurrent(

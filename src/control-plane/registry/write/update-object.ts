@@ -120,7 +120,7 @@ export async function changeObject(
   }
   throw new ApiStatusError(
     'Conflict',
-    `${request.definition.type.plural} ${JSON.stringify(request.name)} is being written by others all the time; please try again`,
+    `${request.definition.type.plural} ${JSON.stringify(request.name)} is changed too often by other clients; please try again`,
   );
 }
 

@@ -91,7 +91,7 @@ export function readPreemptionAnswer(
   for (const [node, victims] of entriesOf(fieldOf(answer, 'nodenametometavictims'), 'NodeNameToMetaVictims')) {
     const pods = fieldOf(victims, 'pods');
     const violations = fieldOf(victims, 'numpdbviolations') ?? 0;
-    if (typeof violations !== 'number') throw new Error('NumPDBViolations is no number');
+    if (typeof violations !== 'number') throw new Error('NumPDBViolations is not a number');
     const uids = isPresent(pods) ? listOf(pods, 'Pods').map((pod) => textOf(fieldOf(pod, 'uid'), 'UID')) : [];
     byNode.set(node, { uids, budgetViolations: violations });
   }
@@ -121,7 +121,7 @@ function listOf(value: unknown, what: string): readonly unknown[] {
 }
 
 function textOf(value: unknown, what: string): string {
-  if (typeof value !== 'string') throw new Error(`${what} is no text`);
+  if (typeof value !== 'string') throw new Error(`${what} is not a string`);
   return value;
 }
 

@@ -211,7 +211,7 @@ function orderOf(less: NonNullable<ModulePlugin['less']>, warn: (message: string
     try {
       const answer: unknown = less(view(left), view(right));
       if (typeof answer === 'boolean') return answer;
-      throw new Error(`less answered ${String(answer)}, which is no boolean`);
+      throw new Error(`less answered ${String(answer)}, which is not a boolean`);
     } catch (error) {
       if (!hasFailed)
         warn(`QueueSort plugin ${JSON.stringify(name)} fails, so pods go by priority: ${errorMessage(error)}`);

@@ -13,8 +13,9 @@ const LONGEST_REASON = 1024;
 export function readStatus(plugin: string, answer: unknown): Verdict {
   if (answer === undefined || answer === null || answer === true) return 'success';
   if (typeof answer === 'string') return unschedulable(plugin, answer.slice(0, LONGEST_REASON));
-  if (typeof answer !== 'object') throw new Error(`the answer is ${String(answer).slice(0, 64)}, which is no status`);
-  if (isPromise(answer)) throw new Error('the answer is a promise; at this extension point it must come at once');
+  if (typeof answer !== 'object')
+    throw new Error(`the answer is ${String(answer).slice(0, 64)}, which is not a status`);
+  if (isPromise(answer)) throw new Error('the answer is a promise; at this extension point it must return a value');
   const { code, reasons: given = [] } = answer as { readonly code?: unknown; readonly reasons?: unknown };
   const reasons = (Array.isArray(given) ? given : [given])
     .slice(0, MOST_REASONS)

@@ -22,7 +22,7 @@ export function revisionOf({ header }: { header?: ResponseHeader | undefined }):
 
 function revisionNumber(revision: bigint): number {
   const number = Number(revision);
-  if (!Number.isSafeInteger(number) || number < 0) throw malformed('a revision that cannot be');
+  if (!Number.isSafeInteger(number) || number < 0) throw malformed('an impossible revision');
   return number;
 }
 
@@ -39,13 +39,13 @@ export function valueOf(kv: KeyValue | undefined, key: string, codec: ValueCodec
  * or would contain other objects.
  */
 export function valuesOf({ kvs }: RangeResponse, { from, prefix, limit, codec }: PageQuestion): StoredValue[] {
-  if (kvs.length > limit) throw malformed('more keys than were asked for');
+  if (kvs.length > limit) throw malformed('more keys than requested');
   let [least, isNext] = [Buffer.from(from), true];
   return kvs.map(({ key, value, modRevision }) => {
     const bytes = Buffer.from(key);
     const order = bytes.compare(least);
     if (!key.startsWith(prefix) || order < 0 || (order === 0 && !isNext))
-      throw malformed('keys that were not asked for');
+      throw malformed('keys that were not requested');
     [least, isNext] = [bytes, false];
     return { key, value: codec.decode(value), revision: revisionNumber(modRevision) };
   });

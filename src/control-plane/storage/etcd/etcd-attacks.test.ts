@@ -85,7 +85,7 @@ describe('a list', () => {
       }),
     ],
     ['at a revision that no number holds', () => ({ header: { revision: 2n ** 62n }, kvs: [] })],
-    ['of values of a revision that cannot be', () => ({ header, kvs: [kv('/registry/pods/a', -1n)] })],
+    ['of values of an impossible revision', () => ({ header, kvs: [kv('/registry/pods/a', -1n)] })],
   ];
   for (const [what, give] of wrong) {
     it(`${what} is an error, and ends`, async () => {

@@ -210,7 +210,7 @@ function parseEndpoint(endpoint: string, tls: GrpcTls | undefined): { address: s
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
     throw new KubeletError(
       'Invalid',
-      `etcd endpoint ${JSON.stringify(endpoint)} is no URL such as https://127.0.0.1:2379`,
+      `etcd endpoint ${JSON.stringify(endpoint)} is not a URL such as https://127.0.0.1:2379`,
       { op: 'etcd' },
     );
   }
@@ -218,7 +218,7 @@ function parseEndpoint(endpoint: string, tls: GrpcTls | undefined): { address: s
   return url.protocol === 'https:' ? { address, tls: tls ?? {} } : { address };
 }
 
-const NO_SPACE = 'etcd takes no writes, its space is used up';
+const NO_SPACE = 'etcd rejects writes because its space is used up';
 const isOutOfSpace = (error: unknown): boolean => errorMessage(error).startsWith(NO_SPACE);
 
 /** Converts an error of etcd. Some differ only in their texts, which are part of etcd's API (rpctypes). */

@@ -174,9 +174,13 @@ export class EtcdStorage implements Storage {
     if (guard !== undefined && valueOf(guarding, guard.key, this.#codec)?.revision !== guard.revision)
       return { outcome: 'fenced' };
     if (isRepeated)
-      throw new KubeletError('Unavailable', `whether ${key} was written is not known: others have written it since`, {
-        op: 'etcd',
-      });
+      throw new KubeletError(
+        'Unavailable',
+        `it is not known whether ${key} was written: another client has written it since`,
+        {
+          op: 'etcd',
+        },
+      );
     return { outcome: 'conflict', current };
   }
 

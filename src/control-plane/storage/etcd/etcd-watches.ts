@@ -48,7 +48,7 @@ export class EtcdWatches {
     this.#patience = new WatchPatience({
       clock: options.clock,
       position: () => (this.#stream.open ? this.#main?.position : undefined),
-      onStalled: () => this.#stream.restart('it brings nothing, although the store has changed'),
+      onStalled: () => this.#stream.restart('it delivers no events, although the store has changed'),
     });
   }
 

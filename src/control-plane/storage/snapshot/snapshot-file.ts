@@ -100,7 +100,7 @@ function headOf(value: unknown): SnapshotHead {
   if (head.format > SNAPSHOT_FORMAT)
     throw invalid(`it has format ${head.format} and this program reads up to ${SNAPSHOT_FORMAT}: use a newer version`);
   const { format, revision, createdAt = '', version = '' } = head;
-  if (!Number.isSafeInteger(revision) || (revision ?? 0) < 1) throw invalid('its revision is no positive number');
+  if (!Number.isSafeInteger(revision) || (revision ?? 0) < 1) throw invalid('its revision is not a positive number');
   return { format, revision: revision ?? 0, createdAt, version };
 }
 

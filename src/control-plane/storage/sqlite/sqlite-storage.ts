@@ -267,7 +267,7 @@ export class SqliteStorage implements Storage {
       .catch((error: unknown) => {
         this.#lost = new KubeletError(
           'Unavailable',
-          `${this.#file} could not be flushed to its disk (${errorMessage(error)}), so what it holds is not known: look for errors of the disk, then start again`,
+          `${this.#file} could not be flushed to its disk (${errorMessage(error)}), so its content is uncertain: look for errors of the disk, then start again`,
           { op: 'flush', cause: error },
         );
         this.#lastFailure = this.#lost;

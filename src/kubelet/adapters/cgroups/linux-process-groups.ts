@@ -99,7 +99,7 @@ function parsePlaces(text: string): Map<string, string> {
 
 function canonical(group: string): string {
   const name = nodePath.resolve('/', group);
-  if (name === '/') throw new KubeletError('Invalid', 'the root cgroup is no group for a process', { op: 'move' });
+  if (name === '/') throw new KubeletError('Invalid', 'a process cannot be put in the root cgroup', { op: 'move' });
   return name;
 }
 

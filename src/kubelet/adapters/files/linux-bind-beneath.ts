@@ -41,7 +41,7 @@ export async function bindBeneath(request: SubPathMount, tools: BindBeneathTools
     await tools.bindDescriptor(`/proc/${process.pid}/fd/${opened.fd}`, target);
     if (await shows(ops, target, wanted)) return { kind: 'mounted', reused: false };
     await tools.unmount(target);
-    throw new KubeletError('Conflict', `bind ${target}: something else was mounted than what was opened`, {
+    throw new KubeletError('Conflict', `bind ${target}: the mounted file is not the file that was opened`, {
       op: 'bindBeneath',
     });
   } finally {

@@ -21,7 +21,7 @@ export const linuxLogFiles: LogFiles = {
       if (!info.isFile()) throw new KubeletError('Invalid', `${path}: is not a regular file`, { op: 'open log' });
       const [real, root] = await Promise.all([readlink(`/proc/self/fd/${file.fd}`), realpath(beneath)]);
       if (!real.startsWith(`${root}/`))
-        throw new KubeletError('Invalid', `${path}: does not lie below ${beneath}`, { op: 'open log' });
+        throw new KubeletError('Invalid', `${path}: is not below ${beneath}`, { op: 'open log' });
       return logFile(file, path, info.ino);
     } catch (error) {
       await file?.close();

@@ -63,7 +63,7 @@ async function linkTarget(ops: FdOps, entry: string): Promise<string | undefined
  * that never responds. The check asks the kernel, and not that file system.
  */
 async function demandMount(ops: FdOps, fd: number, { path, mount }: { path: string; mount: string }): Promise<void> {
-  if ((await mountIdOf(ops, fd)) !== mount) throw new KubeletError('Invalid', `${path}: lies on another mount`);
+  if ((await mountIdOf(ops, fd)) !== mount) throw new KubeletError('Invalid', `${path}: is on another mount`);
 }
 
 /**

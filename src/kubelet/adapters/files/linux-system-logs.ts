@@ -37,7 +37,7 @@ async function openFolder(root: string, full: string): Promise<SystemLogEntry | 
     const opened = `/proc/self/fd/${folder.fd}`;
     const [real, realRoot] = await Promise.all([readlink(opened), realpath(root)]);
     if (real !== path.join(realRoot, path.relative(root, full)))
-      throw new KubeletError('Invalid', `${full}: is reached by a link`, { op: 'open log folder' });
+      throw new KubeletError('Invalid', `${full}: its path contains a symbolic link`, { op: 'open log folder' });
     const entries: Dirent[] = [];
     for await (const entry of await opendir(opened)) {
       entries.push(entry);

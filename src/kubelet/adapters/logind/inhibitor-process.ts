@@ -42,7 +42,7 @@ export function takeInhibitorLock(
       child.kill();
       reject(new KubeletError('Unavailable', `systemd-inhibit: ${problem}`, { op: 'inhibit shutdown' }));
     };
-    const limit = setTimeout(() => fail('no lock in time'), TAKE_LIMIT_MS);
+    const limit = setTimeout(() => fail('logind granted no lock in time'), TAKE_LIMIT_MS);
     child.stdin.on('error', () => undefined);
     child.stderr.on('data', (chunk: Buffer) => {
       if (output.length < OUTPUT_LIMIT_CHARS) output += chunk.toString();

@@ -86,7 +86,8 @@ describe('listening on a unix socket', () => {
     const first = await listenUnix(app, socket);
     await assert.rejects(
       listenUnix(app, socket),
-      (error) => isKind(error, 'AlreadyExists') && (error as Error).message.includes('another agent serves there'),
+      (error) =>
+        isKind(error, 'AlreadyExists') && (error as Error).message.includes('another agent already listens on it'),
     );
     assert.equal(await ask(socket, '/a'), 'you asked for /a');
     rmSync(socket);

@@ -59,7 +59,7 @@ export async function listenUnix(app: FetchApp, socketPath: string): Promise<Lis
   const [served, folder] = await Promise.all([isServed(socketPath), makeFolderBeside(socketPath)]);
   try {
     if (served)
-      throw new KubeletError('AlreadyExists', `cannot listen on ${socketPath}: another agent serves there`, {
+      throw new KubeletError('AlreadyExists', `cannot listen on ${socketPath}: another agent already listens on it`, {
         op: 'listen',
       });
     const made = `${folder}/s`;

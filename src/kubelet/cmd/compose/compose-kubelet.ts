@@ -226,7 +226,7 @@ async function composeStop(stages: readonly Stage[], { log }: Pick<Platform, 'lo
     try {
       await stop();
     } catch (error) {
-      log.error('a part of the agent could not be stopped in order', { part, error: errorMessage(error) });
+      log.error('a part of the agent failed to stop', { part, error: errorMessage(error) });
     }
   }
 }

@@ -81,7 +81,7 @@ export async function composeRecords(rootDir: string, platform: Platform): Promi
   const folder = `${rootDir}/agent-state`;
   // On a disk that cannot be written, the agent runs without saved state, and logs that.
   await files.makeDirectory(folder, 0o700).catch((error: unknown) =>
-    log.error("the folder of the agent's state cannot be made; a restart would forget recent state", {
+    log.error("the folder of the agent's state cannot be created; a restart would forget recent state", {
       folder,
       error: errorMessage(error),
     }),

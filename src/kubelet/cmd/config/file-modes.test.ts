@@ -9,7 +9,7 @@ test('a file that others can read or write is named, with what it should have (C
   for (const mode of [0o600, 0o400, 0o100600]) assert.equal(looseFile(kubeconfig, { mode, ...root }), undefined);
   assert.equal(
     looseFile(kubeconfig, { mode: 0o100644, ...root }),
-    'the kubeconfig /etc/k.conf has mode 0644 and should have 0600 or less: who can read or write it may have what the node has',
+    'the kubeconfig /etc/k.conf has mode 0644 and should have 0600 or less: anyone who can read or write it may gain the rights of the node',
   );
   assert.match(
     looseFile(kubeconfig, { mode: 0o600, uid: 1000, gid: 0 }) ?? '',

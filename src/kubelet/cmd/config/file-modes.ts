@@ -28,7 +28,7 @@ export function looseFile({ what, file, mostMode }: GuardedFile, { mode, uid, gi
   ];
   return wrong.length === 0
     ? undefined
-    : `${what} ${file} ${wrong.join(', and ')}: who can read or write it may have what the node has`;
+    : `${what} ${file} ${wrong.join(', and ')}: anyone who can read or write it may gain the rights of the node`;
 }
 
 /** Returns the files; empty paths are left out. */

@@ -16,7 +16,7 @@ export async function chooseCgroupDriver(
   try {
     const driver = await runtime.cgroupDriver();
     if (driver !== configured)
-      log.info("the runtime's cgroup driver is another than the configured one; taking the runtime's", {
+      log.info('the cgroup driver of the runtime differs from the configured one; using that of the runtime', {
         runtime: driver,
         configured,
       });
@@ -25,13 +25,13 @@ export async function chooseCgroupDriver(
     const isRuntimeOutdated = isKind(error, 'Unimplemented');
     if (isRuntimeOutdated)
       log.info(
-        'the runtime does not implement RuntimeConfig and should be updated; taking the configured cgroup driver',
+        'the runtime does not implement RuntimeConfig and should be updated; using the configured cgroup driver',
         {
           driver: configured,
         },
       );
     else
-      log.warn('the runtime does not say which cgroup driver it uses; taking the configured one', {
+      log.warn('the runtime does not say which cgroup driver it uses; using the configured one', {
         driver: configured,
         error: errorMessage(error),
       });

@@ -123,7 +123,7 @@ describe('how a node joins', () => {
     await assert.rejects(access.current(), /the node has not joined a cluster yet/);
     assert.match(
       errors().join('\n'),
-      /^The API server cannot be reached until this is put right; pods run on without it: unable to load kubeconfig: /,
+      /^the API server cannot be reached until this is fixed; pods continue to run: unable to load kubeconfig: /,
     );
     assert.ok(!errors().join('\n').includes('CANARY'));
     write('kubelet.conf', { token: 'good' });
@@ -141,7 +141,7 @@ describe('how a node joins', () => {
       assert.equal((await access.current()).token, 'good');
     }
     assert.equal(errors().length, 1);
-    assert.match(errors()[0] ?? '', /^the kubeconfig has become unusable; what stood in it before counts on: /);
+    assert.match(errors()[0] ?? '', /^the kubeconfig can no longer be used; its previous content stays in effect: /);
     assert.ok(!errors().join().includes('CANARY'));
   });
 

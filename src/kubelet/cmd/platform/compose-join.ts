@@ -108,7 +108,7 @@ async function refuseIfNothing({ flags, log }: JoinOptions, needsBootstrap: bool
   } catch (error) {
     const problem = `unable to load ${needsBootstrap ? 'bootstrap kubeconfig' : 'kubeconfig'}: ${errorMessage(error)}`;
     if (!has) throw new KubeletError('Invalid', problem);
-    log.error('The API server cannot be reached until this is put right; pods run on without it', { error: problem });
+    log.error('the API server cannot be reached until this is fixed; pods continue to run', { error: problem });
   }
 }
 
@@ -145,7 +145,7 @@ async function composeManaged(options: JoinOptions, source: LateKubeconfig, need
     store,
     wanted: () => (rotates || manager.current() === undefined ? clientNames(nodeName) : undefined),
     issue: (names, current, signal) => {
-      if (cluster === undefined) throw new Error('certificates are asked for before there is a client');
+      if (cluster === undefined) throw new Error('a certificate was requested before the API client was created');
       return issueClientCertificate({
         client: cluster.objects,
         bootstrap: flags.bootstrapKubeconfig === '' ? undefined : bootstrap,
@@ -288,7 +288,7 @@ class LateKubeconfig implements AccessSource {
   #unusable(error: unknown): void {
     const problem = errorMessage(error);
     if (problem !== this.#problem)
-      this.#log.error('the kubeconfig has become unusable; what stood in it before counts on', {
+      this.#log.error('the kubeconfig can no longer be used; its previous content stays in effect', {
         kubeconfig: this.#file,
         error: problem,
       });

@@ -25,8 +25,8 @@ describe('a certificate', () => {
     ] as const)
       assert.equal(decided({ chance }), `wait ${dueMs}`);
     assert.equal(decided({ nowMs: 1_799 }), 'wait 1800');
-    assert.equal(decided({ nowMs: 1_800 }), 'rotate: most of its life is over');
-    assert.equal(decided({ nowMs: 2_000 }), 'rotate: most of its life is over');
+    assert.equal(decided({ nowMs: 1_800 }), 'rotate: most of its validity period has passed');
+    assert.equal(decided({ nowMs: 2_000 }), 'rotate: most of its validity period has passed');
     assert.equal(decided({ nowMs: 2_001 }), 'rotate: it has expired');
   });
 

@@ -40,7 +40,7 @@ export function decideRotation({ current, wanted, chance, nowMs }: RotationQuest
   const dueMs = rotationDueMs(current, chance);
   return nowMs < dueMs
     ? { kind: 'wait', untilMs: dueMs }
-    : { kind: 'rotate', why: nowMs > current.notAfterMs ? 'it has expired' : 'most of its life is over' };
+    : { kind: 'rotate', why: nowMs > current.notAfterMs ? 'it has expired' : 'most of its validity period has passed' };
 }
 
 function rotationDueMs({ notBeforeMs, notAfterMs }: CertificateFacts, chance: number): number {

@@ -247,11 +247,15 @@ describe('the saved state', () => {
     ['an empty file', '', 'it is not valid JSON'],
     ['another value', '[1]', 'it is not an object'],
     ['a changed file', text.replace('"1,25"', '"2,26"'), 'its checksum is wrong'],
-    ['CPUs that are no numbers', '{"policyName":"static","defaultCpuSet":"x","checksum":0}', 'it has another form'],
+    [
+      'CPUs that are no numbers',
+      '{"policyName":"static","defaultCpuSet":"x","checksum":0}',
+      'its structure is not the expected one',
+    ],
     [
       'containers that are no texts',
       '{"policyName":"static","defaultCpuSet":"0","entries":{"a":{"b":1}},"checksum":0}',
-      'it has another form',
+      'its structure is not the expected one',
     ],
     [
       'another policy',

@@ -77,12 +77,13 @@ export function decodeCpuCheckpoint(text: string): CpuCheckpoint | string {
     !isRecord(entries) ||
     !isRecord(podEntries)
   )
-    return 'it has another form';
+    return 'its structure is not the expected one';
   const shared = parseCpuSet(defaultCpuSet);
   const pods = Object.entries(entries).map(([uid, own]) => [uid, textsOf(own)] as const);
   const named = pods.flatMap(([uid, own]) => (own === undefined ? [] : [[uid, own] as const]));
   const pools = poolsOf(podEntries);
-  if (shared === undefined || named.length < pods.length || pools === undefined) return 'it has another form';
+  if (shared === undefined || named.length < pods.length || pools === undefined)
+    return 'its structure is not the expected one';
   const content = {
     policy: policyName,
     shared: defaultCpuSet,

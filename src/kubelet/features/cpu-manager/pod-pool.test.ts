@@ -145,7 +145,7 @@ describe('the state file of pods with pools', () => {
   for (const podEntries of [1, [], null, { pod: 1 }, { pod: { cpuSet: 1 } }, { pod: { cpuSet: 'x' } }])
     it(`the state file is refused for its form with podEntries ${JSON.stringify(podEntries)}`, () => {
       const text = JSON.stringify({ ...(JSON.parse(upstream) as object), podEntries });
-      assert.equal(decodeCpuCheckpoint(text), 'it has another form');
+      assert.equal(decodeCpuCheckpoint(text), 'its structure is not the expected one');
     });
 
   it('the state file of the second format is taken over with the gate, and one of the third without pools without it', () => {

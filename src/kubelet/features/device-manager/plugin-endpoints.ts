@@ -106,8 +106,7 @@ export class PluginEndpoints {
     }
     try {
       const options = await connection.options({ timeoutMs: OPTIONS_LIMIT_MS, signal: abort.signal });
-      if (abort.signal.aborted)
-        throw new KubeletError('Aborted', 'another registration of the resource came meanwhile');
+      if (abort.signal.aborted) throw new KubeletError('Aborted', 'the resource was registered again in the meantime');
       return { connection, options, socketPath, abort: new AbortController() };
     } catch (error) {
       connection.close();

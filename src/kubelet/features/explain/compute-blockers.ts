@@ -84,7 +84,7 @@ export function computeBlockers(facts: BlockerFacts): Blocker[] {
   return [
     {
       step: 'sync the pod',
-      cause: 'a call to the container runtime or the disk has not come back yet',
+      cause: 'a call to the container runtime or the disk has not returned yet',
       sinceMs: facts.busySinceMs,
     },
   ];
@@ -154,7 +154,7 @@ function endingCause({ worker, graceEndsMs, isGraceOver }: BlockerFacts): Pick<B
       cause: 'the grace period has ended, and the runtime has not reported the end of all containers',
     };
   }
-  const cause = 'the containers have been asked to stop and have their grace period to do so';
+  const cause = 'the containers were told to stop and their grace period has not ended';
   return graceEndsMs === undefined ? { cause } : { cause, nextTryAtMs: graceEndsMs };
 }
 

@@ -129,7 +129,7 @@ describe('blockers', () => {
     const terminated = { ...running, ready: false, state: { terminated: { exitCode: 1 } } };
     const stuck = { busySinceMs: 7, status: { phase: 'Running' as const, containerStatuses: [terminated] } };
     assert.deepEqual(computeBlockers(facts(stuck)), [
-      { step: 'sync the pod', cause: 'a call to the container runtime or the disk has not come back yet', sinceMs: 7 },
+      { step: 'sync the pod', cause: 'a call to the container runtime or the disk has not returned yet', sinceMs: 7 },
     ]);
   });
 
@@ -199,7 +199,7 @@ describe('blockers', () => {
         nextTryAtMs,
       ]);
     assert.deepEqual(stopping({ graceEndsMs: 9000, isGraceOver: false }), [
-      ['stop the containers', 'the containers have been asked to stop and have their grace period', 9000],
+      ['stop the containers', 'the containers were told to stop and their grace period', 9000],
     ]);
     assert.deepEqual(stopping({ graceEndsMs: 9000, isGraceOver: true }), [
       ['stop the containers', 'the grace period', undefined],

@@ -61,6 +61,7 @@ describe('a saved state', () => {
     ['entries uid c0 0 size', [-1, '2']],
   ] as const)
     it(`is refused for its form when ${path} is of another kind`, () => {
-      for (const value of values) assert.equal(decodeMemoryCheckpoint(withValue(path, value)), 'it has another form');
+      for (const value of values)
+        assert.equal(decodeMemoryCheckpoint(withValue(path, value)), 'its structure is not the expected one');
     });
 });

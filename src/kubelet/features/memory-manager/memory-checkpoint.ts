@@ -93,9 +93,10 @@ export function decodeMemoryCheckpoint(text: string): MemoryCheckpoint | string 
   }
   if (!isRecord(value)) return 'it is not an object';
   const { policyName, machineState, entries = {}, podEntries = {}, checksum } = value;
-  if (typeof policyName !== 'string' || !isRecord(machineState) || !isRecord(entries)) return 'it has another form';
+  if (typeof policyName !== 'string' || !isRecord(machineState) || !isRecord(entries))
+    return 'its structure is not the expected one';
   const pools = isRecord(podEntries) ? decodePools(podEntries) : undefined;
-  if (pools === undefined) return 'it has another form';
+  if (pools === undefined) return 'its structure is not the expected one';
   const nodes = Object.entries(machineState).map(([id, node]) => decodeNode(Number(id), node));
   const pods = Object.entries(entries).map(([uid, own]) => [uid, decodePod(own)] as const);
   const checkpoint = {
@@ -103,7 +104,8 @@ export function decodeMemoryCheckpoint(text: string): MemoryCheckpoint | string 
     nodes: nodes.flatMap((node) => (node === undefined ? [] : [node])),
     assignments: new Map(pods.flatMap(([uid, own]) => (own === undefined ? [] : [[uid, own] as const]))),
   };
-  if (checkpoint.nodes.length < nodes.length || checkpoint.assignments.size < pods.length) return 'it has another form';
+  if (checkpoint.nodes.length < nodes.length || checkpoint.assignments.size < pods.length)
+    return 'its structure is not the expected one';
   if (pools.size === 0 && checksum === checksumOf(checkpoint)) return checkpoint;
   const second = { ...checkpoint, pools };
   return checksum === checksumOf(second) ? second : 'its checksum is wrong';

@@ -393,7 +393,7 @@ describe('the saved state', () => {
     [
       'amounts that are no numbers',
       '{"policyName":"Static","machineState":{"0":{"numberOfAssignments":1e99,"memoryMap":{},"cells":[0]}},"checksum":1}',
-      'it has another form',
+      'its structure is not the expected one',
     ],
     ['a list', '[]', 'it is not an object'],
     [

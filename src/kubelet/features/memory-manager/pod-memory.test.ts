@@ -179,7 +179,7 @@ describe('the state file of pods with memory as a whole', () => {
   for (const podEntries of [1, null, { pod: 1 }, { pod: { memoryBlocks: 1 } }, { pod: { memoryBlocks: [1] } }])
     it(`the state file is refused for its form with podEntries ${JSON.stringify(podEntries)}`, () => {
       const text = JSON.stringify({ ...(JSON.parse(upstream) as object), podEntries });
-      assert.equal(decodeMemoryCheckpoint(text), 'it has another form');
+      assert.equal(decodeMemoryCheckpoint(text), 'its structure is not the expected one');
     });
 });
 

@@ -85,7 +85,7 @@ export class NodeInventory {
     const text = failures.join('; ');
     if (text !== '' && text !== this.#lastError)
       this.#options.log.warn(
-        'the runtime does not answer for the status of the node; its part of the status stays as it was',
+        'the runtime does not answer for the status of the node; that part of the status does not change',
         { error: text },
       );
     this.#lastError = text;

@@ -80,7 +80,7 @@ export class LogStreams {
 function logRequest(context: Context): LogRequest {
   const lines = Number(context.req.query('tailLines') ?? '500');
   if (!Number.isSafeInteger(lines) || lines < 0 || lines > MOST_LINES)
-    throw new KubeletError('Invalid', `tailLines is a whole number up to ${MOST_LINES}`);
+    throw new KubeletError('Invalid', `tailLines must be a whole number up to ${MOST_LINES}`);
   return {
     follow: context.req.query('follow') === 'true',
     previous: context.req.query('previous') === 'true',

@@ -40,7 +40,7 @@ export class TerminationMessageReader {
         read(ended),
       );
     } catch (error) {
-      log.debug(2, 'the message of a container that ended could not be read at once', {
+      log.debug(2, 'the termination message of a container could not be read yet', {
         container: ended.name,
         error: errorMessage(error),
       });

@@ -280,6 +280,6 @@ test('too many sockets, names or folders are not all checked, are logged once, a
   assert.ok(!take().includes('deregister d.example'));
   for (let index = 0; index < 6000; index += 1) files.seed({ [`${FOLDER}/0${index}`]: 'text' });
   await clock.advance(60_000);
-  assert.equal(log.lines.filter(({ message }) => message.includes('too much lies in the folder')).length, 1);
+  assert.equal(log.lines.filter(({ message }) => message.includes('plugin sockets has too many entries')).length, 1);
   await manager.stop();
 });

@@ -157,7 +157,7 @@ export class PluginManager {
   #deregister(entry: PluginEntry): void {
     this.#step(entry, { kind: 'deregistering' });
     this.#giveBack(entry);
-    this.#options.log.info('a plugin is gone', { socket: entry.path });
+    this.#options.log.info('the socket of a plugin was removed', { socket: entry.path });
     this.#step(entry, { kind: 'ended' });
     this.#goOn(entry);
   }

@@ -127,7 +127,7 @@ export class PluginTree {
   #warnOfCrowd(found: Found): void {
     const crowded = isCrowded(found);
     if (crowded && !this.#wasCrowded)
-      this.#options.log.error('too much lies in the folder of plugin sockets: not all of it is checked', {
+      this.#options.log.error('the folder of plugin sockets has too many entries; some of them are not checked', {
         folder: this.#options.folder,
         folders: MAX_FOLDERS,
         sockets: MAX_SOCKETS,

@@ -105,10 +105,10 @@ export class SyncRun {
     return this.#placement;
   }
 
-  /** Throws `Aborted` when the node no longer takes the pod. */
+  /** Throws `Aborted` when the node no longer accepts the pod. */
   checkMayBegin(): void {
     if (this.#request.mayBegin?.() === false)
-      throw new KubeletError('Aborted', 'the node no longer takes the pod', { op: 'create container' });
+      throw new KubeletError('Aborted', 'the node no longer accepts the pod', { op: 'create container' });
   }
 
   /**

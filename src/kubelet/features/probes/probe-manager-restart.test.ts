@@ -158,7 +158,7 @@ test('deadlines missed on an overloaded node kill nothing, are logged once, and 
   assert.deepEqual([get(made, 'liveness'), made.updates], ['success', []]);
   assert.ok(made.manager.counters().inconclusive >= 19, String(made.manager.counters().inconclusive));
   assert.deepEqual(made.events, [
-    'Warning ProbeWarning web: Liveness probe inconclusive: the node is overloaded: all its processors were busy and others waited for them, so the missed deadline is not held against the container',
+    'Warning ProbeWarning web: Liveness probe inconclusive: the node is overloaded: all its processors were busy and others waited for them, so the missed deadline does not count as a failure of the container',
   ]);
   assert.match(made.manager.report(uid)[0]?.lastOutput ?? '', /^inconclusive: the node is overloaded/);
   node.overloaded = false;

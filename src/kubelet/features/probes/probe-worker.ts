@@ -348,7 +348,7 @@ export class ProbeWorker {
       delayCause === 'agent'
         ? `the agent itself was late by ${Math.round(lagMs)} ms`
         : 'the node is overloaded: all its processors were busy and others waited for them';
-    const output = `inconclusive: ${why}, so the missed deadline is not held against the container`;
+    const output = `inconclusive: ${why}, so the missed deadline does not count as a failure of the container`;
     this.#failure = { output, atMs: clock.nowMs() };
     if (this.#inconclusiveSinceMs !== undefined) return;
     this.#inconclusiveSinceMs = clock.monotonicMs();

@@ -97,7 +97,7 @@ function problemOf(query: LogQuery, params: URLSearchParams, splitStreams: boole
   if (query.sinceSeconds !== undefined && query.sinceTimeMs !== undefined)
     return { outcome: 'invalid', problem: 'at most one of sinceTime or sinceSeconds may be specified' };
   if (!['', 'All', 'Stdout', 'Stderr'].includes(stream))
-    return { outcome: 'invalid', problem: `stream: ${JSON.stringify(stream)} is none of All, Stdout, Stderr` };
+    return { outcome: 'invalid', problem: `stream: ${JSON.stringify(stream)} is not one of All, Stdout, Stderr` };
   if (query.stream !== undefined && query.tailLines !== undefined)
     return { outcome: 'invalid', problem: 'tailLines and a specific stream are mutually exclusive for now' };
   if (query.stream !== undefined && !splitStreams)

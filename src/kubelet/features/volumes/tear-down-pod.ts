@@ -83,7 +83,7 @@ export async function findStaged({ plugins, staging, clock, log }: TearDownParts
       if (own === undefined) return;
       try {
         for (const staged of await withDeadline(
-          { clock, limitMs: LOOK_LIMIT_MS, op: `look for volumes of ${plugin.name}` },
+          { clock, limitMs: LOOK_LIMIT_MS, op: `find volumes of ${plugin.name}` },
           () => own.findStaged(),
         ))
           staging.found(own, staged);

@@ -288,5 +288,8 @@ function refusedSource(source: VolumeProjection): KubeletError {
     );
   if (source.podCertificate !== undefined)
     return new KubeletError('Unimplemented', 'unimplemented: the feature gate PodCertificateRequest is off');
-  return new KubeletError('Invalid', 'a projected source says nothing');
+  return new KubeletError(
+    'Invalid',
+    'a projected source is empty: set secret, configMap, downwardAPI or another kind of source',
+  );
 }
