@@ -11,6 +11,7 @@ import { attachmentName } from '../../src/api/attachable-volume.ts';
 import { csiNodes, events, nodes, pods, volumeAttachments } from '../../src/api/client/resource-types.ts';
 import type { Node } from '../../src/api/core/node.ts';
 import type { Pod } from '../../src/api/core/pod.ts';
+import { ignoreNotFound } from '../../src/base/errors.ts';
 import { pause } from '../../src/up/processes.ts';
 import { eventually } from '../e2e/support/eventually.ts';
 import { mountPointsBelow } from './support/mount-points.ts';
@@ -236,8 +237,9 @@ test('a reboot while the API server is away brings a pod back, with its secrets,
   await agent.kill9();
   // What a reboot leaves: the disk, without the state of the runtime and in memory.
   for (const { id } of (await containerd.cri.runtime.listPodSandbox({ filter: undefined })).items) {
-    await containerd.cri.runtime.stopPodSandbox({ podSandboxId: id });
-    await containerd.cri.runtime.removePodSandbox({ podSandboxId: id });
+    // The runtime may still be removing a sandbox for the killed agent.
+    await ignoreNotFound(containerd.cri.runtime.stopPodSandbox({ podSandboxId: id }));
+    await ignoreNotFound(containerd.cri.runtime.removePodSandbox({ podSandboxId: id }));
   }
   for (const at of mountPointsBelow(join(agent.rootDir, 'pods')).reverse()) execFileSync('umount', [at]);
   rmSync(join(agent.rootDir, 'pods'), { recursive: true, force: true });

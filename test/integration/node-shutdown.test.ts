@@ -76,8 +76,10 @@ test('logind waits until the pods have ended, ordinary ones before critical ones
   assert.ok(orderly, 'not before its pods, and in order');
   assert.equal((await runningPods()).size, 0);
   for (const name of ['web', 'dns']) {
-    assert.deepEqual(verdictOf(agent.pod(name)), TERMINATED);
-    const condition = agent.pod(name).status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
+    // The watch of this test may be behind the agent.
+    const ended = await agent.phase(name, 'Failed');
+    assert.deepEqual(verdictOf(ended), TERMINATED);
+    const condition = ended.status?.conditions?.find(({ type }) => type === 'DisruptionTarget');
     assert.deepEqual([condition?.status, condition?.reason], ['True', 'TerminationByKubelet']);
   }
   const state = JSON.parse(readFileSync(join(agent.rootDir, 'graceful_node_shutdown_state'), 'utf8')) as {
