@@ -16,14 +16,12 @@ import { newEndpointSlice } from '../../controller-runtime/new-endpoint-slice.ts
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
 import { createQueueController } from '../../controller-runtime/queue-controller.ts';
 import {
-  ENDPOINT_SELECTOR,
   endpointsOf,
   hasManagedEndpoints,
   isHeadless,
-  serviceSelector,
   wakeServices,
 } from '../../controller-runtime/service-endpoints.ts';
-import { LabelIndex, SelectorIndex } from '../../controller-runtime/label-index.ts';
+import { createServiceTally } from '../../controller-runtime/service-tally.ts';
 import { foldOfSet } from '../../controller-runtime/rest-of-set.ts';
 import { TriggerTimes, withTriggerTime } from '../../controller-runtime/trigger-times.ts';
 import type { TriggerScope } from '../../controller-runtime/trigger-times.ts';
@@ -31,7 +29,7 @@ import { groupEndpoints } from './group-endpoints.ts';
 import type { Group } from './plan-slices.ts';
 import { planChanges, PublishedSlices } from './published-slices.ts';
 import type { PublishParts, PublishPlan } from './published-slices.ts';
-import { createServiceTally } from './service-members.ts';
+import { ServiceMembers } from './service-members.ts';
 import type { ServiceTally } from './service-members.ts';
 import { isTopologyModeAuto, TopologyMode } from './topology-mode.ts';
 import { changesZoneShares, computeZoneShares } from './zone-shares.ts';
@@ -56,11 +54,11 @@ export function createEndpointSliceController(options: ControllerOptions): Contr
     slices: informers.for(endpointSlices),
     nodes: informers.for(nodes),
   };
-  const tally = createServiceTally({
-    ...parts,
-    selectable: new LabelIndex(parts.pods),
-    selectors: new SelectorIndex(parts.services, ENDPOINT_SELECTOR, serviceSelector),
-  });
+  const tally = createServiceTally<Pod, ServiceMembers>(
+    parts.services,
+    parts.pods,
+    (service) => new ServiceMembers(service),
+  );
   const syncer = new SliceSyncer(options, { ...parts, tally });
   return createQueueController(options, {
     name: 'endpoint-slice',

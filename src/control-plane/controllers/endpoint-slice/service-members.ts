@@ -1,34 +1,11 @@
-import type { Informer } from '../../../api/client/informer.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Service } from '../../../api/core/service.ts';
-import type { LabelIndex, SelectorIndex } from '../../controller-runtime/label-index.ts';
-import { MemberTally } from '../../controller-runtime/member-tally.ts';
-import type { MemberCounts } from '../../controller-runtime/member-tally.ts';
-import { serviceSelector } from '../../controller-runtime/service-endpoints.ts';
+import type { MemberCounts, MemberTally } from '../../controller-runtime/member-tally.ts';
 
 export type ServiceTally = MemberTally<Service, Pod, Pod, ServiceMembers>;
 
-export interface ServiceTallyParts {
-  readonly services: Informer<Service>;
-  readonly pods: Informer<Pod>;
-  readonly selectable: LabelIndex<Pod>;
-  readonly selectors: SelectorIndex<Service>;
-}
-
-/** Follows the pods that each service selects. */
-export function createServiceTally({ services, pods, selectable, selectors }: ServiceTallyParts): ServiceTally {
-  return new MemberTally<Service, Pod, Pod, ServiceMembers>({
-    sets: services,
-    members: pods,
-    setsOf: ({ metadata: { namespace, labels } }) =>
-      [...selectors.selecting(namespace, labels)].map(({ metadata: { uid } }) => uid),
-    membersOf: (service) => selectable.select(service.metadata.namespace, serviceSelector(service)),
-    createCounts: (service) => new ServiceMembers(service),
-  });
-}
-
 /** The pods of one service, and those that have changed since the last pass. */
-class ServiceMembers implements MemberCounts<Service, Pod, Pod> {
+export class ServiceMembers implements MemberCounts<Service, Pod, Pod> {
   readonly #service: Service;
   readonly #pods = new Map<string, Pod>();
   #changed: Set<string> | undefined;

@@ -7,7 +7,7 @@ import type { Pod } from '../../../api/core/pod.ts';
 import type { Service } from '../../../api/core/service.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import { ControllerWorld } from '../../controller-runtime/testing/controller-world.ts';
-import { truncateSubsets } from './compute-subsets.ts';
+import { truncateSubsets } from './address-groups.ts';
 import { createEndpointsController } from './endpoints-controller.ts';
 
 const key = { namespace: 'default', name: 'web' };

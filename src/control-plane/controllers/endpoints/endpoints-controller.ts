@@ -3,24 +3,21 @@ import { endpointLabels } from '../../../api/annotations.ts';
 import type { Informer } from '../../../api/client/informer.ts';
 import { formatKey, keyOf, parseKey } from '../../../api/client/resource-type.ts';
 import { endpoints, pods, services } from '../../../api/client/resource-types.ts';
-import type { Endpoints } from '../../../api/core/endpoints.ts';
+import type { Endpoints, EndpointSubset } from '../../../api/core/endpoints.ts';
 import type { Pod } from '../../../api/core/pod.ts';
 import type { Service } from '../../../api/core/service.ts';
 import { isApiError } from '../../../api/status/api-status-error.ts';
 import type { Controller, ControllerOptions } from '../../controller-runtime/controller.ts';
 import { isNamespaceTerminating } from '../../controller-runtime/namespace-terminating.ts';
 import { createQueueController } from '../../controller-runtime/queue-controller.ts';
-import {
-  endpointsOf,
-  hasManagedEndpoints,
-  isHeadless,
-  serviceSelector,
-  wakeServices,
-} from '../../controller-runtime/service-endpoints.ts';
-import { LabelIndex } from '../../controller-runtime/label-index.ts';
-import { restOfSet } from '../../controller-runtime/rest-of-set.ts';
+import type { MemberTally } from '../../controller-runtime/member-tally.ts';
+import { foldOfSet } from '../../controller-runtime/rest-of-set.ts';
+import { hasManagedEndpoints, isHeadless, wakeServices } from '../../controller-runtime/service-endpoints.ts';
+import { createServiceTally } from '../../controller-runtime/service-tally.ts';
 import { TriggerTimes, withTriggerTime } from '../../controller-runtime/trigger-times.ts';
-import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
+import { truncateSubsets } from './address-groups.ts';
+import { ListedPods } from './listed-pods.ts';
+import type { ListedPod } from './listed-pods.ts';
 
 const WORKERS = 5;
 const { headless, endpointsManagedBy } = endpointLabels;
@@ -35,13 +32,23 @@ const LEADER = 'control-plane.alpha.kubernetes.io/leader';
  */
 export function createEndpointsController(options: ControllerOptions): Controller {
   const { informers } = options;
-  const parts = { services: informers.for(services), pods: informers.for(pods), endpoints: informers.for(endpoints) };
+  const followed = {
+    services: informers.for(services),
+    pods: informers.for(pods),
+    endpoints: informers.for(endpoints),
+  };
+  const tally = createServiceTally<ListedPod, ListedPods>(
+    followed.services,
+    followed.pods,
+    (service) => new ListedPods(service),
+  );
+  const parts = { ...followed, tally };
   const syncer = new EndpointsSyncer(options, parts);
   return createQueueController(options, {
     name: 'endpoints',
     workers: WORKERS,
     syncer,
-    informers: Object.values(parts),
+    informers: Object.values(followed),
     follow: (add) => {
       const wake = (object: Endpoints): void => add(formatKey(keyOf(object)));
       return [
@@ -51,6 +58,7 @@ export function createEndpointsController(options: ControllerOptions): Controlle
           onAdd: (object, initial) => (initial || isOwn(object)) && wake(object),
           onDelete: wake,
         }),
+        () => tally.stop(),
       ];
     },
   });
@@ -58,31 +66,27 @@ export function createEndpointsController(options: ControllerOptions): Controlle
 
 interface Parts {
   readonly services: Informer<Service>;
-  readonly pods: Informer<Pod>;
   readonly endpoints: Informer<Endpoints>;
+  readonly tally: MemberTally<Service, Pod, ListedPod, ListedPods>;
 }
 
 class EndpointsSyncer {
   readonly #options: ControllerOptions;
   readonly #parts: Parts;
-  readonly #pods: LabelIndex<Pod>;
   readonly #triggerTimes = new TriggerTimes();
 
   constructor(options: ControllerOptions, parts: Parts) {
     this.#options = options;
     this.#parts = parts;
-    this.#pods = new LabelIndex(parts.pods);
   }
 
   /**
-   * Returns the pause between passes. A pass reads every pod of the service; pod events in this time are merged into
-   * one pass.
+   * Returns the pause between passes. Pod events in this time are merged into one pass, so that the object, with up to
+   * 1000 addresses, is not written for each of its pods.
    */
   restMs(key: string): number {
     const service = this.#parts.services.getByKey(key);
-    return service === undefined
-      ? 0
-      : restOfSet(this.#pods.countAtMost(service.metadata.namespace, serviceSelector(service)));
+    return service === undefined ? 0 : foldOfSet(this.#parts.tally.of(service, 0).size);
   }
 
   async sync(key: string): Promise<void> {
@@ -91,9 +95,9 @@ class EndpointsSyncer {
     if (service === undefined || !hasManagedEndpoints(service)) this.#triggerTimes.forget(key);
     if (service === undefined) return this.#removeLeftover(key, current);
     if (!hasManagedEndpoints(service)) return;
-    const selected = this.#pods.select(service.metadata.namespace, serviceSelector(service));
-    const trigger = this.#triggerTimes.take(key, service, { pods: selected });
-    const wanted = desired(service, current, selected);
+    const listed = this.#parts.tally.of(service, 0);
+    const trigger = this.#triggerTimes.take(key, service, listed.takeChanged());
+    const wanted = desired(service, current, listed.subsets);
     if (current !== undefined && same(current, wanted)) return;
     const triggered = withAnnotations(wanted, withTriggerTime(wanted.metadata.annotations, trigger));
     try {
@@ -114,8 +118,8 @@ class EndpointsSyncer {
   }
 }
 
-function desired(service: Service, current: Endpoints | undefined, selected: readonly Pod[]): Endpoints {
-  const { subsets, truncated } = truncateSubsets(computeSubsets(service, endpointsOf(service, selected)));
+function desired(service: Service, current: Endpoints | undefined, all: readonly EndpointSubset[]): Endpoints {
+  const { subsets, truncated } = truncateSubsets(all);
   const { [headless]: _, ...labels } = service.metadata.labels ?? {};
   const before: Endpoints['metadata'] = current?.metadata ?? {
     name: service.metadata.name,

@@ -4,7 +4,7 @@ import type { EndpointSubset } from '../../../api/core/endpoints.ts';
 import type { Service } from '../../../api/core/service.ts';
 import { buildPod } from '../../../api/testing/pod-builder.ts';
 import type { ServiceEndpoint } from '../../controller-runtime/service-endpoints.ts';
-import { computeSubsets, truncateSubsets } from './compute-subsets.ts';
+import { AddressGroups, listedAddress, truncateSubsets } from './address-groups.ts';
 
 const service = (spec: Partial<Service['spec']> = {}): Service => ({
   metadata: { name: 'web', namespace: 'default', uid: 'web' },
@@ -39,7 +39,12 @@ const shown = ({ addresses = [], notReadyAddresses = [], ports = [] }: EndpointS
       : ['|', notReadyAddresses.map(({ ip }) => ip.replace('10.0.0.', '')).join(' ')]),
     ...ports.map(({ name, port, protocol }) => `@ ${name === undefined ? '' : `${name}=`}${port}/${protocol}`),
   ].join(' ');
-const subsets = (of: Service, ...endpoints: ServiceEndpoint[]): string[] => computeSubsets(of, endpoints).map(shown);
+const grouped = (of: Service, endpoints: readonly ServiceEndpoint[]): EndpointSubset[] => {
+  const groups = new AddressGroups();
+  for (const listed of endpoints.flatMap((each) => listedAddress(of, each) ?? [])) groups.add(listed);
+  return groups.subsets;
+};
+const subsets = (of: Service, ...endpoints: ServiceEndpoint[]): string[] => grouped(of, endpoints).map(shown);
 
 describe('the subsets of a service', () => {
   it('list ready and other addresses separately, sorted as text', () => {
@@ -72,7 +77,7 @@ describe('the subsets of a service', () => {
 
   it('have no ports for a headless service without ports', () => {
     assert.deepEqual(
-      computeSubsets(service({ clusterIP: 'None', ports: [] }), [endpoint('1')]).map((each) => 'ports' in each),
+      grouped(service({ clusterIP: 'None', ports: [] }), [endpoint('1')]).map((each) => 'ports' in each),
       [false],
     );
   });
@@ -86,10 +91,10 @@ describe('the subsets of a service', () => {
 
   it('name the pod, its node and its host name', () => {
     const targetRef = { kind: 'Pod', namespace: 'default', name: 'p1', uid: 'p1' };
-    const addressOf = (given: Given): unknown => computeSubsets(service(), [endpoint('1', given)])[0]?.addresses?.[0];
+    const addressOf = (given: Given): unknown => grouped(service(), [endpoint('1', given)])[0]?.addresses?.[0];
     assert.deepEqual(addressOf({ hostname: 'h' }), { ip: '10.0.0.1', hostname: 'h', nodeName: 'n1', targetRef });
     assert.deepEqual(addressOf({ pod: { 'spec.nodeName': undefined } }), { ip: '10.0.0.1', targetRef });
-    assert.deepEqual(computeSubsets(service(), [endpoint('1', { pod: { 'status.podIPs': undefined } })]), []);
+    assert.deepEqual(grouped(service(), [endpoint('1', { pod: { 'status.podIPs': undefined } })]), []);
   });
 });
 
