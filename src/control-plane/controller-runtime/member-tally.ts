@@ -64,6 +64,11 @@ export class MemberTally<S extends ApiObject, M extends ApiObject, K, C extends 
     return counts;
   }
 
+  /** Counts a member again, after a change of something else that its contribution depends on. */
+  recount(member: M): void {
+    this.#put(member);
+  }
+
   /** The number of tracked sets and members. */
   get sizes(): { readonly sets: number; readonly members: number } {
     return { sets: this.#counts.size, members: this.#counted.size };

@@ -3,7 +3,6 @@ import type { StatefulSet } from '../../../api/apps/stateful-set.ts';
 import type { ApiClient } from '../../../api/client/api-client.ts';
 import { keyOf } from '../../../api/client/resource-type.ts';
 import { controllerRevisions, statefulSets } from '../../../api/client/resource-types.ts';
-import type { Pod } from '../../../api/core/pod.ts';
 import { PodTemplateSpecSchema } from '../../../api/core/pod-template.ts';
 import { decode } from '../../../api/schema/decode.ts';
 import { semanticEqual } from '../../../api/semantic-equal.ts';
@@ -21,7 +20,6 @@ import {
   revisionName,
   templatePatch,
 } from '../../controller-runtime/template-revision.ts';
-import { revisionOf } from './set-pods.ts';
 import type { SetRevision, SetRevisions } from './set-pods.ts';
 
 /** The limit of hash collisions; more are not accidental. */
@@ -60,16 +58,16 @@ function planHistory(set: StatefulSet, sorted: readonly ControllerRevision[]): H
     : { kind: 'renumber', revision: same, to: number };
 }
 
-/** Selects the oldest revisions beyond the limit that neither pods nor the status use. */
+/** Selects the oldest revisions beyond the limit that neither pods (`inUse`) nor the status use. */
 export function selectForgotten(
   set: StatefulSet,
   sorted: readonly ControllerRevision[],
-  pods: readonly Pod[],
+  inUse: Iterable<string>,
   { current, update }: SetRevisions,
 ): ControllerRevision[] {
   const { revisionHistoryLimit = 10 } = set.spec;
   if (revisionHistoryLimit < 0) return [];
-  const live = new Set([current.name, update.name, ...pods.map(revisionOf)]);
+  const live = new Set([current.name, update.name, ...inUse]);
   const unused = sorted.filter(({ metadata }) => !live.has(metadata.name));
   return unused.slice(0, Math.max(0, unused.length - revisionHistoryLimit));
 }

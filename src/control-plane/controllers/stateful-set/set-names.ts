@@ -29,6 +29,16 @@ export function claimName(set: StatefulSet, template: PersistentVolumeClaim, ord
   return `${template.metadata.name}-${set.metadata.name}-${ordinal}`;
 }
 
+/** The possible names of the pod of a claim, because names of templates and of sets may both contain dashes. */
+export function podNamesOfClaim(name: string): string[] {
+  const names: string[] = [];
+  for (let dash = name.indexOf('-'); dash >= 0; dash = name.indexOf('-', dash + 1)) {
+    const rest = name.slice(dash + 1);
+    if (rest.includes('-')) names.push(rest);
+  }
+  return names;
+}
+
 export const startOrdinal = ({ spec }: StatefulSet): number => spec.ordinals?.start ?? 0;
 
 export const replicasOf = ({ spec }: StatefulSet): number => spec.replicas ?? 1;

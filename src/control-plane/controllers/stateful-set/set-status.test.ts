@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { StatefulSetStatus } from '../../../api/apps/stateful-set.ts';
 import type { Pod } from '../../../api/core/pod.ts';
-import { computeSetStatus, isSameStatus } from './set-status.ts';
+import type { SetFacts } from './set-plan.ts';
+import { computeSetStatus, countSetPods, isSameStatus } from './set-status.ts';
 import { buildMember as pod, buildSetFacts } from './testing/set-facts.ts';
 import type { GivenSet } from './testing/set-facts.ts';
 
-const status = (given: GivenSet, updating = 0): StatefulSetStatus =>
-  computeSetStatus(buildSetFacts(given), 2, updating);
+const statusOf = (facts: SetFacts, updating = 0): StatefulSetStatus =>
+  computeSetStatus(facts, countSetPods(facts), { collisionCount: 2, updating });
+const status = (given: GivenSet, updating = 0): StatefulSetStatus => statusOf(buildSetFacts(given), updating);
 
 describe('the status of a set', () => {
   const pods = [
@@ -46,8 +48,8 @@ describe('the status of a set', () => {
     const facts = buildSetFacts({});
     const conditions = [{ type: 'Own', status: 'True' as const }];
     const set = { ...facts.set, status: { replicas: 0, availableReplicas: 0, conditions } };
-    assert.deepEqual(computeSetStatus({ ...facts, set }, 0, 0).conditions, conditions);
-    assert.equal('conditions' in computeSetStatus(facts, 0, 0), false);
+    assert.deepEqual(statusOf({ ...facts, set }).conditions, conditions);
+    assert.equal('conditions' in statusOf(facts), false);
   });
 });
 

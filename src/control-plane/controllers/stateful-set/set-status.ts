@@ -4,16 +4,20 @@ import { ordinalOf, replicasOf } from './set-names.ts';
 import type { SetFacts } from './set-plan.ts';
 import { revisionOf } from './set-pods.ts';
 
-/**
- * Computes the status, including the pods created in this pass. Upstream counts them when its cache shows them, which
- * needs a second write for each pod. `updating` is the number of pods of the current revision that this pass deletes
- * for the update. The update is complete when all pods are ready and of the new revision (upstream: updateStatus,
- * completeRollingUpdate).
- */
-export function computeSetStatus(facts: SetFacts, collisionCount: number, updating: number): StatefulSetStatus {
-  const { set, revisions, pods, nowMs } = facts;
+/** The counts of a set's pods that its status needs. */
+export interface SetCounts {
+  readonly all: number;
+  readonly ready: number;
+  readonly available: number;
+  /** The pods of the current and of the update revision that are not terminating. */
+  readonly current: number;
+  readonly updated: number;
+}
+
+/** Counts all pods. */
+export function countSetPods({ set, revisions, pods, nowMs }: SetFacts): SetCounts {
   const { minReadySeconds = 0 } = set.spec;
-  const count = { all: 0, ready: 0, available: 0, current: -updating, updated: 0 };
+  const count = { all: 0, ready: 0, available: 0, current: 0, updated: 0 };
   for (const pod of pods) {
     if (ordinalOf(pod) === undefined) continue;
     count.all++;
@@ -26,6 +30,20 @@ export function computeSetStatus(facts: SetFacts, collisionCount: number, updati
     if (revision === revisions.current.name) count.current++;
     if (revision === revisions.update.name) count.updated++;
   }
+  return count;
+}
+
+/**
+ * Computes the status. The counts include the pods created in this pass. Upstream counts them when its cache shows them,
+ * which needs a second write for each pod. `updating` is the number of pods of the current revision that this pass
+ * deletes for the update. The update is complete when all pods are ready and of the new revision (upstream:
+ * updateStatus, completeRollingUpdate).
+ */
+export function computeSetStatus(
+  { set, revisions }: Pick<SetFacts, 'set' | 'revisions'>,
+  count: SetCounts,
+  { collisionCount, updating }: { readonly collisionCount: number; readonly updating: number },
+): StatefulSetStatus {
   const wanted = replicasOf(set);
   const isComplete =
     set.spec.updateStrategy?.type === 'RollingUpdate' &&
@@ -34,7 +52,7 @@ export function computeSetStatus(facts: SetFacts, collisionCount: number, updati
     observedGeneration: set.metadata.generation,
     replicas: count.all,
     readyReplicas: count.ready,
-    currentReplicas: isComplete ? count.updated : Math.max(0, count.current),
+    currentReplicas: isComplete ? count.updated : Math.max(0, count.current - updating),
     updatedReplicas: count.updated,
     currentRevision: isComplete ? revisions.update.name : revisions.current.name,
     updateRevision: revisions.update.name,
