@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 
 /** Node's report of an abort is a few kilobytes at the end of the log. */
 const END_BYTES = 64 * 1024;
-const REASON = /^[\s#]*((?:Assertion failed|FATAL ERROR): .{1,300})/m;
+const reasonPattern = /^[\s#]*((?:Assertion failed|FATAL ERROR): .{1,300})/m;
 
 /** Why Node aborted the program, from the part of its log after `offset`; undefined if it contains no reason. */
 export function abortReason(log: string, offset: number): string | undefined {
@@ -13,7 +13,7 @@ export function abortReason(log: string, offset: number): string | undefined {
   const file = openSync(log, 'r');
   try {
     const length = readSync(file, bytes, 0, bytes.length, from);
-    return REASON.exec(bytes.toString('utf8', 0, length))?.[1];
+    return reasonPattern.exec(bytes.toString('utf8', 0, length))?.[1];
   } finally {
     closeSync(file);
   }
