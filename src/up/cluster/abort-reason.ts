@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 
 /** Node's report of an abort is a few kilobytes at the end of the log. */
 const END_BYTES = 64 * 1024;
-const reasonPattern = /^[\s#]*((?:Assertion failed|FATAL ERROR): .{1,300})/m;
+const reasonPattern = /^[ #]{0,8}((?:Assertion failed|FATAL ERROR): .{1,300})/m;
 
 /** Why Node aborted the program, from the part of its log after `offset`; undefined if it contains no reason. */
 export function abortReason(log: string, offset: number): string | undefined {

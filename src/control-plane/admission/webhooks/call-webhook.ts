@@ -55,7 +55,7 @@ export function failed({ name, failurePolicy }: Webhook, why: string, log: Logge
   log.warn(
     failurePolicy === 'Ignore'
       ? 'a webhook could not be called; continuing without it'
-      : 'A webhook could not be called',
+      : 'a webhook could not be called',
     { webhook: name, error: why },
   );
   if (failurePolicy === 'Ignore') return { outcome: 'open' };
