@@ -123,14 +123,7 @@ export function truncateSubsets(subsets: readonly EndpointSubset[]): {
   };
   const ready = subsets.map(({ addresses }) => take(addresses));
   const notReady = subsets.map(({ notReadyAddresses }) => take(notReadyAddresses));
-  const kept = subsets.map(({ ports }, index): EndpointSubset => {
-    const [yes = [], no = []] = [ready[index], notReady[index]];
-    return {
-      ...(yes.length > 0 && { addresses: yes }),
-      ...(no.length > 0 && { notReadyAddresses: no }),
-      ...(ports !== undefined && { ports }),
-    };
-  });
+  const kept = subsets.map(({ ports = [] }, index) => newSubset(ports, ready[index] ?? [], notReady[index] ?? []));
   return {
     subsets: truncated
       ? kept.filter(({ addresses, notReadyAddresses }) => addresses !== undefined || notReadyAddresses !== undefined)
